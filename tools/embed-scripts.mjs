@@ -13,7 +13,7 @@
 // Lua finds a variable of an enclosing function without a search, but searches all captured variables for a local of
 // the same function. Constants (`local NAME = value`, NAME in capitals) are replaced by their values for the same
 // reason.
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -21,12 +21,12 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const target = join(root, 'generated/redis/scripts.ts');
 
 /** The text of a file, after the text of its includes. Files in `done` are already part of the script. */
-function withIncludes(file, done = new Set()) {
+function withIncludes(file, read, done = new Set()) {
   if (done.has(file)) return '';
   done.add(file);
-  const text = readFileSync(file, 'utf8');
+  const text = read(file);
   const included = [...text.matchAll(/^-- @include (\S+)$/gm)].map(([, path]) =>
-    withIncludes(join(dirname(file), path), done),
+    withIncludes(join(dirname(file), path), read, done),
   );
   return included.join('') + text;
 }
@@ -73,26 +73,39 @@ function inlineConstants(lua) {
 }
 
 const folder = join(root, 'src/redis/scripts');
-const scripts = readdirSync(folder, { recursive: true })
-  .filter((file) => file.endsWith('.lua') && readFileSync(join(folder, file), 'utf8').startsWith('#!lua'))
-  .map((file) => ({ file: join(folder, file), name: basename(file, '.lua') }))
-  .sort((a, b) => (a.name < b.name ? -1 : 1));
+const readSource = (file) => readFileSync(file, 'utf8');
 
-let text = '// Written by tools/embed-scripts.mjs from the Lua files of src/redis/scripts. Do not edit.\n';
-for (const { file, name } of scripts) {
-  const [head] = readFileSync(file, 'utf8').split('\n', 1);
-  const lua = withIncludes(file).replace(`${head}\n`, '');
-  const body = inlineConstants(shortenFields(compact(enclose(lua)), fieldLetters(lua)));
-  const constant = name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
-  text += `\nexport const ${constant} = ${JSON.stringify(`${head}\n${body}\n`)};\n`;
+/**
+ * The embedded text of each script by the name of its constant. `read` returns the text of a Lua file: the mutation run
+ * (test/mutants) reads changed files.
+ * @param {(path: string) => string} [read]
+ * @returns {Map<string, string>}
+ */
+export function embeddedScripts(read = readSource) {
+  const files = readdirSync(folder, { recursive: true })
+    .filter((file) => file.endsWith('.lua') && readSource(join(folder, file)).startsWith('#!lua'))
+    .map((file) => ({ file: join(folder, file), name: basename(file, '.lua') }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return new Map(
+    files.map(({ file, name }) => {
+      const [head] = read(file).split('\n', 1);
+      const lua = withIncludes(file, read).replace(`${head}\n`, '');
+      const body = inlineConstants(shortenFields(compact(enclose(lua)), fieldLetters(lua)));
+      return [name.replace(/-(.)/g, (_, letter) => letter.toUpperCase()), `${head}\n${body}\n`];
+    }),
+  );
 }
 
-if (process.argv.includes('--check')) {
-  if (readFileSync(target, 'utf8') !== text) {
+function main() {
+  let text = '// Written by tools/embed-scripts.mjs from the Lua files of src/redis/scripts. Do not edit.\n';
+  for (const [name, lua] of embeddedScripts()) text += `\nexport const ${name} = ${JSON.stringify(lua)};\n`;
+  if (!process.argv.includes('--check')) {
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, text);
+  } else if (readFileSync(target, 'utf8') !== text) {
     console.error('generated/redis/scripts.ts differs from src/redis/scripts: run npm run build');
     process.exit(1);
   }
-} else {
-  mkdirSync(dirname(target), { recursive: true });
-  writeFileSync(target, text);
 }
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) main();

@@ -32,8 +32,8 @@ const libraryErrors = `## Errors of the gRPC library
 | \`CANCELLED\`           | the client cancelled the call                                 |
 | \`DEADLINE_EXCEEDED\`   | the call's deadline expired before the answer                 |
 | \`INTERNAL\`            | the request message or its compression cannot be decoded      |
-| \`RESOURCE_EXHAUSTED\`  | the request message is larger than 4 MiB                      |
-| \`UNAVAILABLE\`         | the connection failed, or the server stopped during the call  |
+| \`RESOURCE_EXHAUSTED\`  | the request message is too large after its decompression      |
+| \`UNAVAILABLE\`         | the connection failed or fell silent, or the server stopped   |
 | \`UNIMPLEMENTED\`       | the server does not know the method or the compression        |
 `;
 

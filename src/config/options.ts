@@ -100,7 +100,8 @@ export const options = {
     from: '100ms',
     to: '1m',
     example: '10s',
-    about: 'The server closes a connection when a ping stays unanswered for this long.',
+    about:
+      'The server closes a connection when a ping stays unanswered for this long. Streams end with REATTACH, other calls with UNAVAILABLE.',
   }),
   redis: option({
     name: 'HOLDFAST_REDIS_URL',

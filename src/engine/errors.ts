@@ -14,9 +14,11 @@ export type Reason =
   | 'NEVER_FITS'
   | 'REQUEST_FINISHED'
   | 'SEMAPHORE_IN_USE'
+  | 'DICTIONARY_OUTDATED'
   | 'QUEUE_FULL'
   | 'QUOTA_EXCEEDED'
   | 'STORE_FULL'
+  | 'OVERLOADED'
   | 'STORE_UNAVAILABLE'
   | 'OUTCOME_UNKNOWN'
   | 'DRAINING'
@@ -63,10 +65,12 @@ export class StoreFailure extends Error {
   constructor(
     readonly carriedOut: 'no' | 'unknown',
     /**
-     * 'full': Redis is out of memory. 'quarantined': the store may have forgotten leases, and grants are paused.
-     * 'quarantined' with 'unknown': the store has granted permits, but the grant must not be reported.
+     * 'full': Redis is out of memory. 'overloaded': the command would have waited too long, and was not sent.
+     * 'quarantined': the store may have forgotten leases, and grants are paused. 'quarantined' with 'unknown': the
+     * store has granted permits, but the grant must not be reported.
+     * 'unconfirmed': the store has made a change, but its replicas have not confirmed the change.
      */
-    readonly kind: 'unavailable' | 'full' | 'quarantined',
+    readonly kind: 'unavailable' | 'full' | 'overloaded' | 'quarantined' | 'unconfirmed',
     options: ErrorOptions & { readonly retryAfterMs?: number | undefined } = {},
   ) {
     super(`store ${kind}, carried out: ${carriedOut}`, options);

@@ -1,5 +1,5 @@
 import { StoreFailure, type HoldfastError } from './errors';
-import { outcomeUnknown, storeUnavailable } from './store-errors';
+import { outcomeUnknown, storeUnavailable, unconfirmed } from './store-errors';
 import type { Quarantine, StoreOperations } from './store-health';
 import { roundedTimeSpan } from './time-span';
 
@@ -21,7 +21,8 @@ export async function endQuarantine(operations: StoreOperations): Promise<EndedQ
   return { quarantine, risk: quarantine ? riskOf(quarantine) : '' };
 }
 
-function notEnded({ carriedOut }: StoreFailure): HoldfastError {
+function notEnded({ carriedOut, kind }: StoreFailure): HoldfastError {
+  if (kind === 'unconfirmed') return unconfirmed('the end of the quarantine');
   return carriedOut === 'unknown'
     ? outcomeUnknown('the quarantine may have ended', 'repeat the call')
     : storeUnavailable();

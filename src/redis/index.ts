@@ -19,6 +19,7 @@ import { connectorFor } from './topology/sentinel-connector';
 import { Sentinels } from './topology/sentinels';
 
 export type { Security } from './connection/endpoint';
+export { probeStore, type HostFinding } from './store-probe';
 
 export interface StoreOptions {
   readonly address: StoreAddress;
@@ -57,7 +58,11 @@ const REPLICA_LAG_MS = 10_000;
 /** Margin for all smaller delays between a grant and the loss of the grant. */
 const QUARANTINE_SLACK_MS = 5000;
 
-/** The longest time for which a client may believe in a lease after the store has lost the lease (ms). */
+/**
+ * The longest time for which a client may believe in a lease after the store has lost the lease (ms). Different clock
+ * rates need no margin here, not even for a ttl of 24 h: the offset of each lease is already shortened by the largest
+ * difference, so no client believes in a lease for longer than its ttl on Redis's clock.
+ */
 export function quarantineMs(longestTtlMs: number): number {
   return longestTtlMs + REPLICA_LAG_MS + QUARANTINE_SLACK_MS;
 }
@@ -124,7 +129,8 @@ function openReplica({ replica, security, ...options }: StoreOptions): RedisConn
 }
 
 /**
- * Opens two connections to each node of the store: one for commands, one for hints. Resolves when the store answers.
+ * Opens two connections to each node of the store: one for commands, one for hints. If the node asks for replicas, a
+ * third connection is open while a setting changes. Resolves when the store answers.
  * Otherwise closes both after `patienceMs` and rejects with a `StoreFailure`.
  */
 export async function connectStore(options: StoreOptions, patienceMs: number): Promise<Store> {

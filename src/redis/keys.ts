@@ -55,6 +55,11 @@ export function absentKey(key: string): string {
   return `${key.slice(0, key.indexOf('}') + 1)}:absent`;
 }
 
+/** The key of the mark that follows a change, in the slot of the change (scripts/replication/replication-mark.lua). */
+export function markKey(key: string): string {
+  return `${key.slice(0, key.indexOf('}') + 1)}:mark`;
+}
+
 const serviceLetters = { lock: 'l', semaphore: 's' } as const;
 
 /** The keys of a resource, in the order of the scripts' KEYS (see scripts/leases/shared/constants.lua). */

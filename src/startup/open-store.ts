@@ -1,21 +1,27 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config';
 import { systemClock } from '../engine/clock';
-import { connectStore, quarantineMs, type Store } from '../redis';
+import { connectStore, probeStore, quarantineMs, type Store } from '../redis';
 import { StartError } from './start-error';
+import { storeTrouble } from './store-trouble';
 import { redisSecurity } from './tls';
 
 /** The start fails if Redis is not usable within this time. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Connects to Redis. Rejects with a StartError that names the last connection error. */
+/** The number of different connection errors that are kept for the message. */
+const MOST_ERRORS = 20;
+
+/** Connects to Redis. Rejects with a StartError that says what is at the address, and what to do. */
 export async function openStore(config: Config, serverId: string, log: Logger): Promise<Store> {
   const { redis } = config;
-  let lastError: Error | undefined;
+  /** The texts of the connection errors, the latest last. */
+  const errors = new Set<string>();
+  const security = redisSecurity(config);
   const options = {
     address: redis.address,
     replica: config.redisReplica?.address,
-    security: redisSecurity(config),
+    security,
     prefix: config.redisPrefix,
     serverId,
     commandTimeoutMs: config.commandTimeoutMs,
@@ -26,14 +32,20 @@ export async function openStore(config: Config, serverId: string, log: Logger): 
     clock: systemClock,
     // Level debug, because each failed attempt to reconnect calls this function. `logHealth` reports a lost store once.
     onError: (error: Error) => {
-      lastError = error;
+      errors.delete(error.message);
+      errors.add(error.message);
+      const [oldest] = errors;
+      if (errors.size > MOST_ERRORS && oldest !== undefined) errors.delete(oldest);
       log.debug({ err: error }, 'the connection to the store failed');
     },
   };
   try {
     return await connectStore(options, CONNECT_TIMEOUT_MS);
   } catch (cause) {
-    const reason = lastError === undefined ? 'no answer' : lastError.message;
-    throw new StartError(`Redis cannot be used at ${redis.shown} (HOLDFAST_REDIS_URL): ${reason}`, { cause });
+    const found = await probeStore(redis.address, security);
+    const trouble = storeTrouble(redis.address, found, [...errors]);
+    throw new StartError(`Redis cannot be used at ${redis.shown} (HOLDFAST_REDIS_URL): ${trouble}`, {
+      cause,
+    });
   }
 }

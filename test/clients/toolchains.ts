@@ -120,7 +120,11 @@ export async function javaClient(): Promise<BuiltClient> {
     (await problemOf('the JDK is missing', () => run('javac', ['-version'], ROOT, FETCH_TIMEOUT_MS))) ??
     (await problemOf('the Java libraries cannot be downloaded', fetch));
   if (missing !== undefined) return { missing };
-  const sources = [...filesBelow(generated('java', 'src')), source('java', 'Main.java')];
+  const sources = [
+    ...filesBelow(generated('java', 'src')),
+    source('java', 'Frozen.java'),
+    source('java', 'Main.java'),
+  ];
   const jars = join(libraries, '*');
   const classes = await cached(`test-java-classes-${digestOf([pom, ...sources])}`, (folder) =>
     compile('javac', ['-nowarn', '-proc:none', '-d', folder, '-cp', jars, ...sources], folder),

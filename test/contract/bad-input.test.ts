@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import { MAX_HEADER_BYTES } from '../../src/transport/grpc/call';
+import { MAX_REQUEST_BYTES } from '../../src/transport/grpc/request-intake';
 import { acquireRequest, call, Harness } from './harness';
 import { frame, RawConnection, type RawCall } from './raw-call';
 
@@ -52,14 +53,16 @@ const BAD_CALLS: readonly BadCall[] = [
   { title: 'a truncated message', body: frame(Buffer.from([10, 50, 0x61])), code: status.INTERNAL },
   { title: 'bytes that are not a message', body: frame(Buffer.alloc(20, 0xff)), code: status.INTERNAL },
   {
-    title: 'a message over 4 MiB',
-    body: frame(Buffer.alloc(4 * 1024 * 1024 + 1)),
+    title: 'a message over 64 KiB',
+    body: frame(Buffer.alloc(MAX_REQUEST_BYTES + 1)),
     code: status.RESOURCE_EXHAUSTED,
+    reason: 'QUOTA_EXCEEDED',
   },
   {
     title: 'a frame header of 4 GiB',
     body: Buffer.from([0, 255, 255, 255, 255, 1, 2, 3]),
     code: status.RESOURCE_EXHAUSTED,
+    reason: 'QUOTA_EXCEEDED',
   },
   {
     title: 'a body that is not gzip',
@@ -74,9 +77,9 @@ const BAD_CALLS: readonly BadCall[] = [
     code: status.INTERNAL,
   },
   {
-    title: 'a gzip body of more than 4 MiB unpacked',
+    title: 'a gzip body of more than 64 KiB unpacked',
     headers: gzip,
-    body: frame(gzipSync(Buffer.alloc(8 * 1024 * 1024)), true),
+    body: frame(gzipSync(Buffer.alloc(MAX_REQUEST_BYTES + 1)), true),
     code: status.RESOURCE_EXHAUSTED,
   },
   {
@@ -129,8 +132,8 @@ test.each(BAD_CALLS)(
   },
 );
 
-test('the field checks read a message just below 4 MiB', async () => {
-  const request = acquireRequest({ name: 'x'.repeat(4 * 1024 * 1024 - 10) });
+test('the field checks read a message just below 64 KiB', async () => {
+  const request = acquireRequest({ name: 'x'.repeat(MAX_REQUEST_BYTES - 10) });
   const body = frame(AcquireLockRequest.encode(request).finish());
   const outcome = await connection.call({ path: ACQUIRE, body });
   expect(outcome).toMatchObject({ code: status.INVALID_ARGUMENT, reason: 'INVALID_FIELD' });

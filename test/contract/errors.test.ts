@@ -29,8 +29,10 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
   NEVER_FITS: [status.FAILED_PRECONDITION, undefined],
   REQUEST_FINISHED: [status.FAILED_PRECONDITION, undefined],
   SEMAPHORE_IN_USE: [status.FAILED_PRECONDITION, undefined],
+  DICTIONARY_OUTDATED: [status.FAILED_PRECONDITION, undefined],
   QUEUE_FULL: [status.RESOURCE_EXHAUSTED, 1000],
   QUOTA_EXCEEDED: [status.RESOURCE_EXHAUSTED, 1000],
+  OVERLOADED: [status.RESOURCE_EXHAUSTED, 1000],
   STORE_FULL: [status.RESOURCE_EXHAUSTED, 5000],
   STORE_UNAVAILABLE: [status.UNAVAILABLE, 1000],
   OUTCOME_UNKNOWN: [status.UNAVAILABLE, 200],
@@ -125,6 +127,7 @@ describe('a thrown value that is not a HoldfastError', () => {
     [new StoreFailure('no', 'unavailable'), 'STORE_UNAVAILABLE'],
     [new StoreFailure('no', 'full'), 'STORE_FULL'],
     [new StoreFailure('unknown', 'unavailable'), 'OUTCOME_UNKNOWN'],
+    [new StoreFailure('unknown', 'unconfirmed'), 'OUTCOME_UNKNOWN'],
   ])(
     'is answered with the matching reason if the value is a StoreFailure: %s, %s',
     async (failure, reason) => {

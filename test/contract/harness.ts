@@ -17,6 +17,7 @@ import { systemClock } from '../../src/engine/clock';
 import { defaultLimits } from '../../src/engine/leases/limits';
 import type { CallContext } from '../../src/transport/grpc/call';
 import { GrpcServer } from '../../src/transport/server/grpc-server';
+import type { IntakeLimits, IntakeStats } from '../../src/transport/grpc/unfinished-requests';
 import type { Address } from '../../src/transport/grpc/listen';
 import { fakeAutocomplete, fakePermits, FakeStore } from './fake-engines';
 
@@ -32,6 +33,7 @@ export interface HarnessOptions {
   /** The interval of the pings on each connection, and the timeout of their answers. */
   readonly keepaliveMs?: number;
   readonly autocompleteLimits?: AutocompleteLimits;
+  readonly intakeLimits?: IntakeLimits;
   readonly extend?: (server: Server, context: CallContext) => void;
 }
 
@@ -46,7 +48,7 @@ export class Harness {
   private readonly server: GrpcServer;
   private readonly closers: (() => void)[] = [];
 
-  private constructor({ extend, keepaliveMs, autocompleteLimits }: HarnessOptions) {
+  private constructor({ extend, keepaliveMs, autocompleteLimits, intakeLimits }: HarnessOptions) {
     ({ engine: this.autocomplete, session: this.importSession } = fakeAutocomplete());
     const { permits, autocomplete } = this;
     const write =
@@ -60,6 +62,7 @@ export class Harness {
       autocompleteLimits,
       store: this.store,
       limits: defaultLimits,
+      intakeLimits,
       version: '1.2.3',
       clock: systemClock,
       log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
@@ -101,6 +104,11 @@ export class Harness {
     });
     this.closers.push(() => client.close());
     return client;
+  }
+
+  /** Counts of the requests that have not arrived completely. */
+  get unfinished(): IntakeStats {
+    return this.server.unfinishedRequests();
   }
 
   drain(timeoutMs = 1000): Promise<void> {

@@ -49,8 +49,8 @@ const STARTED: readonly BadImport[] = [
   ['a second commit', [start, commit(0), commit(0)], 'commit', 'after commit'],
   ['a start after the commit', [start, commit(0), start], 'start', 'after commit'],
   ['an empty message after the commit', [start, commit(0), undefined], 'part', 'after commit'],
-  ['an empty batch', [start, batch([])], 'batch.entries', 'has 0'],
-  ['a batch of 1001 entries', [start, batch(entries(1001))], 'batch.entries', 'has 1001'],
+  ['an empty batch', [start, batch([])], 'batch.entries', 'has no items'],
+  ['a batch of 1001 entries', [start, batch(entries(1001))], 'batch.entries', 'has more than 1000'],
   [
     'a bad entry in the second batch',
     [start, batch(entries(3)), batch([...entries(3), bad])],

@@ -79,12 +79,13 @@ describe('EndQuarantine', () => {
   });
 
   it.each([
-    ['no', 'STORE_UNAVAILABLE', /nothing was done/],
-    ['unknown', 'OUTCOME_UNKNOWN', /repeat the call/],
+    ['no', 'unavailable', 'STORE_UNAVAILABLE', /nothing was done/],
+    ['unknown', 'unavailable', 'OUTCOME_UNKNOWN', /repeat the call/],
+    ['unknown', 'unconfirmed', 'OUTCOME_UNKNOWN', /replicas have not confirmed .*repeat the call/],
   ] as const)(
-    'tells whether the quarantine was ended when the store fails (ended: %s)',
-    async (done, reason, text) => {
-      harness.store.onEndQuarantine = () => Promise.reject(new StoreFailure(done, 'unavailable'));
+    'tells whether the quarantine was ended when the store fails (ended: %s, %s)',
+    async (done, kind, reason, text) => {
+      harness.store.onEndQuarantine = () => Promise.reject(new StoreFailure(done, kind));
       const error = await failureOf(end('to be sure'));
       expect(error.code).toBe(status.UNAVAILABLE);
       expect(error.metadata.get('holdfast-reason')).toEqual([reason]);

@@ -1,5 +1,6 @@
 import {
   connect,
+  constants,
   type ClientHttp2Session,
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
@@ -19,11 +20,22 @@ export interface RawOutcome {
 
 export interface RawCall {
   readonly path: string;
-  readonly headers?: OutgoingHttpHeaders;
+  readonly headers?: OutgoingHttpHeaders | undefined;
   /** The frames of the request's messages. */
   readonly body?: Buffer;
   /** Whether the request ends after `body`. Default: true. */
   readonly halfClose?: boolean;
+}
+
+/** An open call. */
+export interface RawStream {
+  /** Resolves when the server has ended the call, also if the request is still open. */
+  readonly outcome: Promise<RawOutcome>;
+  /** The number of bytes of the answer's messages so far. */
+  readonly receivedBytes: number;
+  write(body: Buffer): void;
+  end(): void;
+  cancel(): void;
 }
 
 /** Puts a gRPC message into its frame. */
@@ -40,35 +52,56 @@ export class RawConnection {
   closed = false;
 
   constructor(target: string) {
-    this.session = connect(`http://${target}`);
+    // The default of 10 MB for all streams together would refuse answers while a test sends large requests.
+    this.session = connect(`http://${target}`, { maxSessionMemory: 1000 });
     this.session.on('close', () => (this.closed = true));
     // The server may close a connection after a protocol violation. Tests check `closed`.
     this.session.on('error', () => undefined);
   }
 
-  call({ path, headers = {}, body = Buffer.alloc(0), halfClose = true }: RawCall): Promise<RawOutcome> {
-    return new Promise((resolve) => {
-      const stream = this.session.request({
-        ':method': 'POST',
-        ':path': path,
-        'content-type': 'application/grpc',
-        te: 'trailers',
-        ...headers,
-      });
-      let received: IncomingHttpHeaders = {};
-      const chunks: Buffer[] = [];
-      stream.on('response', (first) => (received = { ...received, ...first }));
-      stream.on('trailers', (last) => (received = { ...received, ...last }));
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('error', () => undefined);
-      stream.on('close', () => resolve(outcomeOf(received, Buffer.concat(chunks))));
-      if (halfClose) stream.end(body);
-      else stream.write(body);
-    });
+  /** Makes one call. */
+  call({ path, headers, body = Buffer.alloc(0), halfClose = true }: RawCall): Promise<RawOutcome> {
+    const stream = this.open({ path, headers });
+    if (body.length > 0) stream.write(body);
+    if (halfClose) stream.end();
+    return stream.outcome;
   }
 
+  /** Sends the headers of a call. */
+  open({ path, headers = {} }: Pick<RawCall, 'path' | 'headers'>): RawStream {
+    const stream = this.session.request({
+      ':method': 'POST',
+      ':path': path,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      ...headers,
+    });
+    let received: IncomingHttpHeaders = {};
+    const chunks: Buffer[] = [];
+    stream.on('response', (first) => (received = { ...received, ...first }));
+    stream.on('trailers', (last) => (received = { ...received, ...last }));
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('error', () => undefined);
+    const outcome = new Promise<RawOutcome>((resolve) => {
+      const settle = (): void => resolve(outcomeOf(received, Buffer.concat(chunks)));
+      // The event 'close' comes only after both sides have ended.
+      stream.once('end', settle);
+      stream.once('close', settle);
+    });
+    return {
+      outcome,
+      get receivedBytes() {
+        return chunks.reduce((sum, { length }) => sum + length, 0);
+      },
+      write: (body) => void stream.write(body),
+      end: () => void stream.end(),
+      cancel: () => stream.close(constants.NGHTTP2_CANCEL),
+    };
+  }
+
+  /** Closes the connection in a later turn, because Node 20 crashes if a session is destroyed while it is read. */
   close(): void {
-    this.session.destroy();
+    setImmediate(() => this.session.destroy());
   }
 }
 

@@ -148,7 +148,7 @@ describe.each(SERVICES)('the %s service', (service) => {
 });
 
 test('GetLock answers with the holders and waiters of the lock', async () => {
-  harness.permits.answers.inspect = (_service, name) =>
+  harness.permits.answers.inspect = (_call, _service, name) =>
     Promise.resolve({
       name,
       limit: 1,

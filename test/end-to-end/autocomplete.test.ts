@@ -231,6 +231,23 @@ describe('selections and recents', () => {
       { text: 'aa', recent: false, score: 0n },
     ]);
   });
+
+  test.concurrent('show every entry of a text once, if a recent without an id has that text', async () => {
+    const name = await dictionary('apples');
+    await client.put(name, { entryId: '1', text: 'Apple' }, { entryId: '5', text: 'apple' });
+    const list = 'of apples';
+    await client.addRecent({ list, text: 'Old apple', entryId: '1' });
+    await client.addRecent({ list, text: 'APPLE' });
+    const asked = { dictionary: name, query: 'a', recentsList: list };
+    expect((await client.suggest(asked)).suggestions).toMatchObject([
+      { text: 'APPLE', entryId: '5', recent: true },
+      { text: 'Old apple', entryId: '1', recent: true },
+    ]);
+    const first = await client.suggest({ ...asked, pageSize: 1 });
+    const second = await client.suggest({ ...asked, pageSize: 1, pageToken: first.nextPageToken });
+    expect([...first.suggestions, ...second.suggestions]).toMatchObject([{ entryId: '5' }, { entryId: '1' }]);
+    expect(second.nextPageToken).toBe('');
+  });
 });
 
 describe('a dictionary that does not exist', () => {

@@ -3,7 +3,7 @@ import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
-import { refusal } from '../support/clients/call-ending';
+import { patientRefusal, refusal } from '../support/clients/call-ending';
 
 /** `defaultLimits.maxWaitingCallsPerConnection`. */
 const MAX_WAITING_CALLS = 500;
@@ -31,7 +31,9 @@ test.concurrent(
     const name = 'crowded';
     const held = crowded.hold({ name, ttlMs: 20_000 });
     const { lease } = await held.next('granted');
-    const waits = Array.from({ length: MAX_WAITING_CALLS }, () => refusal(crowded.acquire({ name })));
+    const waits = Array.from({ length: MAX_WAITING_CALLS }, () =>
+      patientRefusal(() => crowded.acquire({ name })),
+    );
     const watcher = server.client();
     const isCrowded = async (): Promise<boolean> =>
       (await watcher.get(name)).waiterCount === MAX_WAITING_CALLS;

@@ -61,6 +61,20 @@ describe('a script', () => {
     expect([...tokens].sort((a, b) => Number(a - b))).toEqual(tokens);
   });
 
+  it('makes at most 256 offers of a name at a time, so that servers can claim all of them in time', async () => {
+    const semaphore = fixture.resource('semaphore');
+    const holder = await fixture.request('s1', semaphore, { initialLimit: 300, permits: 300 });
+    is('granted', await holder.try());
+    const waiters = await fixture.requests(300, 's1', semaphore);
+    for (const waiter of waiters) is('waiting', await waiter.queue());
+    await holder.release(holder.secret);
+    const offerCount = async () => (await fixture.idsIn(semaphore, 'offers')).length;
+    expect((await fixture.finishBatches(semaphore, offerCount)).at(-1)).toBe(256);
+    is('granted', await (waiters[0] as Requester).claim());
+    expect((await fixture.finishBatches(semaphore, offerCount)).at(-1)).toBe(256);
+    expect((await fixture.stored(semaphore)).numbers.used).toBe('257');
+  });
+
   it.each([
     ['renewal', (one: Requester) => one.renew(one.secret)],
     ['release', (one: Requester) => one.release(one.secret)],
@@ -74,7 +88,7 @@ describe('a script', () => {
       const last = await fixture.request('s1', semaphore, { ttlMs: 5001 });
       await last.try();
       await fixture.passInUse(semaphore, 5002);
-      expect(await act(last)).toEqual({ kind: 'finished', cause: 'expired' });
+      expect(await act(last)).toMatchObject({ kind: 'finished', cause: 'expired' });
       expect((await fixture.stored(semaphore)).sets.ends).toHaveLength(all.length - BATCH);
     },
   );

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 describe('when the clock of Redis is set back', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open();
+    fixture = await PermitsFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 
@@ -29,8 +29,7 @@ describe('when the clock of Redis is set back', () => {
     is('granted', await longer.try());
     is('granted', await longer.renew(longer.secret, 90_000));
     await fixture.pass(semaphore, -HOUR_MS);
-    const server = await fixture.server('s1');
-    for (let batch = 0; batch < 10; batch += 1) await server.store.touch(semaphore, []);
+    await fixture.finishBatches(semaphore, () => Promise.resolve());
     const [first = 0, second = 0] = await left(semaphore);
     expect(first).toBeGreaterThan(80_000);
     expect(first).toBeLessThanOrEqual(90_000);
@@ -59,6 +58,50 @@ describe('when the clock of Redis is set back', () => {
     const [offer] = (await fixture.stored(lock)).sets.offers;
     expect((offer?.score ?? Infinity) / 1000 - Number(await fixture.now()) / 1000).toBeLessThanOrEqual(3000);
     is('granted', await bob.claim());
+  });
+
+  it.each([
+    ['counts', 101, 3_000_000],
+    ['does not count', 100, 3_100_000],
+  ])('a step that %s as a step is one of %i ms', async (_, stepMs, leftUs) => {
+    const lock = fixture.resource();
+    const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
+    is('granted', await alice.try());
+    is('waiting', await bob.queue());
+    is('released', await alice.release(alice.secret));
+    await fixture.pass(lock, -stepMs);
+    await bob.touch();
+    const [offer] = (await fixture.stored(lock)).sets.offers;
+    expect(Number(offer?.score) - Number(await fixture.now())).toBe(leftUs);
+  });
+
+  it('a holder without a record loses its place at once', async () => {
+    const semaphore = fixture.resource('semaphore');
+    await fixture.setLimit(semaphore, 2);
+    const alice = await fixture.request('s1', semaphore);
+    is('granted', await alice.try());
+    const later = Number(await fixture.now()) + 20_000_000;
+    await fixture.redis.command('ZADD', fixture.key(semaphore, 'ends'), later, 'ghost');
+    await fixture.pass(semaphore, -HOUR_MS);
+    await (await fixture.server('s1')).store.touch(semaphore, []);
+    expect(await fixture.idsIn(semaphore, 'ends')).toEqual([alice.requestId]);
+  });
+
+  it.each([
+    ['without a stall before', 0],
+    ['after two stalls', 2],
+  ])('no server is judged dead in the first 3 s after the step, %s', async (_, stalls) => {
+    const lock = fixture.resource();
+    const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s2', lock)];
+    is('granted', await alice.try());
+    is('waiting', await bob.queue());
+    for (let stall = 0; stall < stalls; stall += 1) {
+      await fixture.pass(lock, 3500);
+      await bob.touch();
+    }
+    await fixture.pass(lock, -HOUR_MS);
+    is('released', await alice.release(alice.secret));
+    expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
   });
 
   it('a dead server is judged dead within 5 s, and a live server is not', async () => {

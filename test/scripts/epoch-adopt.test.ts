@@ -19,6 +19,7 @@ interface Adoption {
   readonly setForwardUs?: number;
   readonly notAfter?: number;
   readonly overlapMs?: number;
+  readonly sourceRuns?: string;
 }
 
 let redis: RedisProcess;
@@ -28,32 +29,35 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
+async function adoptAll(buckets: readonly Bucket[], adoption: Adoption) {
+  const { runId, durability = 'a', quarantineMs = Q_MS, known = '' } = adoption;
+  const { isNew = false, setForwardUs = 0, notAfter = NEVER, overlapMs = 0, sourceRuns = '' } = adoption;
+  const keys = buckets.map(({ key }) => key);
+  const facts = [runId, durability, quarantineMs, known, isNew ? 1 : 0, setForwardUs];
+  const args = [...facts, notAfter, overlapMs, sourceRuns];
+  const raw = (await redis.command('EVAL', epochAdopt, keys.length, ...keys, ...args)) as Reply[];
+  const { word, pauseMs, values } = readGuardedReply(raw, 0);
+  const [paused, still, cause, longestMs, weakest, overlap] = values;
+  const leftUs = pauseMs * 1000;
+  return { word, paused: Number(paused), still: Number(still), leftUs, cause, longestMs, weakest, overlap };
+}
+
+async function endAll(buckets: readonly Bucket[], runId: string, notAfter = NEVER) {
+  const keys = buckets.map(({ key }) => key);
+  const raw = (await redis.command('EVAL', epochEnd, keys.length, ...keys, runId, notAfter)) as Reply[];
+  const { word, pauseMs, values } = readGuardedReply(raw, 0);
+  return { word, leftUs: pauseMs * 1000, values };
+}
+
 class Bucket {
   readonly key = `test:{${(keys += 1)}}:epoch`;
 
-  async adopt(adoption: Adoption) {
-    const { runId, durability = 'a', quarantineMs = Q_MS, known = '' } = adoption;
-    const { isNew = false, setForwardUs = 0, notAfter = NEVER, overlapMs = 0 } = adoption;
-    const args = [runId, durability, quarantineMs, known, isNew ? 1 : 0, setForwardUs, notAfter, overlapMs];
-    const raw = (await redis.command('EVAL', epochAdopt, 1, this.key, ...args)) as Reply[];
-    const { word, pauseMs, values } = readGuardedReply(raw, 0);
-    const [paused, still, cause, longestMs, weakest, overlap] = values;
-    return {
-      word,
-      paused: Number(paused),
-      still: Number(still),
-      leftUs: pauseMs * 1000,
-      cause,
-      longestMs,
-      weakest,
-      overlap,
-    };
+  adopt(adoption: Adoption) {
+    return adoptAll([this], adoption);
   }
 
-  async end(runId: string, notAfter = NEVER) {
-    const raw = (await redis.command('EVAL', epochEnd, 1, this.key, runId, notAfter)) as Reply[];
-    const { word, pauseMs, values } = readGuardedReply(raw, 0);
-    return { word, leftUs: pauseMs * 1000, values };
+  end(runId: string, notAfter?: number) {
+    return endAll([this], runId, notAfter);
   }
 
   async text(): Promise<string> {
@@ -139,10 +143,27 @@ describe('epoch-adopt', () => {
     expect(await bucket.text()).toMatch(/ 1000 restarted$/);
   });
 
+  it('replaces the cause `clock` by `restarted`, because fewer leases may be renewed after a loss', async () => {
+    const bucket = new Bucket();
+    await bucket.adopt({ runId: X, isNew: true });
+    expect(await bucket.adopt({ runId: X, setForwardUs: 1000 })).toMatchObject({ cause: 'clock' });
+    expect(await bucket.adopt({ runId: Y, known: Z })).toMatchObject({ cause: 'restarted' });
+  });
+
+  it('grants without a pause if a source run moved the bucket here', async () => {
+    const bucket = new Bucket();
+    await bucket.adopt({ runId: X, durability: 'w', isNew: true });
+    const moved = { runId: Y, durability: 'w', known: Z, sourceRuns: `${Z} ${X}` } as const;
+    expect(await bucket.adopt(moved)).toMatchObject({ paused: 0, still: 0 });
+    expect(await bucket.adopt({ ...moved, runId: Z, sourceRuns: X })).toMatchObject({ cause: 'restarted' });
+  });
+
   it('keeps the longest overlap of a run, and drops the overlap of the previous run', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X, isNew: true, overlapMs: 12_000 });
     expect(await bucket.adopt({ runId: X, overlapMs: 4000 })).toMatchObject({ overlap: '12000' });
+    expect(await bucket.adopt({ runId: X, overlapMs: 13_000 })).toMatchObject({ overlap: '13000' });
+    expect(await bucket.text()).toBe(`${X} a ${Q_MS} 13000`);
     expect(await bucket.adopt({ runId: Y })).toMatchObject({ overlap: '0' });
   });
 
@@ -205,21 +226,54 @@ describe('epoch-adopt', () => {
     expect(await bucket.text()).toBe(`${X} a ${Q_MS} 0`);
   });
 
-  it('shortens the pause to one quarantine if the clock was set back', async () => {
+  it('keeps the longest step of the clock while grants pause', async () => {
+    const bucket = new Bucket();
+    await bucket.adopt({ runId: X, isNew: true });
+    for (const setForwardUs of [7_000_000, 1000]) await bucket.adopt({ runId: X, setForwardUs });
+    expect(await bucket.text()).toMatch(/ 7000000 clock$/);
+  });
+
+  it('keeps neither the cause nor the step of a pause that has ended', async () => {
+    const bucket = new Bucket();
+    await bucket.adopt({ runId: X, setForwardUs: 7_000_000 });
+    expect(await bucket.text()).toMatch(/ 7000000 forgotten$/);
+    await bucket.pass(Q_MS);
+    expect(await bucket.adopt({ runId: X, setForwardUs: 1000 })).toMatchObject({ paused: 1, cause: 'clock' });
+    expect(await bucket.text()).toMatch(/ 1000 clock$/);
+  });
+
+  it('shortens the pause to one quarantine from now if the clock was set back', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     await bucket.pass(-3_600_000);
     expect(isWhole((await bucket.adopt({ runId: X })).leftUs)).toBe(true);
+    await bucket.pass(10_000);
+    expect(isWhole((await bucket.adopt({ runId: X })).leftUs, Q_US - 10_000_000)).toBe(true);
   });
 
   it('adopts 64 buckets in one script', async () => {
     const many = Array.from({ length: 64 }, () => new Bucket());
     await many[3]?.adopt({ runId: X, isNew: true });
-    const all = many.map(({ key }) => key);
-    const reply = await redis.command('EVAL', epochAdopt, 64, ...all, X, 'a', Q_MS, '', 0, 0, NEVER, 0);
-    const { word, values } = readGuardedReply(reply as Reply[], 0);
-    expect([word, ...values.slice(0, 2)]).toEqual(['OK', '63', '63']);
+    expect(await adoptAll(many, { runId: X })).toMatchObject({ word: 'OK', paused: 63, still: 63 });
   });
+
+  it.each([
+    ['first', (buckets: Bucket[]) => buckets],
+    ['last', (buckets: Bucket[]) => buckets.reverse()],
+  ])(
+    'answers the longest pause, quarantine and overlap and the weakest durability, even if they are those of the %s bucket',
+    async (_, order) => {
+      const [far, near, good] = [new Bucket(), new Bucket(), new Bucket()];
+      await far.adopt({ runId: X, durability: 'w', isNew: true, quarantineMs: 3 * Q_MS, overlapMs: 9000 });
+      await far.adopt({ runId: X, durability: 'w', setForwardUs: 1000 });
+      await near.adopt({ runId: X });
+      await good.adopt({ runId: X, isNew: true });
+      const answer = await adoptAll(order([far, near, good]), { runId: X });
+      expect(answer).toMatchObject({ still: 2, cause: 'clock', weakest: 'w', overlap: '9000' });
+      expect(answer.longestMs).toBe(String(3 * Q_MS));
+      expect(isWhole(answer.leftUs, 3 * Q_US)).toBe(true);
+    },
+  );
 });
 
 describe('epoch-end', () => {
@@ -232,6 +286,19 @@ describe('epoch-end', () => {
     expect(await bucket.text()).toBe(`${X} a ${Q_MS} 0`);
     expect(await bucket.end(X)).toEqual({ word: 'OK', leftUs: 0, values: ['0', ''] });
     expect(await bucket.adopt({ runId: X })).toMatchObject({ still: 0 });
+  });
+
+  it.each([
+    ['first', (buckets: Bucket[]) => buckets],
+    ['last', (buckets: Bucket[]) => buckets.reverse()],
+  ])('answers the longest ended pause, even if it is that of the %s bucket', async (_, order) => {
+    const [far, near] = [new Bucket(), new Bucket()];
+    await far.adopt({ runId: X, quarantineMs: 3 * Q_MS });
+    await near.adopt({ runId: X, isNew: true });
+    await near.adopt({ runId: X, setForwardUs: 1000 });
+    const { leftUs, values } = await endAll(order([far, near]), X);
+    expect(values).toEqual(['2', 'forgotten']);
+    expect(isWhole(leftUs, 3 * Q_US)).toBe(true);
   });
 
   it('changes nothing if the run is another run or the deadline is over', async () => {

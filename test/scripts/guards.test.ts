@@ -120,6 +120,8 @@ describe('the epoch check of scripts', () => {
       const before = await fixture.stored(semaphore);
       await reasons[name](semaphore);
       is('released', await alice.release(alice.secret));
+      const followUp = name === 'STALE' ? 'touch' : 'check-epochs';
+      expect(server.answers.at(-1)).toMatchObject({ word: 'RELEASED', followUp });
       const after = await fixture.stored(semaphore);
       expect(without(after, alice)).toEqual(without(before, alice));
       expect(after.numbers.used).toBe('1');
@@ -195,6 +197,8 @@ describe('the epoch check of scripts', () => {
     ['renews (EPOCH)', 'after', 19_000, true],
     ['refuses (QUARANTINED)', 'within', 11_000, false],
     ['renews (QUARANTINED)', 'after', 19_000, true],
+    // No other Redis grants because of a step of the clock.
+    ['renews (QUARANTINED for a step of the clock)', 'within', 11_000, true],
   ])(
     '%s a lease that ends %s the time in which another master may still grant',
     async (what, _, leftMs, isRenewed) => {
@@ -204,7 +208,8 @@ describe('the epoch check of scripts', () => {
       is('granted', await alice.try());
       await fixture.passInUse(lock, ttlMs - leftMs);
       const now = BigInt(await fixture.now());
-      const pause = `${RUN} a 60000 ${overlapMs} ${now} ${now + QUARANTINE_US} 0 restarted`;
+      const cause = what.includes('clock') ? 'clock' : 'restarted';
+      const pause = `${RUN} a 60000 ${overlapMs} ${now} ${now + QUARANTINE_US} 0 ${cause}`;
       if (what.includes('QUARANTINED')) await change(lock, pause);
       server.epochArguments = [`${RUN} a 60000 ${overlapMs}`, NEVER];
       const before = await fixture.stored(lock);
@@ -243,6 +248,41 @@ describe('the epoch check of scripts', () => {
     },
   );
 
+  it.each(notLate)(
+    'keeps a grant that another call may know, if the grant is withdrawn while grants are refused with %s',
+    async (name) => {
+      const [lock, other] = [fixture.resource(), fixture.resource()];
+      const stream = await fixture.request('s1', lock, { stream: true });
+      const unary = await fixture.request('s1', other);
+      const take = { requestId: stream.requestId, stream: true };
+      const newer = await fixture.request('s1', lock, take);
+      const repeated = await fixture.request('s1', other, { requestId: unary.requestId });
+      for (const call of [stream, newer, unary, repeated]) is('granted', await call.try());
+      for (const call of [newer, unary]) {
+        await reasons[name](call.resource);
+        is('granted', await call.withdraw());
+        expect((await fixture.stored(call.resource)).sets.ends).toHaveLength(1);
+      }
+    },
+  );
+
+  it('leaves a step back of the clock to the next script that may purge', async () => {
+    const semaphore = fixture.resource('semaphore');
+    await fixture.setLimit(semaphore, 2);
+    const [alice, crashed] = await fixture.requests(2, 's1', semaphore, { ttlMs: 20_000 });
+    for (const one of [alice, crashed]) is('granted', await (one as Requester).try());
+    await fixture.pass(semaphore, -3_600_000);
+    await reasons['EPOCH (another run of Redis)']();
+    expect(is('granted', await (alice as Requester).renew((alice as Requester).secret)).remainingMs).toBe(
+      20_000,
+    );
+    server.epochArguments = undefined;
+    await server.store.touch(semaphore, []);
+    const now = Number(await fixture.now());
+    for (const { score } of (await fixture.stored(semaphore)).sets.ends)
+      expect(score - now).toBeLessThanOrEqual(20_000_000);
+  });
+
   it('renews a lease that seems expired only because the clock was set forward, while grants pause for that step', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
@@ -257,8 +297,10 @@ describe('the epoch check of scripts', () => {
     await failureOf(bob.try());
   });
 
-  it('lets the first script after the pause grant', async () => {
+  it('lets the first script after the pause end expired leases, and grant', async () => {
     const lock = fixture.resource();
+    is('granted', await (await fixture.request('s1', lock, { ttlMs: 5000 })).try());
+    await fixture.passInUse(lock, 5001);
     const now = BigInt(await fixture.now());
     await change(lock, `${RUN} a 60000 ${now - 9n} ${now - 1n} 0 restarted`);
     server.epochArguments = [`${RUN} a 60000 0`, NEVER];

@@ -63,6 +63,20 @@ describe('a script that judges whether servers are alive', () => {
     expect(is('waiting', await bob.claim())).toMatchObject({ ticket, position: 1 });
   });
 
+  it('keeps the place of a waiter while its server touches, and a newcomer of another server overtakes no such waiter', async () => {
+    const { lock, alice, bob, carol } = await lockWithWaiters();
+    for (const ms of [3000, 3000]) {
+      await silenceOfS2(lock, ms);
+      expect((await bob.touch()).waiters).toEqual([1]);
+    }
+    await silenceOfS2(lock, 500);
+    const newcomer = await fixture.request('s1', lock);
+    expect(is('waiting', await newcomer.queue()).position).toBe(3);
+    await alice.release(alice.secret);
+    expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
+    expect(await fixture.idsIn(lock, 'queue')).toEqual([carol.requestId, newcomer.requestId]);
+  });
+
   it('counts a touch with waiters as a sign of life, but not a touch without waiters', async () => {
     const { lock, alice, bob, carol } = await lockWithWaiters();
     await silenceOfS2(lock, 3000);
@@ -72,6 +86,15 @@ describe('a script that judges whether servers are alive', () => {
     await silenceOfS2(lock, 1500);
     await alice.release(alice.secret);
     expect(await fixture.idsIn(lock, 'offers')).toEqual([carol.requestId]);
+  });
+
+  it('counts a claim as a sign of life', async () => {
+    const { lock, alice, bob } = await lockWithWaiters();
+    await silenceOfS2(lock, 3000);
+    is('waiting', await bob.claim());
+    await silenceOfS2(lock, 3000);
+    await alice.release(alice.secret);
+    expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
   });
 
   it('removes the waiters of a dead server, so that others can queue and the semaphore can be deleted', async () => {
@@ -106,6 +129,7 @@ describe('a script that judges whether servers are alive', () => {
     const { lock, alice, bob, carol } = await lockWithWaiters();
     await silenceOfS2(lock, 9000);
     await alice.renew(alice.secret);
+    await carol.touch();
     expect(await fixture.idsIn(lock, 'queue')).toEqual([bob.requestId, carol.requestId]);
   });
 
@@ -129,6 +153,14 @@ describe('a script that judges whether servers are alive', () => {
       expect(is('waiting', await newcomer.queue()).position).toBe(2);
       expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
       expect(await fixture.idsIn(lock, 'queue')).toEqual([carol.requestId, newcomer.requestId]);
+    });
+
+    it('forgets no server within the next 3 s', async () => {
+      const { lock, alice, bob, carol } = await lockWithWaiters();
+      await fixture.pass(lock, 20_000);
+      await carol.touch();
+      await alice.release(alice.secret);
+      expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
     });
 
     it('judges dead servers 3 s later', async () => {
@@ -239,6 +271,24 @@ describe('a script that judges whether servers are alive', () => {
     expect(await fixture.idsIn(lock, 'queue')).toHaveLength(101 - 64);
     await living.touch();
     expect(await fixture.idsIn(lock, 'queue')).toEqual([living.requestId]);
+  });
+
+  it('begins the next walk at the head of the queue if the dead server of a walk is alive again', async () => {
+    const { lock, bob, carol } = await lockWithWaiters();
+    const away = await fixture.request('s3', lock);
+    for (let i = 0; i < 100; i += 1) await (await fixture.request('s3', lock)).queue();
+    const bobsPlace = async () => (await fixture.idsIn(lock, 'queue')).includes(bob.requestId);
+    await silenceOfS2(lock, 10_001);
+    await fixture.beat(lock, 's2');
+    await carol.touch();
+    expect(await fixture.idsIn(lock, 'queue')).toHaveLength(102 - 62);
+    is('waiting', await away.queue());
+    await carol.touch();
+    await silenceOfS2(lock, 10_001);
+    await fixture.beat(lock, 's3');
+    expect(await bobsPlace()).toBe(true);
+    await carol.touch();
+    expect(await bobsPlace()).toBe(false);
   });
 
   it('offers the lock even if the Redis user may not publish hints', async () => {

@@ -66,6 +66,44 @@ describe('permits-acquire', () => {
       },
     );
 
+    it('still lets the call give the grant back if the same call was answered twice', async () => {
+      const [lock, other] = [fixture.resource(), fixture.resource()];
+      const unary = await fixture.request('s1', lock);
+      const stream = await fixture.request('s1', other, { stream: true });
+      for (const call of [unary, stream]) {
+        is('granted', await call.queue());
+        is('granted', await call.queue());
+        is('withdrawn', await call.giveBack());
+      }
+    });
+
+    it('takes the ttl and the metadata of the newest call of a waiting request', async () => {
+      const lock = fixture.resource();
+      const alice = await fixture.request('s1', lock);
+      const bob = await fixture.request('s1', lock, { ttlMs: 5000, metadata: { call: 'older' } });
+      const { requestId } = bob;
+      const newest = { requestId, ttlMs: 9000, metadata: { call: 'newer' } };
+      const bobAgain = await fixture.request('s1', lock, newest);
+      const { secret } = is('granted', await alice.try());
+      is('waiting', await bob.queue());
+      is('waiting', await bobAgain.queue());
+      await alice.release(secret);
+      expect(is('granted', await bobAgain.claim())).toMatchObject({ ttlMs: 9000, remainingMs: 9000 });
+      const [holder] = (await (await fixture.server('s1')).store.inspect(lock)).holders;
+      expect(holder?.metadata).toEqual({ call: 'newer' });
+    });
+
+    it('keeps a place as long as the request waits again', async () => {
+      const lock = fixture.resource();
+      is('granted', await (await fixture.request('s1', lock, { ttlMs: 60_000 })).try());
+      const bob = await fixture.request('s1', lock);
+      is('waiting', await bob.queue());
+      is('withdrawn', await bob.withdraw());
+      is('waiting', await bob.queue());
+      await fixture.passInUse(lock, 10_001);
+      expect((await bob.touch()).waiters).toEqual([1]);
+    });
+
     it('ends the wait if the repeated request does not wait, and keeps the place', async () => {
       const lock = fixture.resource();
       await (await fixture.request('s1', lock)).try();
@@ -122,7 +160,7 @@ describe('permits-acquire', () => {
       const alice = await fixture.request('s1', lock, { ttlMs: 5000 });
       await alice.try();
       await fixture.passInUse(lock, 5001);
-      expect(await alice.queue()).toEqual({ kind: 'finished', cause: 'expired' });
+      expect(await alice.queue()).toMatchObject({ kind: 'finished', cause: 'expired' });
     });
   });
 
@@ -148,6 +186,17 @@ describe('permits-acquire', () => {
         s1.hinted.includes(older.requestId),
       );
       is('granted', await newer.keepAlive(first.secret));
+    });
+
+    it('lets only the newer stream end the lease after `lost`, and neither stream give the lease back', async () => {
+      const lock = fixture.resource();
+      const older = await fixture.request('s1', lock, { stream: true });
+      const { secret } = is('granted', await older.queue());
+      const newer = await fixture.request('s2', lock, { requestId: older.requestId, stream: true });
+      is('granted', await newer.queue());
+      is('kept', await newer.giveBack());
+      is('superseded', await older.releaseAfterLoss(secret));
+      is('released', await newer.releaseAfterLoss(secret));
     });
 
     it('does not shorten the lease if the newer stream has a shorter ttl', async () => {

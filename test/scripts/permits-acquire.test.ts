@@ -62,6 +62,14 @@ describe('permits-acquire', () => {
       expect(new Set(tickets).size).toBe(3);
     });
 
+    it('chooses the time of Redis as the first ticket, so that places stay in order after Redis has lost its data', async () => {
+      const lock = fixture.resource();
+      const bob = await fixture.request('s1', lock);
+      is('granted', await (await fixture.request('s1', lock)).try());
+      is('waiting', await bob.queue());
+      expect(BigInt(bob.ticket)).toBeGreaterThanOrEqual(BigInt(await fixture.now()));
+    });
+
     it('lets no new request overtake a waiter, even if the lock has just expired', async () => {
       const lock = fixture.resource();
       await (await fixture.request('s1', lock, { ttlMs: 5000 })).try();
@@ -93,6 +101,16 @@ describe('permits-acquire', () => {
       // A request with a place in the queue needs no further place.
       is('waiting', await first.queue());
       is('waiting', await second.queue());
+    });
+
+    it('grants a free lock at once, even if kept places have reached the maximum', async () => {
+      const lock = fixture.resource();
+      const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
+      const { secret } = is('granted', await alice.try());
+      is('waiting', await bob.queue());
+      is('withdrawn', await bob.withdraw());
+      is('released', await alice.release(secret));
+      is('granted', await (await fixture.request('s1', lock, { maxWaiters: 1 })).queue());
     });
   });
 

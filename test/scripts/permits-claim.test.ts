@@ -120,13 +120,23 @@ describe('permits-claim', () => {
     expect(is('granted', await bob.claim()).fencingToken).toBeGreaterThan(skipped);
   });
 
+  it('keeps a place as long as the request waits again', async () => {
+    const lock = fixture.resource();
+    const { bob } = await queued(lock, 1, { ttlMs: 60_000 });
+    is('withdrawn', await bob.withdraw());
+    is('waiting', await bob.claim());
+    expect((await bob.touch()).waiters).toEqual([1]);
+    await fixture.passInUse(lock, 10_001);
+    expect((await bob.touch()).waiters).toEqual([1]);
+  });
+
   it('answers FINISHED with the cause after the lease has ended', async () => {
     const lock = fixture.resource();
     const { alice, bob } = await queued(lock, 1, { ttlMs: 4000 });
     await alice.release(alice.secret);
     is('granted', await bob.claim());
     await fixture.passInUse(lock, 4001);
-    expect(await bob.claim()).toEqual({ kind: 'finished', cause: 'expired' });
+    expect(await bob.claim()).toMatchObject({ kind: 'finished', cause: 'expired' });
   });
 
   it('answers `superseded` and changes nothing for an older call of the request', async () => {
@@ -161,6 +171,34 @@ describe('permits-claim', () => {
         [bob, carol, newcomer].map(({ requestId }) => requestId),
       );
       expect(BigInt(newcomer.ticket)).toBeGreaterThan(BigInt(ticket));
+    });
+
+    it('restores all data of the request', async () => {
+      const lock = fixture.resource();
+      const { store } = await fixture.server('s1');
+      const alice = await fixture.request('s1', lock);
+      const data = { holderId: 'bob', metadata: { job: '7' }, mode: 'shared', ttlMs: 7000 } as const;
+      const bob = await fixture.request('s1', lock, data);
+      is('granted', await alice.try());
+      is('waiting', await bob.queue());
+      const { waiters } = await store.inspect(lock);
+      await fixture.forget();
+      is('granted', await (await fixture.request('s1', lock)).try());
+      is('waiting', await bob.claim());
+      expect((await store.inspect(lock)).waiters).toEqual(waiters);
+      expect(waiters).toMatchObject([{ holderId: 'bob', metadata: { job: '7' }, mode: 'shared' }]);
+      expect((await bob.touch()).waiters).toEqual([1]);
+    });
+
+    it('gives a new request a higher ticket than each restored ticket', async () => {
+      const lock = fixture.resource();
+      const { bob, carol } = await queued(lock, 2);
+      await fixture.forget();
+      is('granted', await carol.claim());
+      is('waiting', await bob.claim());
+      const newcomer = await fixture.request('s1', lock);
+      is('waiting', await newcomer.queue());
+      expect(BigInt(newcomer.ticket)).toBeGreaterThan(BigInt(carol.ticket));
     });
 
     it('keeps the ticket of the waiter, so that the next new request waits behind the waiter', async () => {

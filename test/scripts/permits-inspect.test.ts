@@ -71,7 +71,21 @@ describe('permits-inspect', () => {
     await bob.queue();
     await alice.release(alice.secret);
     const view = await (await fixture.server('s1')).store.inspect(lock);
-    expect(view).toMatchObject({ holderCount: 1, waiterCount: 0, holders: [{ holderId: 'bob' }] });
+    const acquireTimeMs = Number(await fixture.now()) / 1000;
+    expect(view).toMatchObject({
+      holderCount: 1,
+      waiterCount: 0,
+      holders: [{ holderId: 'bob', acquireTimeMs }],
+    });
+  });
+
+  it('shows that a lease is revoked', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock);
+    is('granted', await alice.try());
+    await fixture.markRevoked(alice);
+    const { holders } = await (await fixture.server('s1')).store.inspect(lock);
+    expect(holders).toMatchObject([{ revoked: true }]);
   });
 
   it('leaves out expired leases that are not purged yet', async () => {

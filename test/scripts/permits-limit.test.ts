@@ -2,6 +2,7 @@ import { permitsLimit } from '../../generated/redis/scripts';
 import type { Resource } from '../../src/engine/leases/lease';
 import { eventually } from '../support/eventually';
 import { PermitsFixture } from '../support/permits-fixture';
+import { brokenInvariants } from '../support/permits-invariants';
 import type { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
@@ -266,6 +267,24 @@ describe('permits-limit', () => {
       is('granted', await small.claim());
     });
 
+    it('begins a new walk at the head of the queue if the limit is lowered again before the end of a walk', async () => {
+      const { semaphore } = await full(4);
+      const three = await waiter('s1', semaphore, 3);
+      await waiters(100, 's1', semaphore, 1);
+      for (const limit of [3, 2]) is('set', await fixture.setLimit(semaphore, limit));
+      await fixture.finishBatches(semaphore, () => Promise.resolve());
+      expect(await fixture.idsIn(semaphore, 'queue')).not.toContain(three.requestId);
+    });
+
+    it('keeps the offers, if the permits in use fit the lower limit', async () => {
+      const { semaphore, holder } = await full(4);
+      const first = await waiter('s1', semaphore, 2);
+      await holder.release(holder.secret);
+      const { token } = (await fixture.stored(semaphore)).numbers;
+      is('set', await fixture.setLimit(semaphore, 2));
+      expect(String(is('granted', await first.claim()).fencingToken)).toBe(token);
+    });
+
     it('answers NEVER_FITS to a detached waiter that queues or claims again', async () => {
       const { semaphore } = await full(5);
       const [asks, claims] = [await waiter('s1', semaphore, 5), await waiter('s1', semaphore, 5)];
@@ -274,6 +293,7 @@ describe('permits-limit', () => {
       expect(await asks.queue()).toEqual({ kind: 'never-fits', limit: 4 });
       expect(await claims.claim()).toEqual({ kind: 'never-fits', limit: 4 });
       expect(Object.keys((await fixture.stored(semaphore)).records)).toHaveLength(1);
+      expect(brokenInvariants(await fixture.stored(semaphore))).toEqual([]);
     });
   });
 

@@ -134,6 +134,15 @@ describe('permits-renew', () => {
       is('granted', await newer.keepAlive(alice.secret));
     });
 
+    it('leaves a lease to the call that was answered after the takeover, even if the takeover is repeated', async () => {
+      const { lock, alice } = await held({ stream: true });
+      const newer = await fixture.request('s2', lock, { requestId: alice.requestId, stream: true });
+      is('granted', await newer.takeOver(alice.secret));
+      is('granted', await alice.renew(alice.secret));
+      is('granted', await newer.takeOver(alice.secret));
+      is('superseded', await newer.releaseAfterLoss(alice.secret));
+    });
+
     it('answers ENDED with the cause to a stream that opens with an ended lease', async () => {
       const { lock, alice } = await held({ stream: true });
       await fixture.passInUse(lock, 10_001);
@@ -152,13 +161,7 @@ describe('permits-renew', () => {
 
   it('answers ENDED for a revoked lease, although its permits stay in use until its end', async () => {
     const { lock, alice } = await held();
-    const state = fixture.key(lock, 'state');
-    const mark = `
-      local field = 'r' .. ARGV[1]
-      local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], field))
-      record.v = 1
-      redis.call('HSET', KEYS[1], field, cmsgpack.pack(record))`;
-    await fixture.redis.command('EVAL', mark, 1, state, alice.requestId);
+    await fixture.markRevoked(alice);
     expect(await alice.renew(alice.secret)).toEqual({ kind: 'finished', cause: 'revoked' });
     const stream = await fixture.request('s1', lock, { requestId: alice.requestId, stream: true });
     expect(await stream.takeOver(alice.secret)).toEqual({ kind: 'finished', cause: 'revoked' });

@@ -36,6 +36,17 @@ describe('permits-touch', () => {
     expect(snapshot.earliestEndMs).toBeLessThanOrEqual(5000);
   });
 
+  it('answers the end of an offer that lapses before the first lease ends', async () => {
+    const semaphore = fixture.resource('semaphore');
+    is('set', await fixture.setLimit(semaphore, 2));
+    const [alice, bob] = [await fixture.request('s1', semaphore), await fixture.request('s1', semaphore)];
+    for (const holder of [alice, bob]) is('granted', await holder.try());
+    const [carol, dave] = [await fixture.request('s1', semaphore), await fixture.request('s1', semaphore)];
+    for (const waiter of [carol, dave]) is('waiting', await waiter.queue());
+    is('released', await alice.release(alice.secret));
+    expect((await dave.touch()).snapshot.earliestEndMs).toBe(3000);
+  });
+
   it('answers no end of a lease if there is no holder', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);
@@ -109,6 +120,18 @@ describe('permits-touch', () => {
     await fixture.beat(lock, 's3');
     await (await fixture.server('s1')).store.touch(lock, []);
     await eventually('the hint', () => s3.hinted.includes(bob.requestId));
+  });
+
+  it('moves the expiry of the queue later, because a request may wait longer than an idle lock is kept', async () => {
+    const lock = fixture.resource();
+    const bob = await fixture.request('s1', lock);
+    is('granted', await (await fixture.request('s1', lock)).try());
+    is('waiting', await bob.queue());
+    const queue = fixture.key(lock, 'queue');
+    const expiry = await fixture.redis.command('PEXPIRETIME', queue);
+    await fixture.redis.command('PEXPIRE', queue, 3_600_000);
+    await bob.touch();
+    expect(await fixture.redis.command('PEXPIRETIME', queue)).toBe(expiry);
   });
 
   it('changes no lease and no waiter', async () => {

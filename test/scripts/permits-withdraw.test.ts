@@ -110,6 +110,17 @@ describe('permits-withdraw', () => {
       is('granted', await carol.claim());
     });
 
+    it('ends a wait, and answers WITHDRAWN also for an unknown request', async () => {
+      const lock = fixture.resource();
+      const { bob } = await holderAndWaiter(lock);
+      is('withdrawn', await bob.giveBack());
+      expect(await fixture.idsIn(lock, 'queue')).toEqual([]);
+      expect(await fixture.idsIn(lock, 'detached')).toEqual([bob.requestId]);
+      const stranger = await fixture.request('s1', lock);
+      is('withdrawn', await stranger.giveBack());
+      is('withdrawn', await stranger.giveBack(7n));
+    });
+
     it('gives back only the grant with the named fencing token', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock);
@@ -204,6 +215,18 @@ describe('permits-withdraw', () => {
       is('granted', await bob.renew(bob.secret));
       expect((await fixture.stored(lock)).sets.ends).toHaveLength(1);
     });
+  });
+
+  it('does not keep the place longer if the withdrawal is sent again', async () => {
+    const lock = fixture.resource();
+    const { bob } = await holderAndWaiter(lock);
+    is('withdrawn', await bob.withdraw());
+    await fixture.passInUse(lock, 6000);
+    is('withdrawn', await bob.withdraw());
+    is('withdrawn', await bob.giveBack());
+    await fixture.passInUse(lock, 4001);
+    await (await fixture.server('s1')).store.touch(lock, []);
+    expect(await fixture.idsIn(lock, 'detached')).toEqual([]);
   });
 
   it('keeps the place for 10 s and then forgets the request', async () => {

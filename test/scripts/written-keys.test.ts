@@ -38,6 +38,28 @@ describe('after a manual edit of a lock in Redis (chapter 24),', () => {
     expect(await keysWithoutExpiry(lock)).toEqual([]);
   });
 
+  it('an offer, a waiter and a kept place without a record are removed, and disturb no other request', async () => {
+    const lock = fixture.resource();
+    const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
+    is('granted', await alice.try());
+    is('waiting', await bob.queue());
+    const soon = Number(await fixture.now()) + 1_000_000;
+    for (const [part, score] of [
+      ['offers', soon],
+      ['queue', 1],
+      ['detached', soon],
+    ] as const)
+      await fixture.redis.command('ZADD', fixture.key(lock, part), score, 'ghost');
+    // The lower bounds of the sets belong to the edit.
+    await fixture.redis.command('HSET', fixture.key(lock, 'state'), 'offers', soon, 'detached', soon);
+    expect((await bob.touch()).waiters).toEqual([2]);
+    await fixture.passInUse(lock, 1001);
+    is('released', await alice.release(alice.secret));
+    is('granted', await bob.claim());
+    const { sets } = await fixture.stored(lock);
+    expect(Object.values(sets).flatMap((members) => members.map(({ id }) => id))).not.toContain('ghost');
+  });
+
   it('a lease without an end ends one ttl after the next script', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
@@ -53,6 +75,20 @@ describe('after a manual edit of a lock in Redis (chapter 24),', () => {
     expect((await bob.touch()).waiters).toEqual(['recheck']);
     is('finished', await alice.try());
     is('granted', await bob.claim());
+  });
+
+  it.each([
+    ['keeps', 0, 86_400_000_000],
+    ['loses', 1_000_000, 20_000_000],
+  ])('a lease %s its end if the end is later than 24 h by %i us', async (_, laterUs, leftUs) => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
+    is('granted', await alice.try());
+    const now = Number(await fixture.now());
+    const end = now + 86_400_000_000 + laterUs;
+    await fixture.redis.command('ZADD', fixture.key(lock, 'ends'), 'XX', end, alice.requestId);
+    is('waiting', await (await fixture.request('s1', lock)).queue());
+    expect((await fixture.stored(lock)).sets.ends).toMatchObject([{ score: now + leftUs }]);
   });
 
   it('a lease without an end ends one ttl after the next renewal of the holder', async () => {

@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../../src/engine/clock';
 import { StoreFailure } from '../../src/engine/errors';
 import { RECONNECT_PATIENCE_MS, safeOptions } from '../../src/redis/connection/client';
 import { RedisConnection } from '../../src/redis/connection/connection';
-import { script, type EpochGuard } from '../../src/redis/connection/operation';
+import { HIGH, script, type EpochGuard } from '../../src/redis/connection/operation';
 import type { Reply } from '../../src/redis/connection/script-command';
 import { eventually } from '../support/eventually';
 import { failureOf } from '../support/store-failure';
@@ -396,7 +396,14 @@ describe('RedisConnection', () => {
     it('repeats a command if the epoch check fails', async () => {
       const connection = await connect();
       const guard = guardThatFails(2);
-      const values = await connection.commands.runGuarded(guarded, [], [], (reply) => reply.values, guard);
+      const values = await connection.commands.runGuarded(
+        guarded,
+        [],
+        [],
+        (reply) => reply.values,
+        guard,
+        HIGH,
+      );
       expect(values).toEqual(['value']);
       expect(guard.checks).toBe(3);
     });
@@ -404,7 +411,7 @@ describe('RedisConnection', () => {
     it('fails a command at its deadline if every epoch check fails', async () => {
       const connection = await connect(redis.url, systemClock);
       const guard = guardThatFails(Infinity);
-      const run = connection.commands.runGuarded(guarded, [], [], (reply) => reply.values, guard);
+      const run = connection.commands.runGuarded(guarded, [], [], (reply) => reply.values, guard, HIGH);
       expect(await failureOf(run)).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
       expect(guard.checks).toBeGreaterThan(1);
     });

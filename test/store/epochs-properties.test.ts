@@ -73,7 +73,7 @@ class World {
   async adopt(isNew = false): Promise<void> {
     const key = this.on.epochKey(this.lock);
     if (isNew) await this.on.redis.command('DEL', key);
-    const args = [this.runId, this.durability, QUARANTINE_MS, '', isNew ? 1 : 0, 0, NEVER, 0];
+    const args = [this.runId, this.durability, QUARANTINE_MS, '', isNew ? 1 : 0, 0, NEVER, 0, ''];
     await this.on.redis.command('EVAL', epochAdopt, 1, key, ...args);
   }
 

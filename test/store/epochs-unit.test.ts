@@ -66,7 +66,7 @@ class Scene {
 
   /** Delivers a report of the node now. The server asked for the report at `sentAt`. */
   report(sentAt = this.clock.now(), runId = RUN): void {
-    const report = { runId, durable: false, overlapMs: 12_000, uptimeSeconds: 1 };
+    const report = { runId, durable: false, overlapMs: 12_000, uptimeSeconds: 1, confirmingReplicas: 0 };
     const sample = { time: this.redisTimeMs, sentAt, receivedAt: this.clock.now() };
     this.epochs.onReport({ ...report, warnings: [], unsuitable: false }, sample);
   }

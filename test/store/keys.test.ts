@@ -4,6 +4,7 @@ import type { Service } from '../../src/engine/leases/lease';
 import {
   BUCKET_COUNT,
   absentKey,
+  markKey,
   epochKey,
   bucketOf,
   dictionaryNamesKey,
@@ -182,19 +183,22 @@ describe('keys', () => {
       );
     });
 
-    it('have the slot that Redis computes, and so have the absent key and the channel', async () => {
+    it('have the slot that Redis computes, and so have the absent key, the mark and the channel', async () => {
       await fc.assert(
         fc.asyncProperty(place, async (one) => {
           const [key] = keysOf(one) as [string];
           const absent = absentKey(key);
-          expect(keysOf(one)).not.toContain(absent);
+          const mark = markKey(key);
+          for (const other of [absent, mark]) expect(keysOf(one)).not.toContain(other);
           const channel = wakeChannel(one.prefix, bucketOf(one.name), 'server');
           expect(slotOfBucket(bucketOf(one.name))).toBe(slotOfKey(key));
-          for (const each of [key, absent, channel]) expect(String(slotOfKey(key))).toBe(await slotOf(each));
+          for (const each of [key, absent, mark, channel])
+            expect(String(slotOfKey(key))).toBe(await slotOf(each));
         }),
         { numRuns: 100 },
       );
-      expect(String(slotOfKey(dictionaryNamesKey('a')))).toBe(await slotOf(dictionaryNamesKey('a')));
+      const names = dictionaryNamesKey('a');
+      for (const each of [names, markKey(names)]) expect(String(slotOfKey(names))).toBe(await slotOf(each));
     });
 
     it('use the CRC16 of Redis Cluster for buckets', async () => {

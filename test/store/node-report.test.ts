@@ -120,6 +120,18 @@ describe('the report of a node', () => {
     ).toEqual([]);
   });
 
+  it.each([
+    ['the number of min-replicas-to-write', { connected_slaves: '3' }, '2', 2],
+    ['none, if Redis asks for none', { connected_slaves: '3' }, '0', 0],
+    ['one, if Redis has replicas and its settings cannot be read', { connected_slaves: '3' }, undefined, 1],
+    ['none, if Redis has no replica and its settings cannot be read', ALONE, undefined, 0],
+  ] as const)('says how many replicas must confirm a setting: %s', (_, info, minReplicas, count) => {
+    const settings =
+      minReplicas === undefined ? undefined : new Map([['min-replicas-to-write', minReplicas]]);
+    const answers = { info: new Map(Object.entries({ ...INFO, ...info })), settings };
+    expect(nodeReportOf(answers, 'sentinel').confirmingReplicas).toBe(count);
+  });
+
   it('counts unreadable settings as unsafe', () => {
     const { durable, warnings } = nodeReportOf({
       info: new Map(Object.entries({ ...INFO, aof_enabled: '1' })),

@@ -133,21 +133,30 @@ export class DictionaryModel {
       const kind = kindOf([recent.text]);
       return kind === undefined ? [] : [{ recent, kind }];
     });
-    const shownAsRecent = ({ entryId, text }: Entry) =>
-      own.some(({ recent }) =>
-        recent.entryId === '' ? this.fold(recent.text) === this.fold(text) : recent.entryId === entryId,
-      );
-    const ranked = this.inOrderOfRank().flatMap(({ entry, selections }) => {
+    const matches = this.inOrderOfRank().flatMap(({ entry, selections }) => {
       const kind = kindOf([entry.text, ...entry.aliases]);
-      if (kind === undefined || shownAsRecent(entry)) return [];
-      const { entryId, text, weight } = entry;
-      return [{ kind, entryId, text, recent: false, score: weight + selections }];
+      return kind === undefined ? [] : [{ kind, entry, score: entry.weight + selections }];
     });
+    const inOrder = MATCH_KINDS.flatMap((kind) => matches.filter((one) => one.kind === kind));
+    // Each recent stands for at most one entry: the entry with its id, or else the first with its text that is left.
+    const shownAsRecent = new Set<Entry>();
+    for (const { recent } of own) {
+      const same = matches.find(({ entry }) => entry.entryId === recent.entryId);
+      if (same) shownAsRecent.add(same.entry);
+    }
+    for (const { recent } of own) {
+      const same = inOrder.find(
+        ({ entry }) => !shownAsRecent.has(entry) && this.fold(entry.text) === this.fold(recent.text),
+      );
+      if (recent.entryId === '' && same) shownAsRecent.add(same.entry);
+    }
     return MATCH_KINDS.flatMap((kind) => [
       ...own
         .filter((one) => one.kind === kind)
         .map(({ recent: { entryId, text } }) => ({ kind, entryId, text, recent: true, score: undefined })),
-      ...ranked.filter((one) => one.kind === kind),
+      ...inOrder
+        .filter((one) => one.kind === kind && !shownAsRecent.has(one.entry))
+        .map(({ entry: { entryId, text }, score }) => ({ kind, entryId, text, recent: false, score })),
     ]);
   }
 
@@ -181,15 +190,18 @@ export class DictionaryModel {
     return this.ranked;
   }
 
-  /** Keeps the latest of all recents with the same id, or with the same text if they have no id. */
+  /**
+   * Joins the recents with the same id. Joins a recent without an id with the latest other recent of the same text. The
+   * joined recent is at the place of its latest recent.
+   */
   private distinct(recents: readonly Recent[]): Recent[] {
     const found: Recent[] = [];
     for (const recent of recents) {
-      const same = (other: Recent) =>
-        recent.entryId !== '' && other.entryId !== ''
-          ? recent.entryId === other.entryId
-          : this.fold(recent.text) === this.fold(other.text);
-      if (!found.some(same)) found.push(recent);
+      const { entryId } = recent;
+      if (entryId !== '' && found.some((other) => other.entryId === entryId)) continue;
+      const same = found.findIndex((other) => this.fold(other.text) === this.fold(recent.text));
+      if (same < 0 || (entryId !== '' && found[same]?.entryId !== '')) found.push(recent);
+      else if (entryId !== '') found[same] = { ...(found[same] as Recent), entryId };
     }
     return found;
   }

@@ -12,7 +12,9 @@ import { ManualClock, settled } from './manual-clock';
 /** Predictable ids that count up, and a jitter that the test sets. */
 export class CountedIdentities implements Identities {
   jitter = 0;
-  private made = 0;
+
+  /** The engines of one test need different first numbers. */
+  constructor(private made = 0) {}
 
   requestId(): string {
     return `0190a0a0-0000-7000-8000-${this.next().padStart(12, '0')}`;
@@ -78,7 +80,7 @@ export class Pending<Result> {
 
 /** The engine of one server, on a manual clock and a given store. */
 export class EngineFixture<Store extends PermitsStore = FakeStore> {
-  readonly identities = new CountedIdentities();
+  readonly identities: CountedIdentities;
   readonly defects: unknown[] = [];
   readonly permits: Permits;
 
@@ -88,6 +90,7 @@ export class EngineFixture<Store extends PermitsStore = FakeStore> {
     limits: Partial<Limits> = {},
     readonly serverId = 's1',
   ) {
+    this.identities = new CountedIdentities(serverId === 's1' ? 0 : 1_000_000);
     this.permits = new Permits({
       store,
       clock,

@@ -27,6 +27,7 @@ export class HeldLeaseFixture {
   readonly start = this.clock.now();
   readonly receivedAt: number;
   readonly ttlMs: number;
+  readonly lateReleases: BackgroundCommands;
   readonly lease: HeldLease;
   readonly defects: unknown[] = [];
   /** 'OK' or the reason of the stream's error. Undefined while the stream is open. */
@@ -37,15 +38,17 @@ export class HeldLeaseFixture {
     this.ttlMs = ttlMs;
     this.receivedAt = this.start - waitedMs;
     const onDefect = (error: unknown): void => void this.defects.push(error);
+    this.lateReleases = new BackgroundCommands(this.clock, this.timers, LATE_RELEASE_PAUSES, onDefect);
     this.lease = new HeldLease({
       store: this.store,
       clock: this.clock,
       timers: this.timers,
-      lateReleases: new BackgroundCommands(this.clock, this.timers, LATE_RELEASE_PAUSES, onDefect),
+      lateReleases: this.lateReleases,
       sink: this.sink,
       resource: { service: 'lock', name: 'hello' },
       requestId: 'request',
       attach: 's1.1s',
+      caller: {},
       receivedAt: this.receivedAt,
       granted: grantedAt(this.start, { ttlMs, remainingMs: ttlMs, ...setting.granted }),
       ageLimitAt: ageLimitAt === Infinity ? this.start + 1e9 : ageLimitAt,

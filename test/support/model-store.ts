@@ -24,14 +24,23 @@ import type { ManualClock } from './manual-clock';
 import { PermitsModel } from './permits-model';
 import type { Unsent } from './permits-model-request';
 
-/** The outcome of a command: answered, carried out with a lost reply, or never arrived. */
-export type CommandOutcome = 'answered' | 'reply-lost' | 'not-arrived';
+/**
+ * The outcome of a command: answered; carried out with a lost reply; never arrived; carried out after its caller was told
+ * that the outcome is unknown; sent again after the first reply was lost; answered, and a first copy of the command runs
+ * late.
+ */
+export type CommandOutcome =
+  'answered' | 'reply-lost' | 'not-arrived' | 'runs-late' | 'sent-twice' | 'copy-runs-late';
+
+/** The delay of a command that runs late. */
+const LATE_MS = 700;
 
 /** A model that replaces Redis as the store of several servers. */
 export class ModelWorld {
   /** True if hints to other servers arrive. */
   hints = true;
-  /** The time of a command to the store and back. */
+  /** The time of the next command to the store and back. */
+  latencyOf: () => number = () => this.latencyMs;
   latencyMs = 0;
   outcomeOf: (verb: string, serverId: string) => CommandOutcome = () => 'answered';
   readonly log: { readonly verb: string; readonly server: string }[] = [];
@@ -126,25 +135,37 @@ export class ModelStore implements PermitsStore {
     carryOut: (model: PermitsModel, nowUs: number) => Unsent<Reply>,
   ): Promise<Reply> {
     const { world, serverId } = this;
-    const sentAt = world.clock.now();
     const outcome = world.outcomeOf(verb, serverId);
     world.log.push({ verb, server: serverId });
-    await this.travel();
+    const execute = (): { reply: Unsent<Reply>; told: [string, string][] } => {
+      const model = world.model(resource);
+      model.told = [];
+      const reply = carryOut(model, world.nowUs);
+      const { told } = model;
+      for (const [server, id] of told) if (server !== serverId) world.tell(server, resource, id);
+      return { reply, told };
+    };
+    let sentAt = world.clock.now();
+    const halfMs = world.latencyOf() / 2;
+    await this.travel(halfMs);
     if (outcome === 'not-arrived') throw new StoreFailure('no', 'unavailable');
-    const model = world.model(resource);
-    model.told = [];
-    const reply = carryOut(model, world.nowUs);
-    const told = model.told;
-    for (const [server, id] of told) if (server !== serverId) world.tell(server, resource, id);
-    await this.travel();
+    if (outcome === 'runs-late' || outcome === 'copy-runs-late') world.clock.after(LATE_MS, execute);
+    if (outcome === 'runs-late') throw new StoreFailure('unknown', 'unavailable');
+    let { reply, told } = execute();
+    await this.travel(halfMs);
     if (outcome === 'reply-lost') throw new StoreFailure('unknown', 'unavailable');
+    if (outcome === 'sent-twice') {
+      sentAt = world.clock.now();
+      await this.travel(halfMs);
+      ({ reply, told } = execute());
+      await this.travel(halfMs);
+    }
     for (const [server, id] of told) if (server === serverId) this.listener?.recheck(resource, id);
     return { ...reply, sentAt } as Reply;
   }
 
-  private travel(): Promise<void> {
-    const half = this.world.latencyMs / 2;
-    if (half === 0) return Promise.resolve();
-    return new Promise((resolve) => this.world.clock.after(half, resolve));
+  private travel(ms: number): Promise<void> {
+    if (ms === 0) return Promise.resolve();
+    return new Promise((resolve) => this.world.clock.after(ms, () => resolve()));
   }
 }

@@ -123,14 +123,21 @@ const claim = fc.record({ arena, slot, age }).map((drawn) => {
   );
 });
 
-const withdraw = fc.record({ arena, slot, age, giveBack: fc.boolean() }).map((drawn) =>
-  byCall(
-    'withdraw',
-    drawn,
-    (call) => (drawn.giveBack ? call.giveBack() : call.withdraw()),
-    (call, model, now) => model.withdraw(call.server.id, now, { ...call.wanted, giveBack: drawn.giveBack }),
-  ),
-);
+const withdraw = fc
+  .record({ arena, slot, age, giveBack: fc.boolean(), names: fc.constantFrom('last token', 'any grant') })
+  .map((drawn) => {
+    let fencingToken: bigint | undefined;
+    return byCall(
+      'withdraw',
+      drawn,
+      (call) => {
+        fencingToken = drawn.giveBack && drawn.names === 'last token' ? call.token : undefined;
+        return drawn.giveBack ? call.giveBack(fencingToken) : call.withdraw();
+      },
+      (call, model, now) =>
+        model.withdraw(call.server.id, now, { ...call.wanted, giveBack: drawn.giveBack, fencingToken }),
+    );
+  });
 
 const touch = fc.record({ arena, server }).map(
   (drawn) =>

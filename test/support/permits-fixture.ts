@@ -169,6 +169,15 @@ export class PermitsFixture {
     await this.redis.command('ZADD', this.key(resource, 'live'), await this.now(), serverId);
   }
 
+  /** Marks a lease as revoked by an operator. No script of this version does so. */
+  async markRevoked({ resource, requestId }: Requester): Promise<void> {
+    const mark = `
+      local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))
+      record.v = 1
+      redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(record))`;
+    await this.redis.command('EVAL', mark, 1, this.key(resource, 'state'), `r${requestId}`);
+  }
+
   stored(resource: Resource): Promise<Stored> {
     return readStored(this.redis, PREFIX, resource);
   }

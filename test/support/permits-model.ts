@@ -3,6 +3,7 @@ import type {
   AcquireReply,
   ClaimCommand,
   ClaimReply,
+  Finished,
   QueueSnapshot,
   ReleaseCommand,
   ReleaseReply,
@@ -54,7 +55,10 @@ export class PermitsModel extends ModelResource {
 
   private repeat(known: ModelRequest, command: AcquireCommand): Unsent<AcquireReply> {
     const { attach } = command;
-    if (known.state === 'ended') return { kind: 'finished', cause: known.cause };
+    if (known.state === 'ended') {
+      if (known.attach !== attach) known.returnable = false;
+      return this.finished(known, attach);
+    }
     if (known.holderId !== command.holderId) return { kind: 'mismatch', field: 'holder_id' };
     if (known.mode !== command.mode) return { kind: 'mismatch', field: 'mode' };
     if (known.permits !== command.permits) return { kind: 'mismatch', field: 'permit_count' };
@@ -92,7 +96,7 @@ export class PermitsModel extends ModelResource {
     let request = this.find(command.requestId);
     if (!request && Number(command.ticket) <= this.cut) return { kind: 'unknown-resource' };
     if (request && request.attach !== command.attach) return { kind: 'superseded' };
-    if (request?.state === 'ended') return { kind: 'finished', cause: request.cause };
+    if (request?.state === 'ended') return this.finished(request, command.attach);
     if (request && this.neverFits(request) && request.state !== 'held') return this.dismiss(request);
     if (!request) {
       const refused = this.make(command);
@@ -114,8 +118,19 @@ export class PermitsModel extends ModelResource {
     this.purge();
     const request = this.find(command.requestId);
     if (request && request.attach !== command.attach) return { kind: 'superseded' };
-    if (request?.state === 'ended') return { kind: 'finished', cause: request.cause };
-    if (request && command.giveBack) {
+    const token = command.fencingToken;
+    const isHeldOrEnded = request?.state === 'held' || request?.state === 'ended';
+    const isMeant = token === undefined || (isHeldOrEnded && request.token === Number(token));
+    const ticket = request && String(request.ticket);
+    if (request?.state === 'ended') {
+      if (!command.giveBack || !isMeant || !this.isReturnable(request, command.attach)) {
+        return this.finished(request, command.attach);
+      }
+      this.forget(request);
+      this.grantNext();
+      return { kind: 'withdrawn', snapshot: this.snapshot(), ticket };
+    }
+    if (request && command.giveBack && isMeant) {
       const answered = request.answered === command.attach && request.returnable;
       if (request.state === 'held' && !answered) return { kind: 'kept' };
       if (request.state !== 'detached') this.detach(request);
@@ -128,7 +143,7 @@ export class PermitsModel extends ModelResource {
       this.grantNext();
       if ((request.state as State) === 'held') return this.granted(request);
     }
-    return { kind: 'withdrawn', snapshot: this.snapshot() };
+    return { kind: 'withdrawn', snapshot: this.snapshot(), ticket };
   }
 
   touch(server: string, now: number, waiters: readonly CallRef[]): TouchReply {
@@ -237,6 +252,20 @@ export class PermitsModel extends ModelResource {
   private waiting(request: ModelRequest): Unsent<Extract<AcquireReply, { kind: 'waiting' }>> {
     const ticket = String(request.ticket);
     return { kind: 'waiting', ticket, position: this.position(request), snapshot: this.snapshot() };
+  }
+
+  private finished(request: ModelRequest, attach: string): Finished {
+    const { cause, token } = request;
+    return {
+      kind: 'finished',
+      cause,
+      ...(this.isReturnable(request, attach) && { returnable: BigInt(token) }),
+    };
+  }
+
+  /** Only this call was answered with the lease of the request, so the call may not have reported the lease. */
+  private isReturnable(request: ModelRequest, attach: string): boolean {
+    return request.returnable && request.answered === attach && request.cause !== 'released';
   }
 
   private granted(request: ModelRequest): Unsent<Extract<AcquireReply, { kind: 'granted' }>> {

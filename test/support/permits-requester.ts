@@ -45,6 +45,8 @@ export class Requester {
   readonly secret = randomBytes(16).toString('base64url');
   /** The ticket of the last reply. '0' before the first reply. */
   ticket = '0';
+  /** The token of the last grant to this call. */
+  token: bigint | undefined;
   private readonly stream: boolean;
 
   constructor(
@@ -90,12 +92,13 @@ export class Requester {
 
   /** Ends the wait, and accepts a grant that was made meanwhile. */
   withdraw(): Promise<WithdrawReply> {
-    return this.server.store.withdraw(this.resource, { ...this.wanted, giveBack: false });
+    return this.keepTicket(this.server.store.withdraw(this.resource, { ...this.wanted, giveBack: false }));
   }
 
   /** Ends the wait of a caller that has disconnected, and gives a grant back. */
   giveBack(fencingToken?: bigint): Promise<WithdrawReply> {
-    return this.server.store.withdraw(this.resource, { ...this.wanted, giveBack: true, fencingToken });
+    const command = { ...this.wanted, giveBack: true, fencingToken };
+    return this.keepTicket(this.server.store.withdraw(this.resource, command));
   }
 
   touch(): Promise<TouchReply> {
@@ -145,11 +148,13 @@ export class Requester {
     return this.server.store.renew(this.resource, { requestId: this.requestId, secret, ttlMs, stream });
   }
 
-  private async keepTicket<Reply extends AcquireReply | ClaimReply>(reply: Promise<Reply>): Promise<Reply> {
+  private async keepTicket<Reply extends AcquireReply | ClaimReply | WithdrawReply>(
+    reply: Promise<Reply>,
+  ): Promise<Reply> {
     const answer = await reply;
     if (answer.kind === 'waiting') this.ticket = answer.ticket;
-    // A late grant is given back, and the wait continues at about the ticket of the grant.
-    if (answer.kind === 'granted' && this.ticket === '0') this.ticket = String(answer.fencingToken);
+    if (answer.kind === 'withdrawn') this.ticket = answer.ticket ?? this.ticket;
+    if (answer.kind === 'granted') this.token = answer.fencingToken;
     return answer;
   }
 }

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../src/engine/clock';
-import type { GuardedReply } from '../../src/redis/connection/guarded-reply';
-import { script, type EpochGuard, type Script } from '../../src/redis/connection/operation';
+import type { FollowUp } from '../../src/redis/connection/guarded-reply';
+import { HIGH, script, type EpochGuard, type Script } from '../../src/redis/connection/operation';
 import { readHint } from '../../src/redis/leases/hints';
 import { RedisPermitsStore } from '../../src/redis/leases/permits-store';
 import { RedisNode } from '../../src/redis/topology/node';
@@ -52,8 +52,8 @@ export class TestServer {
   epochArguments: readonly [string, number] | undefined;
   /** The reply words of scripts that the epoch check refused. */
   readonly turnedBack: string[] = [];
-  /** The reply word of each script, with the number of requests that the server must recheck. */
-  readonly answers: { word: string; told: number }[] = [];
+  /** The reply word of each script, with the number of requests that the server must recheck, and the next step. */
+  readonly answers: { word: string; told: number; followUp: FollowUp }[] = [];
   private notifications: Notifications | undefined;
 
   constructor(
@@ -85,11 +85,13 @@ export class TestServer {
     commands.run = (what, ...rest) => run(clocked(what), ...rest);
     const runGuarded = commands.runGuarded.bind(commands);
     commands.runGuarded = (what, keys, args, read, given) => {
-      const recorded = (reply: GuardedReply) => {
-        this.answers.push({ word: reply.word, told: reply.recheckIds.length });
-        return read(reply);
+      const recorded: typeof read = (reply, ...rest) => {
+        const { word, followUp } = reply;
+        this.answers.push({ word, told: reply.recheckIds.length, followUp });
+        return read(reply, ...rest);
       };
-      return runGuarded(clocked(what), keys, args, recorded, given);
+      // The tests of scripts send thousands of commands at once, and none may be refused for lack of time.
+      return runGuarded(clocked(what), keys, args, recorded, given, HIGH);
     };
     this.store = new RedisPermitsStore({
       ...options,

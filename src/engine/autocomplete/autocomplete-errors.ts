@@ -1,5 +1,5 @@
 import { HoldfastError, StoreFailure } from '../errors';
-import { outcomeUnknown, storeFull, storeUnavailable } from '../store-errors';
+import { outcomeUnknown, storeFull, storeOverloaded, storeUnavailable, unconfirmed } from '../store-errors';
 import type { Profile } from './suggestion';
 
 /** Every error of autocomplete. Each text names the event, the affected name and the caller's next step. */
@@ -23,6 +23,21 @@ export function dictionaryExists(name: string, { accents, typos }: Profile): Hol
   return new HoldfastError(
     'DICTIONARY_EXISTS',
     `${dictionaryText(name)} exists with another profile: accents ${accents}, typos ${typos ? 'on' : 'off'}; use that profile, or delete the dictionary first`,
+  );
+}
+
+export function dictionaryOutdated(name: string, foldVersion: number, known: number): HoldfastError {
+  return new HoldfastError(
+    'DICTIONARY_OUTDATED',
+    `${dictionaryText(name)} was folded by version ${foldVersion} of the folding rules, and this server needs version ${known}; read the entries by ListEntries without bounds if you have no other copy, delete the dictionary, and import it again`,
+    { metadata: { fold_version: String(foldVersion) } },
+  );
+}
+
+export function dictionaryTooNew(name: string, foldVersion: number, known: number): HoldfastError {
+  return new HoldfastError(
+    'NOT_IMPLEMENTED',
+    `${dictionaryText(name)} was folded by version ${foldVersion} of the folding rules, and this server knows version ${known}; use a newer server`,
   );
 }
 
@@ -59,12 +74,15 @@ export function badPageToken(): HoldfastError {
 /** The caller's error for a store failure. Any other error is a defect and is returned unchanged. */
 export function translateStoreFailure(error: unknown, subject: string, advice = 'repeat the call'): unknown {
   if (!(error instanceof StoreFailure)) return error;
+  if (error.kind === 'unconfirmed') return unconfirmed(subject);
   if (error.kind === 'full') {
     // A command may take several steps, and an earlier step may have been carried out.
     const effect = error.carriedOut === 'no' ? 'nothing was done' : 'not all was done';
     return storeFull(`${effect} for ${subject}`, `${advice} when the store has room`);
   }
-  if (error.carriedOut === 'no') return storeUnavailable(subject);
+  if (error.carriedOut === 'no') {
+    return error.kind === 'overloaded' ? storeOverloaded(subject) : storeUnavailable(subject);
+  }
   return outcomeUnknown(
     `the request for ${subject} may have been carried out, completely or in part`,
     advice,

@@ -10,8 +10,6 @@ import type { AutocompleteEngine } from './autocomplete-engine';
 import { DEFAULT_PROFILE } from './limits';
 import type { Clock } from '../clock';
 import type { DictionaryStore, ListPosition, StoredProfile } from './dictionary-store';
-import { HoldfastError } from '../errors';
-import { FOLD_VERSION } from './fold';
 import { bothFolded, foldEntry } from './fold-entry';
 import { DictionarySweeper } from './dictionary-sweeper';
 import type { Identities } from '../identities';
@@ -20,7 +18,8 @@ import { markWords } from './match';
 import { decodePageToken, encodePageToken, type Binding } from './page-token';
 import { rankRecents, suggestRecents } from './recents-ranking';
 import type { RecentsStore } from './recents-store';
-import { isPagePosition, mergePage, rankAfter } from './suggest-page';
+import { checkFoldVersion, isSameProfile, storedProfile } from './stored-profile';
+import { isPageStart, mergePage, rankAfter } from './suggest-page';
 import type {
   DictionariesPage,
   DictionaryView,
@@ -90,12 +89,10 @@ export class Autocomplete implements AutocompleteEngine {
 
   async createDictionary(name: string, profile: Profile): Promise<DictionaryView> {
     const { dictionaries } = this.options;
-    // The name is registered before and after the creation, because a sweeper may unregister the name in between.
+    // A creation also registers the name, but this server may stop in between. A sweeper would then miss the dictionary.
     await answerOf(dictionaries.register(name), dictionaryText(name));
-    const created = await answerOf(dictionaries.create(name, stored(profile)), dictionaryText(name));
-    if (created.kind === 'other-profile' && !isSame(created.profile, profile))
-      throw dictionaryExists(name, created.profile);
-    await answerOf(dictionaries.register(name), dictionaryText(name));
+    const created = await answerOf(dictionaries.create(name, storedProfile(profile)), dictionaryText(name));
+    if (created.kind === 'other-profile') refuseProfile(name, created.profile, profile);
     return this.getDictionary(name);
   }
 
@@ -130,10 +127,15 @@ export class Autocomplete implements AutocompleteEngine {
     // because a sweeper may unregister the name in between.
     await answerOf(dictionaries.register(dictionary), subject);
     const started = await answerOf(
-      dictionaries.startImport(dictionary, importId, wanted && stored(wanted), stored(DEFAULT_PROFILE)),
+      dictionaries.startImport(
+        dictionary,
+        importId,
+        wanted && storedProfile(wanted),
+        storedProfile(DEFAULT_PROFILE),
+      ),
       subject,
     );
-    if (started.kind === 'other-profile') throw dictionaryExists(dictionary, started.profile);
+    if (started.kind === 'other-profile') refuseProfile(dictionary, started.profile, wanted);
     if (started.kind === 'busy') throw tooManyImports(dictionary);
     const session = new StoreImport({
       store: dictionaries,
@@ -146,7 +148,7 @@ export class Autocomplete implements AutocompleteEngine {
       onDefect,
     });
     try {
-      checkVersion(dictionary, started.profile);
+      checkFoldVersion(dictionary, started.profile);
       await answerOf(dictionaries.register(dictionary), subject);
     } catch (error) {
       await session.abandon();
@@ -169,7 +171,7 @@ export class Autocomplete implements AutocompleteEngine {
   async suggest(request: SuggestRequest): Promise<SuggestPage> {
     const { dictionary, query, pageSize, kinds, pageToken, recentsList } = request;
     const binding: Binding = ['suggest', dictionary, query, kinds, recentsList];
-    const after = decodePageToken(binding, pageToken, isPagePosition);
+    const after = decodePageToken(binding, pageToken, isPageStart);
     const folded = bothFolded(query);
     const marked = { kept: markWords(folded.kept), dropped: markWords(folded.dropped) };
     const limit = pageSize + (recentsList === '' ? 0 : EXTRA_FOR_RECENTS);
@@ -181,7 +183,7 @@ export class Autocomplete implements AutocompleteEngine {
     );
     const [recents, ranked] = await Promise.all([reading, ranking]);
     if (ranked.kind === 'unknown') throw noSuchDictionary(dictionary);
-    checkVersion(dictionary, ranked.profile);
+    checkFoldVersion(dictionary, ranked.profile);
     const rankedRecents =
       recents.length === 0 ? [] : rankRecents(recents, { query, kinds, ...ranked.profile });
     const page = mergePage(ranked, rankedRecents, after, query, pageSize);
@@ -195,6 +197,8 @@ export class Autocomplete implements AutocompleteEngine {
   async listEntries({ dictionary, from, to, pageSize, pageToken }: ListRange): Promise<EntriesPage> {
     const binding: Binding = ['entries', dictionary, from, to];
     const after = decodePageToken(binding, pageToken, isListPosition);
+    // The bounds must be folded by the rules of the dictionary. Without bounds, a dictionary of any version is listed.
+    if ((from !== '' || to !== '') && !this.profiles.has(dictionary)) await this.getProfile(dictionary);
     const range = { from: bothFolded(from), to: bothFolded(to), limit: pageSize, after };
     const listing = await answerOf(
       this.options.dictionaries.list(dictionary, range),
@@ -246,7 +250,7 @@ export class Autocomplete implements AutocompleteEngine {
   }
 
   private remember(dictionary: string, profile: StoredProfile): StoredProfile {
-    checkVersion(dictionary, profile);
+    checkFoldVersion(dictionary, profile);
     if (this.profiles.size >= PROFILE_CACHE_CAPACITY) this.profiles.clear();
     this.profiles.set(dictionary, profile);
     return profile;
@@ -261,13 +265,10 @@ export class Autocomplete implements AutocompleteEngine {
   }
 }
 
-/** Throws NOT_IMPLEMENTED for other folding rules, because a server cannot search texts that other rules folded. */
-function checkVersion(dictionary: string, { foldVersion }: StoredProfile): void {
-  if (foldVersion === FOLD_VERSION) return;
-  throw new HoldfastError(
-    'NOT_IMPLEMENTED',
-    `${dictionaryText(dictionary)} was folded by version ${foldVersion} of the folding rules, which this server does not know; use another version of the server, or delete the dictionary and import it again`,
-  );
+/** Throws the error for a dictionary that exists with another profile or with other folding rules. */
+function refuseProfile(dictionary: string, found: StoredProfile, wanted: Profile | undefined): never {
+  if (wanted && isSameProfile(found, wanted)) checkFoldVersion(dictionary, found);
+  throw dictionaryExists(dictionary, found);
 }
 
 function isListPosition(value: unknown): value is ListPosition {
@@ -277,12 +278,4 @@ function isListPosition(value: unknown): value is ListPosition {
 
 function isName(value: unknown): value is string {
   return typeof value === 'string';
-}
-
-function stored({ accents, typos }: Profile): StoredProfile {
-  return { accents, typos, foldVersion: FOLD_VERSION };
-}
-
-function isSame(a: Profile, b: Profile): boolean {
-  return a.accents === b.accents && a.typos === b.typos;
 }

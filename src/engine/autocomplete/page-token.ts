@@ -16,8 +16,8 @@ export function encodePageToken(binding: Binding, position: unknown): string {
   return Buffer.concat([checksumOf(binding, text), text]).toString('base64url');
 }
 
-/** The bound of a received token. A token with the longest text, name and id is shorter. */
-const MAX_TOKEN_CHARS = 16_384;
+/** The bound of a received token. A token with the longest text and id, and with 1,000 claims, is shorter. */
+const MAX_TOKEN_CHARS = 32_768;
 
 /** Returns the token's position, or undefined for an empty token. Throws INVALID_FIELD for a foreign token. */
 export function decodePageToken<T>(

@@ -33,20 +33,53 @@ export function suggestRecents(
 
 /**
  * The recents that match by their own text, sorted by kind, then the most recent first. `recents` starts with the
- * most recent. If two recents have the same identity, only the more recent is returned.
+ * most recent. Recents that are one suggestion are returned once.
  */
 export function rankRecents(recents: readonly Recent[], wanted: RecentsMatchQuery): RankedRecent[] {
   const typed = fold(wanted.query, wanted.accents);
   const kinds = wantedKinds(wanted.kinds, wanted.typos);
   const byKind = new Map<MatchKind, RankedRecent[]>(MATCH_KINDS.map((kind) => [kind, []]));
-  const seen = new SeenSuggestions();
-  for (const recent of recents) {
-    const folded = fold(recent.text, wanted.accents);
-    if (!seen.add(recent.entryId, folded)) continue;
+  for (const { recent, folded } of distinctRecents(recents, wanted.accents)) {
     const kind = kindOf(packForms([folded]), typed, kinds);
     if (kind !== undefined) byKind.get(kind)?.push({ recent, folded, kind });
   }
   return [...byKind.values()].flat();
+}
+
+interface FoldedRecent {
+  recent: Recent;
+  readonly folded: string;
+}
+
+/**
+ * Joins recents that are one suggestion, at the place of the most recent. Recents with the same entry id are one. A
+ * recent without an entry id is one with the most recent other recent of the same folded text, and has the id of that
+ * recent. So two people of one name stay two suggestions if both have an id.
+ */
+function distinctRecents(recents: readonly Recent[], accents: Profile['accents']): FoldedRecent[] {
+  const distinct: FoldedRecent[] = [];
+  const ids = new Set<string>();
+  const byText = new Map<string, FoldedRecent>();
+  for (const recent of recents) {
+    const { entryId } = recent;
+    if (entryId !== '' && ids.has(entryId)) continue;
+    const folded = fold(recent.text, accents);
+    const same = byText.get(folded);
+    if (entryId !== '') ids.add(entryId);
+    else if (same) continue;
+    if (same?.recent.entryId === '') {
+      same.recent = withIdOf(same.recent, recent);
+      continue;
+    }
+    const found = { recent, folded };
+    distinct.push(found);
+    if (!same) byText.set(folded, found);
+  }
+  return distinct;
+}
+
+function withIdOf({ text, payload }: Recent, other: Recent): Recent {
+  return { text, entryId: other.entryId, payload: payload.length === 0 ? other.payload : payload };
 }
 
 /** The suggestion for a recent. Its score is 0, because only a dictionary has scores. */
@@ -54,30 +87,4 @@ export function toSuggestion({ recent, kind }: RankedRecent, wanted: RecentsMatc
   const { entryId, text, payload } = recent;
   const shown = segments(text, wanted.query, kind, wanted.accents);
   return { entryId, text, segments: shown, payload, kind, score: 0, recent: true };
-}
-
-/**
- * The recents and entries seen so far. Two suggestions with entry ids are the same if their ids are equal. Any other
- * two suggestions are the same if their folded texts are equal. So two people of one name stay two suggestions if both
- * have an id.
- */
-export class SeenSuggestions {
-  readonly #ids = new Set<string>();
-  readonly #texts = new Set<string>();
-  readonly #textsWithoutId = new Set<string>();
-
-  /** An empty `entryId` stands for a suggestion without an entry id. */
-  has(entryId: string, folded: string): boolean {
-    if (entryId === '') return this.#texts.has(folded);
-    return this.#ids.has(entryId) || this.#textsWithoutId.has(folded);
-  }
-
-  /** Returns false and changes nothing if the same suggestion was added before. */
-  add(entryId: string, folded: string): boolean {
-    if (this.has(entryId, folded)) return false;
-    this.#texts.add(folded);
-    if (entryId === '') this.#textsWithoutId.add(folded);
-    else this.#ids.add(entryId);
-    return true;
-  }
 }

@@ -1,12 +1,12 @@
 import type { RankedEntry, RankPosition, Ranking } from './dictionary-store';
+import { EntryClaims, isClaimed } from './entry-claims';
 import { fold } from './fold';
 import type { RankedRecent } from './recents-ranking';
-import { SeenSuggestions } from './recents-ranking';
 import { segments } from './segments';
 import { MATCH_KINDS, type MatchKind, type Profile, type Suggestion } from './suggestion';
 
-/** The position at which a page ended: after a recent, or after an entry. Page tokens contain this position. */
-export type PagePosition =
+/** The position at which a page ended: after a recent, or after an entry. */
+type PagePosition =
   | {
       readonly of: 'recents';
       readonly kind: MatchKind;
@@ -17,16 +17,24 @@ export type PagePosition =
     }
   | { readonly of: 'entries'; readonly at: RankPosition };
 
+/** The start of the next page. Page tokens contain this start. */
+export type PageStart = PagePosition & {
+  /** The entries that recents claimed on earlier pages, see `EntryClaims`. Undefined: none. */
+  readonly claimed?: string;
+};
+
 interface PositionedSuggestion {
   readonly suggestion: Suggestion;
+  /** The number of the ranked entries before this suggestion, with its own entry. */
+  readonly entryCount: number;
   /** A function, because only the last suggestion of a page needs its position. */
   position(): PagePosition;
 }
 
 export interface Page {
   readonly suggestions: readonly Suggestion[];
-  /** The position for the next page. Undefined: this is the last page. */
-  readonly next: PagePosition | undefined;
+  /** Undefined: this is the last page. */
+  readonly next: PageStart | undefined;
 }
 
 /** The store's position for the page after `position`. */
@@ -38,45 +46,52 @@ export function rankAfter(position: PagePosition | undefined): RankPosition | un
 
 /**
  * Merges one page of a dictionary's entries with the caller's recents. Within each kind, recents come first. An entry
- * that is also a recent appears once, at the position of the recent.
+ * that is one with a recent appears once, at the position of the recent.
  */
 export function mergePage(
   ranking: Ranking,
   recents: readonly RankedRecent[],
-  after: PagePosition | undefined,
+  after: PageStart | undefined,
   query: string,
   pageSize: number,
 ): Page {
-  const { accents } = ranking.profile;
+  const { entries, next, profile } = ranking;
+  const claims = new EntryClaims(entries, recents, after?.claimed ?? '', profile.accents);
   const shown = recentsAfter(recents, after);
   const merged: PositionedSuggestion[] = [];
-  const others = withoutRecents(ranking.entries, recents, accents);
+  let entryCount = 0;
   for (const kind of MATCH_KINDS) {
     // The store has not ranked all entries of a better kind, so this kind belongs to a later page.
-    if (ranking.next && rankOf(kind) > rankOf(ranking.next.kind)) break;
+    if (next && rankOf(kind) > rankOf(next.kind)) break;
     const recentsOfKind = recents.filter((ranked) => ranked.kind === kind);
     for (const ranked of shown) {
-      if (ranked.kind === kind)
-        merged.push(suggestionOfRecent(ranked, recentsOfKind.indexOf(ranked), ranking, query));
+      if (ranked.kind !== kind) continue;
+      const suggestion = suggestionOfRecent(ranked, claims.entryOf(ranked), query, profile.accents);
+      const index = recentsOfKind.indexOf(ranked);
+      merged.push({ suggestion, entryCount, position: () => positionOfRecent(ranked, index) });
     }
-    for (const entry of others)
-      if (entry.kind === kind) merged.push(suggestionOfEntry(entry, query, accents));
+    for (; entries[entryCount]?.kind === kind; entryCount += 1) {
+      const entry = entries[entryCount] as RankedEntry;
+      if (claims.has(entry)) continue;
+      const suggestion = suggestionOfEntry(entry, query, profile.accents);
+      const position = () => positionOfEntry(entry, profile.accents);
+      merged.push({ suggestion, entryCount: entryCount + 1, position });
+    }
   }
   const page = merged.slice(0, pageSize);
   const suggestions = page.map(({ suggestion }) => suggestion);
-  if (merged.length > pageSize) return { suggestions, next: page[page.length - 1]?.position() };
-  return { suggestions, next: ranking.next && { of: 'entries', at: ranking.next } };
+  const last = page.at(-1);
+  if (merged.length > pageSize && last) {
+    return { suggestions, next: startAt(last.position(), claims.claimed(last.entryCount)) };
+  }
+  return {
+    suggestions,
+    next: next && startAt({ of: 'entries', at: next }, claims.claimed(entries.length)),
+  };
 }
 
-function withoutRecents(
-  entries: readonly RankedEntry[],
-  recents: readonly RankedRecent[],
-  accents: Profile['accents'],
-): readonly RankedEntry[] {
-  if (recents.length === 0) return entries;
-  const seen = new SeenSuggestions();
-  for (const { recent, folded } of recents) seen.add(recent.entryId, folded);
-  return entries.filter(({ entryId, text }) => !seen.has(entryId, fold(text, accents)));
+function startAt(position: PagePosition, claimed: string): PageStart {
+  return claimed === '' ? position : { ...position, claimed };
 }
 
 function rankOf(kind: MatchKind): number {
@@ -86,7 +101,7 @@ function rankOf(kind: MatchKind): number {
 /** Returns the recents that belong after the position `after`. */
 function recentsAfter(
   recents: readonly RankedRecent[],
-  after: PagePosition | undefined,
+  after: PageStart | undefined,
 ): readonly RankedRecent[] {
   if (after === undefined) return recents;
   const reached = after.of === 'recents' ? after.kind : after.at.kind;
@@ -101,54 +116,53 @@ function recentsAfter(
   return [...ofKind.slice(next), ...later];
 }
 
+/** `sameEntry` is the entry of this page that is one with the recent. */
 function suggestionOfRecent(
-  { recent, kind, folded }: RankedRecent,
-  index: number,
-  ranking: Ranking,
+  { recent, kind }: RankedRecent,
+  sameEntry: RankedEntry | undefined,
   query: string,
-): PositionedSuggestion {
+  accents: Profile['accents'],
+): Suggestion {
   const { entryId, text, payload } = recent;
-  const { accents } = ranking.profile;
-  const sameEntry = ranking.entries.find((entry) => isSameSuggestion(entry, entryId, folded, accents));
   return {
-    suggestion: {
-      entryId: entryId === '' ? (sameEntry?.entryId ?? '') : entryId,
-      text,
-      segments: segments(text, query, kind, accents),
-      payload: payload.length === 0 && sameEntry ? sameEntry.payload : payload,
-      kind,
-      score: sameEntry?.score ?? 0,
-      recent: true,
-    },
-    position: () => ({ of: 'recents', kind, index, entryId, text }),
+    entryId: entryId === '' ? (sameEntry?.entryId ?? '') : entryId,
+    text,
+    segments: segments(text, query, kind, accents),
+    payload: payload.length === 0 && sameEntry ? sameEntry.payload : payload,
+    kind,
+    score: sameEntry?.score ?? 0,
+    recent: true,
   };
 }
 
-function isSameSuggestion(
-  entry: RankedEntry,
-  entryId: string,
-  folded: string,
-  accents: Profile['accents'],
-): boolean {
-  return entryId === '' ? fold(entry.text, accents) === folded : entry.entryId === entryId;
+function positionOfRecent({ recent, kind }: RankedRecent, index: number): PagePosition {
+  return { of: 'recents', kind, index, entryId: recent.entryId, text: recent.text };
 }
 
-function suggestionOfEntry(
-  entry: RankedEntry,
-  query: string,
-  accents: Profile['accents'],
-): PositionedSuggestion {
+function suggestionOfEntry(entry: RankedEntry, query: string, accents: Profile['accents']): Suggestion {
   const { entryId, text, payload, kind, score } = entry;
-  const shown = segments(text, query, kind, accents);
   return {
-    suggestion: { entryId, text, segments: shown, payload, kind, score, recent: false },
-    position: () => ({ of: 'entries', at: { kind, at: { score, text: fold(text, accents), entryId } } }),
+    entryId,
+    text,
+    segments: segments(text, query, kind, accents),
+    payload,
+    kind,
+    score,
+    recent: false,
   };
 }
 
-/** Checks the position of a page token. Its checksum is no signature, so a forged token may contain any value. */
-export function isPagePosition(value: unknown): value is PagePosition {
+function positionOfEntry(
+  { kind, score, text, entryId }: RankedEntry,
+  accents: Profile['accents'],
+): PagePosition {
+  return { of: 'entries', at: { kind, at: { score, text: fold(text, accents), entryId } } };
+}
+
+/** Checks the content of a page token. Its checksum is no signature, so a forged token may contain any value. */
+export function isPageStart(value: unknown): value is PageStart {
   if (!isObject(value)) return false;
+  if (value['claimed'] !== undefined && !isClaimed(value['claimed'])) return false;
   if (value['of'] === 'recents') {
     const { kind, index, entryId, text } = value;
     return (

@@ -1,22 +1,23 @@
 import type { Call } from '../call';
 import { StoreFailure } from '../errors';
-import { callCancelled, notGranted, notWithdrawn, refusal } from './acquire-refusals';
+import { answeredTooLate, callCancelled, notGranted, notWithdrawn, refusal } from './acquire-refusals';
 import type { AttemptFacts, WaitEnding } from './acquire-refusals';
 import type { WaitEnd } from './call-end';
 import { hasOffsetPassed } from './expire-offset';
 import type { Resource } from './lease';
 import * as errors from './lease-errors';
-import type { PermitsContext } from './permits-context';
+import { withWanted, type PermitsContext } from './permits-context';
 import type {
   AcquireReply,
   ClaimReply,
+  Finished,
   Granted,
   PermitsWanted,
-  Waiting,
   WithdrawReply,
 } from './permits-store';
 import type { TimerEntry } from './timer-queue';
 import { Waiter, type Signal } from './waiter';
+import { WaitAllowance } from './waiting-calls';
 
 const CLAIM_RETRY_MS = 250;
 
@@ -42,14 +43,16 @@ type State = GrantingState | 'waiting' | 'returning' | 'granted';
  *     returning, granted in asking ──withdrawn, and the call may wait──▶ waiting
  *                                  ──withdrawn, and the call may not wait──▶ error
  *                                  ──refused, failed──▶ error
- *     returning, granted in claiming ──any reply──▶ waiting
+ *     returning, granted in claiming ──withdrawn, and the allowed time has ended──▶ error
+ *                                    ──any other reply──▶ waiting
  *                                    ──failed──▶ error
  *     returning, granted in withdrawing ──▶ as withdrawing
  *
  * In `waiting` an arrow is a signal: `recheck` comes from a hint or a touch, `ended` from the end of the allowed time,
  * and `superseded` from a newer call of the request. In the other states an arrow is the store's reply: `refused` is
  * every reply without an arrow, and `failed` is a store failure. A grant leads to `returning` if its offset has
- * passed. A defect leads to an error, and so does a grant to a cancelled call.
+ * passed, and so does the end of a lease that this call alone was answered with: this call has not reported the lease.
+ * A defect leads to an error, and so does a grant to a cancelled call.
  *
  * Guarantees (docs/design/leases.md, rules 3 and 5):
  * - The caller gets a grant only before the grant's offset has passed.
@@ -58,17 +61,18 @@ type State = GrantingState | 'waiting' | 'returning' | 'granted';
  *   here, because a broken connection does not prove that the holder is dead.
  */
 export class AcquireAttempt implements AttemptFacts {
-  private mayWait = false;
-  private countsAsWaiting = false;
-  private isOverWaitingLimit = false;
+  /** Set before the state becomes `asking`. */
+  private allowance!: WaitAllowance;
   /** Set before the state becomes `waiting`. */
   private waiter!: Waiter;
   private endTimer: TimerEntry | undefined;
   /** Set before the state becomes `withdrawing`. */
   private ending: WaitEnding = 'ended';
-  /** Set before the state becomes `granted` or `returning`. */
+  /** Set before the state becomes `granted`. */
   private grant!: Granted;
-  private grantedIn: GrantingState = 'asking';
+  /** Set before the state becomes `returning`: the grant that comes too late for the caller. */
+  private late!: { readonly fencingToken: bigint; readonly state: GrantingState };
+  hasReturnedGrant = false;
 
   constructor(
     private readonly context: PermitsContext,
@@ -84,7 +88,8 @@ export class AcquireAttempt implements AttemptFacts {
   /** Resolves to a grant that still has time left. Rejects with the caller's error. */
   async run(): Promise<Granted> {
     if (this.context.isDraining) throw errors.draining();
-    this.checkWaitingLimit();
+    const hasTime = this.end.at > this.context.clock.now();
+    this.allowance = new WaitAllowance(this.context.waitingCalls, this.call, hasTime, this.stream);
     try {
       let state: State = 'asking';
       while (state !== 'granted') {
@@ -115,7 +120,8 @@ export class AcquireAttempt implements AttemptFacts {
   private async ask(): Promise<State> {
     const { context, resource, wanted, onPosition } = this;
     const { limits } = context;
-    const options = { wait: this.mayWait, takeOver: this.stream, maxWaiters: limits.maxWaitersPerName };
+    const { mayWait, isOverLimit } = this.allowance;
+    const options = { wait: mayWait, takeOver: this.stream, maxWaiters: limits.maxWaitersPerName };
     let reply: AcquireReply;
     try {
       reply = await context.store.acquire(resource, withWanted(options, wanted));
@@ -130,8 +136,10 @@ export class AcquireAttempt implements AttemptFacts {
         this.waiter = new Waiter(resource, wanted, reply, onPosition);
         onPosition?.(this.waiter);
         return this.startWaiting();
+      case 'finished':
+        return this.finish(reply, 'asking');
       case 'refused':
-        if (!this.isOverWaitingLimit) throw refusal(this, reply);
+        if (!isOverLimit) throw refusal(this, reply);
         throw errors.tooManyWaiting(resource, limits.maxWaitingCallsPerConnection);
       default:
         throw refusal(this, reply);
@@ -169,6 +177,8 @@ export class AcquireAttempt implements AttemptFacts {
         waiter.ticket = reply.ticket;
         waiter.update(reply.position, reply.snapshot);
         return 'waiting';
+      case 'finished':
+        return this.finish(reply, 'claiming');
       default:
         throw refusal(this, reply);
     }
@@ -186,17 +196,16 @@ export class AcquireAttempt implements AttemptFacts {
   }
 
   private async returnGrant(): Promise<State> {
-    const { context, resource, wanted, waiter, grant } = this;
-    const reply = await context.withdrawals.returnGrant(resource, wanted, grant);
-    switch (this.grantedIn) {
-      case 'asking':
-        return this.afterFirstReturn(reply);
-      case 'claiming':
-        waiter.raise('recheck');
-        return 'waiting';
-      case 'withdrawing':
-        return this.afterWithdraw(reply);
+    const { context, resource, wanted, end, late } = this;
+    const reply = await context.withdrawals.returnGrant(resource, wanted, late.fencingToken);
+    this.hasReturnedGrant = true;
+    const isOver = this.allowance.mayWait && end.at <= context.clock.now();
+    if (late.state === 'withdrawing' || (isOver && reply.kind === 'withdrawn')) {
+      return this.afterWithdraw(reply);
     }
+    if (late.state === 'asking') return this.afterFirstReturn(reply);
+    this.waiter.raise('recheck');
+    return 'waiting';
   }
 
   /** Takes the grant of a reply. The next state depends on whether the offset of the grant has passed. */
@@ -206,11 +215,20 @@ export class AcquireAttempt implements AttemptFacts {
       this.giveBackLater();
       throw callCancelled();
     }
+    if (hasOffsetPassed(call.receivedAt, granted, context.clock.now())) {
+      this.late = { fencingToken: granted.fencingToken, state };
+      return 'returning';
+    }
     this.grant = granted;
-    this.grantedIn = state;
-    if (hasOffsetPassed(call.receivedAt, granted, context.clock.now())) return 'returning';
     if (state !== 'asking') context.queue.touchAtEndOf(resource, granted);
     return 'granted';
+  }
+
+  /** The request's lease has ended. The request has not finished if only this call was answered with the lease. */
+  private finish(reply: Finished, state: GrantingState): State {
+    if (reply.returnable === undefined) throw refusal(this, reply);
+    this.late = { fencingToken: reply.returnable, state };
+    return 'returning';
   }
 
   private claimFailed(error: unknown): State {
@@ -236,7 +254,7 @@ export class AcquireAttempt implements AttemptFacts {
       case 'superseded':
         throw errors.superseded(resource);
       case 'finished':
-        throw errors.requestFinished(resource, wanted.requestId);
+        return this.finish(reply, 'withdrawing');
       case 'kept':
         throw errors.notAnswered(resource, 'request_id', wanted.requestId);
       case 'withdrawn':
@@ -246,17 +264,15 @@ export class AcquireAttempt implements AttemptFacts {
 
   /** Continues after the return of a grant that came with the first reply. The call waits in its old place. */
   private afterFirstReturn(reply: WithdrawReply): State {
-    const { resource, wanted, grant } = this;
-    if (reply.kind === 'finished') throw errors.requestFinished(resource, wanted.requestId);
+    const { resource, wanted, late } = this;
+    if (reply.kind === 'finished') throw refusal(this, reply);
     // The grant was reported to another call of this request. The caller of that call may hold the lease now.
     if (reply.kind !== 'withdrawn') throw errors.notAnswered(resource, 'request_id', wanted.requestId);
-    if (!this.mayWait) throw errors.answeredTooLate(resource);
-    // The store uses this ticket only if the store has lost the queue. A fencing token can serve as a ticket, because
-    // both count microseconds of the store's clock.
-    const ticket = String(grant.fencingToken);
-    const { snapshot } = reply;
-    const waiting: Waiting = { kind: 'waiting', sentAt: grant.sentAt, ticket, position: 1, snapshot };
-    this.waiter = new Waiter(resource, wanted, waiting, this.onPosition);
+    if (!this.allowance.mayWait) throw answeredTooLate(resource, wanted.ttlMs);
+    // The ticket is unknown if the store has lost the request. A fencing token can serve as a ticket, because both count
+    // microseconds of the store's clock.
+    const { snapshot, ticket = String(late.fencingToken) } = reply;
+    this.waiter = new Waiter(resource, wanted, { ticket, position: 1, snapshot }, this.onPosition);
     this.waiter.raise('recheck');
     return this.startWaiting();
   }
@@ -271,30 +287,13 @@ export class AcquireAttempt implements AttemptFacts {
   }
 
   private stopWaiting(): void {
-    const { context, call } = this;
-    if (this.countsAsWaiting) context.waitingCalls.remove(call.connection);
+    this.allowance.close();
     if (this.endTimer === undefined) return;
     this.endTimer.cancel();
-    context.queue.remove(this.waiter);
-  }
-
-  /** Lets a unary call only try once if too many calls of its connection already wait. */
-  private checkWaitingLimit(): void {
-    const { context, call, end, stream } = this;
-    this.mayWait = end.at > context.clock.now();
-    if (!this.mayWait || stream) return;
-    // The call counts before the store answers, because a burst of calls would pass the limit otherwise.
-    this.countsAsWaiting = context.waitingCalls.tryAdd(call.connection);
-    this.isOverWaitingLimit = !this.countsAsWaiting;
-    this.mayWait = this.countsAsWaiting;
+    this.context.queue.remove(this.waiter);
   }
 
   private giveBackLater(): void {
     this.context.withdrawals.giveBackLater(this.resource, this.wanted);
   }
-}
-
-/** Adds the request's fields to `options`. A spread of more than eight fields takes V8 ten times as long. */
-function withWanted<T extends object>(options: T, wanted: PermitsWanted): T & PermitsWanted {
-  return Object.assign(options, wanted);
 }

@@ -1,5 +1,6 @@
 import type { Call } from '../call';
 import { HoldfastError } from '../errors';
+import { roundedTimeSpan, timeSpan } from '../time-span';
 import type { WaitEnd } from './call-end';
 import type { Resource } from './lease';
 import * as errors from './lease-errors';
@@ -20,6 +21,8 @@ export interface AttemptFacts {
   readonly end: WaitEnd;
   /** True: a hold stream. Its wait ends with REATTACH at the age limit, a unary wait with CONTENDED. */
   readonly stream: boolean;
+  /** True: the call has given back a grant that came too late for its ttl. */
+  readonly hasReturnedGrant: boolean;
 }
 
 /** The cause of a withdrawal: a drain of the server, or the end of the allowed time. */
@@ -50,7 +53,7 @@ export function refusal(
 
 /** The error for a wait that ended without a grant. The store has confirmed the withdrawal. */
 export function notGranted(
-  { call, resource, wanted, end, stream }: AttemptFacts,
+  { call, resource, wanted, end, stream, hasReturnedGrant }: AttemptFacts,
   ending: WaitEnding,
   snapshot: QueueSnapshot,
   now: number,
@@ -63,7 +66,10 @@ export function notGranted(
     if (limit > 0 && wanted.permits > limit) return errors.neverFits(resource, wanted.permits, limit);
   }
   if (stream && end.byAge) return errors.reattach(resource);
-  return errors.contended(resource, snapshot, now - call.receivedAt, end.byAge);
+  const waitedMs = now - call.receivedAt;
+  return hasReturnedGrant && snapshot.usedCount === 0
+    ? grantedTooLate(resource, snapshot, wanted.ttlMs, waitedMs)
+    : errors.contended(resource, snapshot, waitedMs, end.byAge);
 }
 
 /**
@@ -78,6 +84,28 @@ export function notWithdrawn(
   if (!errors.isQuarantined(error)) return error;
   if (ending === 'draining') return errors.draining(wanted.requestId);
   return stream && end.byAge ? errors.reattach(resource) : error;
+}
+
+/** The error for the only try of a call, with a grant that came after its offset had passed, and was given back. */
+export function answeredTooLate(resource: Resource, ttlMs: number): HoldfastError {
+  return new HoldfastError(
+    'STORE_UNAVAILABLE',
+    `the store granted ${errors.resourceText(resource)}, but answered too late for the ttl of ${timeSpan(ttlMs)}: nothing is held; try again, or with a longer ttl`,
+  );
+}
+
+/** The error for a wait that ended after grants that were given back because they came too late. Nobody holds permits. */
+function grantedTooLate(
+  resource: Resource,
+  { waiterCount }: QueueSnapshot,
+  ttlMs: number,
+  waitedMs: number,
+): HoldfastError {
+  return new HoldfastError(
+    'CONTENDED',
+    `${errors.resourceText(resource)} was granted, but the store answered too late for the ttl of ${timeSpan(ttlMs)}; not granted in time within ${roundedTimeSpan(waitedMs)}; try again, or with a longer ttl`,
+    { metadata: { holder_id: '', waiter_count: String(waiterCount) } },
+  );
 }
 
 /** The client never receives this error, because its call has ended. */

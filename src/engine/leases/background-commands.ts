@@ -13,7 +13,8 @@ export interface Pauses {
 /** Sends commands that no call waits for. A failed command is sent again after a pause. */
 export class BackgroundCommands {
   private running = 0;
-  private readonly retries = new Set<TimerEntry>();
+  /** The commands that wait for their first try or for a retry. */
+  private readonly pending = new Set<TimerEntry>();
   private closed = false;
 
   constructor(
@@ -35,12 +36,27 @@ export class BackgroundCommands {
     this.try(send, this.pauses.firstMs, until);
   }
 
-  /** Ends all retries. A closed store answers no command, so a retry would only keep the process alive. */
+  /** As `run`, but sends the command no sooner than `at`. */
+  runAt(at: number, send: () => Promise<unknown>, until: number): void {
+    if (this.closed) return;
+    this.running += 1;
+    this.tryAt(at, send, this.pauses.firstMs, until);
+  }
+
+  /** Ends all pending tries. A closed store answers no command, so a try would only keep the process alive. */
   close(): void {
     this.closed = true;
-    for (const retry of this.retries) retry.cancel();
-    this.running -= this.retries.size;
-    this.retries.clear();
+    for (const entry of this.pending) entry.cancel();
+    this.running -= this.pending.size;
+    this.pending.clear();
+  }
+
+  private tryAt(at: number, send: () => Promise<unknown>, pauseMs: number, until: number): void {
+    const entry = this.timers.at(at, () => {
+      this.pending.delete(entry);
+      this.try(send, pauseMs, until);
+    });
+    this.pending.add(entry);
   }
 
   private try(send: () => Promise<unknown>, pauseMs: number, until: number): void {
@@ -54,11 +70,7 @@ export class BackgroundCommands {
           return;
         }
         const { growth, longestMs } = this.pauses;
-        const retry = this.timers.at(retryAt, () => {
-          this.retries.delete(retry);
-          this.try(send, Math.min(growth * pauseMs, longestMs), until);
-        });
-        this.retries.add(retry);
+        this.tryAt(retryAt, send, Math.min(growth * pauseMs, longestMs), until);
       },
     );
   }

@@ -22,6 +22,7 @@ const JITTER = 0.1;
 
 /**
  * The time at which a stream or a wait must end, so that clock drift does not add up (docs/design/leases.md, rule 1).
+ * The server's clock is enough, because the lease lives on: only its own offset tells the client when to stop.
  * `random` is at least 0 and below 1. Without jitter, all streams of a server would end together.
  */
 export function ageLimitAt(call: Call, ttlMs: number, maxAgeMs: number, random: number): number {
@@ -38,4 +39,9 @@ const MAX_MARGIN_MS = 250;
 function timeBeforeDeadline(timeoutMs: number | undefined): number {
   if (timeoutMs === undefined) return Infinity;
   return timeoutMs - Math.min(Math.max(timeoutMs / 10, MIN_MARGIN_MS), MAX_MARGIN_MS);
+}
+
+/** When the client gives up the call (ms, monotonic clock). Undefined: never. */
+export function callDeadline({ receivedAt, timeoutMs }: Call): number | undefined {
+  return timeoutMs === undefined ? undefined : receivedAt + timeoutMs;
 }

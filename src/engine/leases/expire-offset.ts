@@ -14,9 +14,21 @@ export function expireOffsetMs(receivedAt: number, sentAt: number, remainingMs: 
   return (sentAt - receivedAt + remainingMs) * (1 - DRIFT);
 }
 
-/** The earliest possible end of the lease on this server's own clock. */
+/**
+ * The earliest possible end of the lease on this server's clock. The holder's client counts with its own clock, so the
+ * client may believe in the lease for longer, until `latestEnd` at most.
+ */
 export function confirmedEnd(sentAt: number, remainingMs: number): number {
   return sentAt + remainingMs * (1 - DRIFT);
+}
+
+/**
+ * The latest possible end of the lease on this server's clock. `repliedAt`: when the store's reply arrived. The store
+ * has counted `remainingMs` from an earlier time, so the lease has ended in the store by then, and no client believes
+ * in the lease: not even a client with a slower clock, or with a later answer to another call.
+ */
+export function latestEnd(repliedAt: number, remainingMs: number): number {
+  return repliedAt + remainingMs * (1 + DRIFT);
 }
 
 /** Whether the offset of a lease has passed. Such a lease must not be reported any more. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock';
 import { type HoldfastError, reportDefect } from '../errors';
 import type { BackgroundCommands, Pauses } from './background-commands';
-import { confirmedEnd, expireOffsetMs } from './expire-offset';
+import { confirmedEnd, expireOffsetMs, latestEnd } from './expire-offset';
 import type { LossCause, Resource } from './lease';
 import { draining, leaseLost, reattach, superseded } from './lease-errors';
 import type { Granted, PermitsStore, RenewReply } from './permits-store';
@@ -31,6 +31,8 @@ export interface HeldLeaseOptions {
   readonly resource: Resource;
   readonly requestId: string;
   readonly attach: string;
+  /** The stream's connection. */
+  readonly caller: object;
   /** The time at which the server received the stream's call (ms). Offsets count from this time. */
   readonly receivedAt: number;
   readonly granted: Granted;
@@ -50,12 +52,15 @@ export interface HeldLeaseOptions {
  *             ──the stream breaks──▶ ended; the lease lives on to its end
  *
  * A failed renewal is retried until the last end of the lease that the store has confirmed. A renewal without a reply
- * does not move this end. After `lost` there are no renewals. See docs/design/leases.md, rule 2.
+ * does not move this end. After `lost` there are no renewals, and a late release follows when no client can believe in
+ * the lease any more. See docs/design/leases.md, rule 2.
  */
 export class HeldLease {
   private ttlMs: number;
   private confirmedEnd: number;
   private confirmedOffsetMs: number;
+  /** No client believes in the lease after this time, unless a later answer confirms the lease. */
+  private believedUntil: number;
   private renewAt: number;
   private renewal: RenewalInFlight | undefined;
   /** True: the last renewal has failed. */
@@ -75,6 +80,7 @@ export class HeldLease {
     this.ttlMs = granted.ttlMs;
     this.confirmedEnd = confirmedEnd(granted.sentAt, granted.remainingMs);
     this.confirmedOffsetMs = expireOffsetMs(options.receivedAt, granted.sentAt, granted.remainingMs);
+    this.believedUntil = latestEnd(options.clock.now(), granted.remainingMs);
     this.renewAt = granted.sentAt + Math.min(granted.remainingMs / 2, this.renewalInterval());
     let settle: typeof this.settle | undefined;
     this.done = new Promise((resolve, reject) => (settle = { resolve, reject }));
@@ -147,7 +153,7 @@ export class HeldLease {
   }
 
   private renew(now: number): void {
-    const { store, resource, requestId, attach, granted, onDefect } = this.options;
+    const { store, resource, requestId, attach, caller, granted, onDefect } = this.options;
     const renewal: RenewalInFlight = { sentAt: now, reported: false };
     this.renewal = renewal;
     this.renewAt = Infinity;
@@ -157,6 +163,7 @@ export class HeldLease {
         secret: granted.secret,
         ttlMs: undefined,
         stream: { attach, takeOver: false },
+        caller,
       })
       .then(
         (reply) => this.handleReply(renewal, reply),
@@ -190,6 +197,7 @@ export class HeldLease {
     const { receivedAt, sink } = this.options;
     this.ttlMs = reply.ttlMs;
     this.failing = false;
+    this.believedUntil = Math.max(this.believedUntil, latestEnd(this.options.clock.now(), reply.remainingMs));
     const end = confirmedEnd(reply.sentAt, reply.remainingMs);
     if (end > this.confirmedEnd) {
       this.confirmedEnd = end;
@@ -228,15 +236,18 @@ export class HeldLease {
   private lose(cause: LossCause, byStore = false): void {
     this.options.sink.send({ kind: 'lost', cause });
     this.end(leaseLost(this.options.resource, cause));
-    // The holder was told of the loss. But a renewal without a reply may have prolonged the lease in the store, so the
-    // server releases the lease.
-    if (!byStore) this.releaseLate(this.options.clock.now() + this.ttlMs);
+    if (!byStore) this.releaseLate();
   }
 
-  private releaseLate(until: number): void {
+  /**
+   * A renewal without a reply may have prolonged the lease in the store. The release waits, because `lost` may not have
+   * reached the client. A server that closes earlier leaves the lease to its end.
+   */
+  private releaseLate(): void {
     const { store, lateReleases, resource, requestId, attach, granted } = this.options;
     const command = { requestId, secret: granted.secret, afterLoss: { attach } };
-    lateReleases.run(() => store.release(resource, command), until);
+    const at = this.believedUntil;
+    lateReleases.runAt(at, () => store.release(resource, command), at + this.ttlMs);
   }
 
   private end(status: HoldfastError | undefined): void {

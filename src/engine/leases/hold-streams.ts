@@ -70,7 +70,7 @@ export class HoldStreams {
   ): Promise<HeldLease | undefined> {
     const { context } = this;
     const resource = { service, name: request.name };
-    const wanted = context.wanted(resource, request, true);
+    const wanted = context.wanted(call, resource, request, true);
     const end = waitEnd(call, request, context.ageLimitAt(call, request.ttlMs));
     const onPosition = this.positionReporter(service, wanted.requestId, sink);
     const granted = await new AcquireAttempt(context, call, resource, wanted, end, true, onPosition).run();
@@ -106,7 +106,8 @@ export class HoldStreams {
     const { context } = this;
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
     const attach = context.newAttach(true);
-    const command = { requestId, secret, ttlMs: undefined, stream: { attach, takeOver: true } };
+    const caller = call.connection;
+    const command = { requestId, secret, ttlMs: undefined, stream: { attach, takeOver: true }, caller };
     const renewing = context.store.renew(resource, command);
     const reply = await errors.answerOf(renewing, resource, 'lease_id', requestId);
     if (reply.kind === 'finished') throw errors.leaseNotHeld(resource, reply.cause);
@@ -137,6 +138,7 @@ export class HoldStreams {
       resource,
       requestId,
       attach,
+      caller: call.connection,
       receivedAt: call.receivedAt,
       granted,
       ageLimitAt: context.ageLimitAt(call, granted.ttlMs),

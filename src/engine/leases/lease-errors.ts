@@ -1,5 +1,12 @@
 import { HoldfastError, StoreFailure } from '../errors';
-import { grantsPaused, outcomeUnknown, storeFull, storeUnavailable } from '../store-errors';
+import {
+  grantsPaused,
+  outcomeUnknown,
+  storeFull,
+  storeOverloaded,
+  storeUnavailable,
+  unconfirmed,
+} from '../store-errors';
 import { roundedTimeSpan } from '../time-span';
 import type { HolderView, LossCause, Resource, Service } from './lease';
 import type { QueueSnapshot } from './permits-store';
@@ -214,14 +221,6 @@ export function reattach(resource: Resource): HoldfastError {
   );
 }
 
-/** The error for a grant that came after its offset had passed, and was given back. */
-export function answeredTooLate(resource: Resource): HoldfastError {
-  return new HoldfastError(
-    'STORE_UNAVAILABLE',
-    `the store answered too late for the ttl: nothing is held of ${resourceText(resource)}; try again`,
-  );
-}
-
 export function quarantined(resource: Resource, remainingMs: number): HoldfastError {
   return grantsPaused(resourceText(resource), remainingMs);
 }
@@ -241,8 +240,10 @@ export function translateStoreFailure(
 ): unknown {
   if (!(error instanceof StoreFailure)) return error;
   const subject = resourceText(resource);
+  if (error.kind === 'unconfirmed') return unconfirmed(subject);
+  if (repeat !== 'read' && error.carriedOut === 'unknown') return notAnswered(resource, repeat, requestId);
+  if (error.kind === 'overloaded') return storeOverloaded(subject);
   if (repeat === 'read') return storeUnavailable(subject);
-  if (error.carriedOut === 'unknown') return notAnswered(resource, repeat, requestId);
   if (error.kind === 'quarantined') return quarantined(resource, error.retryAfterMs ?? 0);
   if (error.kind === 'unavailable') return storeUnavailable(subject);
   return storeFull(`nothing was done for ${subject}`, 'renewals and releases still work');

@@ -3,7 +3,7 @@ import type { Clock } from '../clock';
 import type { Identities } from '../identities';
 import { BackgroundCommands } from './background-commands';
 import { BoundedSteps } from './bounded-steps';
-import { ageLimitAt } from './call-end';
+import { ageLimitAt, callDeadline } from './call-end';
 import { LATE_RELEASE_PAUSES } from './held-lease';
 import type { Mode, Resource } from './lease';
 import { LOCK_LIMIT, type Limits } from './limits';
@@ -64,7 +64,7 @@ export class PermitsContext {
     this.lateReleases.close();
   }
 
-  wanted(resource: Resource, request: AcquireRequest, stream: boolean): PermitsWanted {
+  wanted(call: Call, resource: Resource, request: AcquireRequest, stream: boolean): PermitsWanted {
     const isLock = resource.service === 'lock';
     return {
       requestId: request.requestId ?? this.identities.requestId(),
@@ -76,6 +76,8 @@ export class PermitsContext {
       metadata: request.metadata,
       ttlMs: request.ttlMs,
       initialLimit: isLock ? LOCK_LIMIT : request.initialLimit,
+      caller: call.connection,
+      sendBefore: callDeadline(call),
     };
   }
 
@@ -95,4 +97,9 @@ export class PermitsContext {
 
 function lockPermits(mode: Mode): number {
   return mode === 'shared' ? 1 : LOCK_LIMIT;
+}
+
+/** Adds the request's fields to `options`. A spread of more than eight fields takes V8 ten times as long. */
+export function withWanted<T extends object>(options: T, wanted: PermitsWanted): T & PermitsWanted {
+  return Object.assign(options, wanted);
 }

@@ -12,7 +12,7 @@ export interface PermitsEngine {
   renew(call: Call, service: Service, leaseId: string, ttlMs: number | undefined): Promise<Lease>;
   release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult>;
   hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void>;
-  inspect(service: Service, name: string): Promise<ResourceView>;
+  inspect(call: Call, service: Service, name: string): Promise<ResourceView>;
   setLimit(name: string, command: SetLimitCommand): Promise<ResourceView>;
   remove(name: string, command: RemoveCommand): Promise<void>;
 }

@@ -11,7 +11,7 @@ export interface PermitsStore {
   touch(resource: Resource, waiters: readonly CallRef[]): Promise<TouchReply>;
   renew(resource: Resource, command: RenewCommand): Promise<RenewReply>;
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply>;
-  inspect(resource: Resource): Promise<ResourceView>;
+  inspect(resource: Resource, caller?: object): Promise<ResourceView>;
   setLimit(resource: Resource, command: SetLimitCommand): Promise<SetLimitReply>;
   remove(resource: Resource, command: RemoveCommand): Promise<RemoveReply>;
   /** Sets the receiver of hints. */
@@ -35,8 +35,16 @@ export interface CallRef {
   readonly attach: string;
 }
 
+/** Decides the order of commands while the store is busy. */
+interface ByCaller {
+  /** The connection that asked. The commands of one caller wait behind each other. Undefined: this server's own work. */
+  readonly caller?: object | undefined;
+}
+
 /** The permits that a request wants. Acquire and claim send the same fields. */
-export interface PermitsWanted extends CallRef {
+export interface PermitsWanted extends CallRef, ByCaller {
+  /** An acquire that cannot be sent before this time fails as overloaded (ms, monotonic clock). Undefined: no bound. */
+  readonly sendBefore?: number | undefined;
   /** The new lease's secret. A request that the store knows keeps its first secret. */
   readonly secret: string;
   readonly permits: number;
@@ -61,17 +69,17 @@ export interface ClaimCommand extends PermitsWanted {
   readonly ticket: string;
 }
 
-export interface WithdrawCommand extends CallRef {
+export interface WithdrawCommand extends CallRef, ByCaller {
   /** True: return a grant that was not reported to the caller. False: keep a grant, and claim an offer. */
   readonly giveBack: boolean;
   /**
-   * With `giveBack`: return only the grant with this token, because the call continues to wait. Undefined: return any
-   * grant.
+   * With `giveBack`: return only the grant with this token, because the call continues to wait. The lease of this grant
+   * may have ended. Undefined: return any grant.
    */
   readonly fencingToken?: bigint | undefined;
 }
 
-export interface RenewCommand {
+export interface RenewCommand extends ByCaller {
   readonly requestId: string;
   readonly secret: string;
   /** The new ttl (ms). Undefined: the lease keeps its ttl. */
@@ -80,7 +88,7 @@ export interface RenewCommand {
   readonly stream: { readonly attach: string; readonly takeOver: boolean } | undefined;
 }
 
-export interface ReleaseCommand {
+export interface ReleaseCommand extends ByCaller {
   readonly requestId: string;
   readonly secret: string;
   /** Set by a stream that has reported the lease as lost. A renewal without a reply may have prolonged the lease. */
@@ -140,6 +148,11 @@ export interface Superseded {
 export interface Finished {
   readonly kind: 'finished';
   readonly cause: LossCause | 'released';
+  /**
+   * The token of the ended lease if only the asking call was answered with the lease. If this call has not reported the
+   * lease to its caller, the call returns the grant, and the request has not finished. Undefined: any other end.
+   */
+  readonly returnable?: bigint | undefined;
 }
 export interface NeverFits {
   readonly kind: 'never-fits';
@@ -164,7 +177,12 @@ export type ClaimReply = Granted | Waiting | Superseded | Finished | NeverFits |
 
 export type WithdrawReply =
   | Granted
-  | { readonly kind: 'withdrawn'; readonly snapshot: QueueSnapshot }
+  /** `ticket`: the place of the request. Undefined: the store does not know the request. */
+  | {
+      readonly kind: 'withdrawn';
+      readonly snapshot: QueueSnapshot;
+      readonly ticket?: string | undefined;
+    }
   /** Not given back, because the lease was reported to another call. */
   | { readonly kind: 'kept' }
   | Superseded

@@ -49,7 +49,7 @@ export class Permits implements PermitsEngine {
     if (request.requestId === undefined && call.transportRetry) {
       throw errors.transportRetryWithoutId(resource);
     }
-    const wanted = context.wanted(resource, request, false);
+    const wanted = context.wanted(call, resource, request, false);
     const end = waitEnd(call, request, context.ageLimitAt(call, request.ttlMs));
     this.acquireCount += 1;
     try {
@@ -67,7 +67,13 @@ export class Permits implements PermitsEngine {
    */
   async renew(call: Call, service: Service, leaseId: string, ttlMs: number | undefined): Promise<Lease> {
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
-    const renewing = this.context.store.renew(resource, { requestId, secret, ttlMs, stream: undefined });
+    const renewing = this.context.store.renew(resource, {
+      requestId,
+      secret,
+      ttlMs,
+      stream: undefined,
+      caller: call.connection,
+    });
     const reply = await errors.answerOf(renewing, resource, 'lease_id', requestId);
     switch (reply.kind) {
       case 'granted':
@@ -80,9 +86,14 @@ export class Permits implements PermitsEngine {
   }
 
   /** Ends a lease. A repeated release gets the answer of the first release. */
-  async release(_call: Call, service: Service, leaseId: string): Promise<ReleaseResult> {
+  async release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult> {
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
-    const releasing = this.context.store.release(resource, { requestId, secret, afterLoss: undefined });
+    const releasing = this.context.store.release(resource, {
+      requestId,
+      secret,
+      afterLoss: undefined,
+      caller: call.connection,
+    });
     const reply = await errors.answerOf(releasing, resource, 'lease_id', requestId);
     if (reply.kind === 'released') return { released: true, lossCause: undefined };
     if (reply.kind !== 'finished') return { released: false, lossCause: undefined };
@@ -99,9 +110,10 @@ export class Permits implements PermitsEngine {
     return this.streams.hold(call, service, start, sink);
   }
 
-  async inspect(service: Service, name: string): Promise<ResourceView> {
+  async inspect(call: Call, service: Service, name: string): Promise<ResourceView> {
     const resource = { service, name };
-    const view = await errors.answerOf(this.context.store.inspect(resource), resource, 'read');
+    const inspecting = this.context.store.inspect(resource, call.connection);
+    const view = await errors.answerOf(inspecting, resource, 'read');
     if (service === 'semaphore' && view.limit === undefined) throw errors.noSuchSemaphore(resource);
     return resourceShownToClients(service, view);
   }

@@ -6,6 +6,8 @@ export interface TimerEntry {
 
 /** All entries of one slot run together, so that their commands leave in one write. */
 const SLOT_MS = 10;
+/** Entries run for this long in one turn of the event loop (ms). Then calls and replies of the store come first. */
+const SLICE_MS = 2;
 
 /**
  * Runs the work of a server that is due at a given time: renewals, touches, ends of waits. One timer serves all
@@ -13,6 +15,8 @@ const SLOT_MS = 10;
  */
 export class TimerQueue {
   private readonly slots = new Map<number, Set<() => void>>();
+  /** Entries that are due, and did not run in the last turn. */
+  private readonly overdue: Set<() => void>[] = [];
   private timer: Timer | undefined;
   private armedFor = Infinity;
 
@@ -22,6 +26,7 @@ export class TimerQueue {
   get size(): number {
     let size = 0;
     for (const slot of this.slots.values()) size += slot.size;
+    for (const slot of this.overdue) size += slot.size;
     return size;
   }
 
@@ -36,7 +41,7 @@ export class TimerQueue {
       cancel: () => {
         if (entries.delete(entry) && entries.size === 0 && this.slots.get(slot) === entries) {
           this.slots.delete(slot);
-          if (this.slots.size === 0) this.disarm();
+          if (this.slots.size + this.overdue.length === 0) this.disarm();
         }
       },
     };
@@ -56,15 +61,34 @@ export class TimerQueue {
 
   private runDue(): void {
     this.armedFor = Infinity;
-    const current = Math.floor(this.clock.now() / SLOT_MS);
-    const due = [...this.slots.keys()].filter((slot) => slot <= current).sort((a, b) => a - b);
-    for (const slot of due) {
-      const entries = this.slots.get(slot) ?? [];
-      this.slots.delete(slot);
-      for (const run of entries) run();
+    const startedAt = this.clock.now();
+    this.takeDue(Math.floor(startedAt / SLOT_MS));
+    for (const entries of this.overdue) {
+      for (const run of entries) {
+        if (this.clock.now() - startedAt >= SLICE_MS) return this.continueSoon();
+        entries.delete(run);
+        run();
+      }
     }
+    this.overdue.length = 0;
     let next = Infinity;
     for (const slot of this.slots.keys()) next = Math.min(next, slot);
     if (next < this.armedFor) this.arm(next);
+  }
+
+  /** Timers of Node run before sockets are read, so calls and replies come between two slices. */
+  private continueSoon(): void {
+    while (this.overdue[0]?.size === 0) this.overdue.shift();
+    this.arm(Math.floor(this.clock.now() / SLOT_MS));
+  }
+
+  /** Moves the entries of all slots that are due to `overdue`, the earliest first. */
+  private takeDue(current: number): void {
+    const due = [...this.slots.keys()].filter((slot) => slot <= current).sort((a, b) => a - b);
+    for (const slot of due) {
+      const entries = this.slots.get(slot);
+      this.slots.delete(slot);
+      if (entries) this.overdue.push(entries);
+    }
   }
 }

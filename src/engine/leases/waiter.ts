@@ -17,12 +17,12 @@ export class Waiter {
   constructor(
     readonly resource: Resource,
     readonly wanted: PermitsWanted,
-    waiting: Waiting,
+    place: Pick<Waiting, 'ticket' | 'position' | 'snapshot'>,
     private readonly onPosition: ((waiter: Waiter) => void) | undefined,
   ) {
-    this.ticket = waiting.ticket;
-    this.position = waiting.position;
-    this.snapshot = waiting.snapshot;
+    this.ticket = place.ticket;
+    this.position = place.position;
+    this.snapshot = place.snapshot;
   }
 
   raise(signal: Signal): void {

@@ -2,7 +2,7 @@ import type { Clock } from '../clock';
 import { BackgroundCommands, type Pauses } from './background-commands';
 import type { Resource } from './lease';
 import { isQuarantined, translateWithdrawFailure } from './lease-errors';
-import type { Granted, PermitsStore, PermitsWanted, WithdrawCommand, WithdrawReply } from './permits-store';
+import type { PermitsStore, PermitsWanted, WithdrawCommand, WithdrawReply } from './permits-store';
 import type { TimerQueue } from './timer-queue';
 
 /** The pauses grow, so that thousands of retries do not overload a store that is down. */
@@ -35,14 +35,17 @@ export class Withdrawals {
 
   /** Ends a wait. If the request was granted or offered permits, the reply is that grant. */
   leaveQueue(resource: Resource, wanted: PermitsWanted): Promise<WithdrawReply> {
-    const { requestId, attach } = wanted;
-    return this.withdraw(resource, wanted, { requestId, attach, giveBack: false });
+    const { requestId, attach, caller } = wanted;
+    return this.withdraw(resource, wanted, { requestId, attach, caller, giveBack: false });
   }
 
-  /** Gives back a grant that arrived too late. The request stays in the queue, in its old place. */
-  returnGrant(resource: Resource, wanted: PermitsWanted, { fencingToken }: Granted): Promise<WithdrawReply> {
-    const { requestId, attach } = wanted;
-    return this.withdraw(resource, wanted, { requestId, attach, giveBack: true, fencingToken });
+  /**
+   * Gives back a grant that arrived too late. The request stays in the queue, in its old place. The end of the grant does
+   * not matter: no client was told of the grant, so no client's clock counts.
+   */
+  returnGrant(resource: Resource, wanted: PermitsWanted, fencingToken: bigint): Promise<WithdrawReply> {
+    const { requestId, attach, caller } = wanted;
+    return this.withdraw(resource, wanted, { requestId, attach, caller, giveBack: true, fencingToken });
   }
 
   /**

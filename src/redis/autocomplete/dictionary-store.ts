@@ -23,7 +23,9 @@ import type {
   UnknownDictionary,
 } from '../../engine/autocomplete/dictionary-store';
 import { StoreFailure } from '../../engine/errors';
+import type { AnsweringNode } from '../connection/answering-node';
 import type { Commands } from '../connection/command-runner';
+import { confirmed } from '../connection/confirmed';
 import type { RedisConnection } from '../connection/connection';
 import { script, type RawArgument, type Script } from '../connection/operation';
 import {
@@ -36,7 +38,6 @@ import {
   readDrop,
   readInspect,
   readList,
-  readNames,
   readStartImport,
   readSuggest,
   readSweep,
@@ -44,7 +45,9 @@ import {
   UNKNOWN,
   type SweepOutcome,
 } from './dictionary-replies';
-import { dictionaryKey, dictionaryNamesKey } from '../keys';
+import { deletion, put, type ChangeArguments } from './dictionary-changes';
+import { DictionaryNames } from './dictionary-names';
+import { dictionaryKey } from '../keys';
 import type { RawReply } from '../connection/script-command';
 
 const scripts = {
@@ -75,13 +78,6 @@ const MOST_BYTES = 64 * 1024;
 /** How many scripts of one call are in flight. Two keep Redis busy, and leave room for other calls. */
 const LANE_COUNT = 2;
 
-/** A change as arguments of the script, with their approximate size in bytes. */
-interface ChangeArguments {
-  readonly id: string;
-  readonly args: readonly RawArgument[];
-  readonly bytes: number;
-}
-
 type Written =
   | { readonly kind: 'ok'; readonly answers: readonly number[] }
   | UnknownDictionary
@@ -90,10 +86,17 @@ type Written =
 
 /** The store of dictionaries. Each method runs one script, as often as necessary. */
 export class RedisDictionaryStore implements DictionaryStore {
-  constructor(private readonly options: DictionaryStoreOptions) {}
+  private readonly nameList: DictionaryNames;
 
-  create(name: string, profile: StoredProfile): Promise<{ kind: 'ok' } | OtherProfile> {
-    return this.run(scripts.create, name, [profileText(profile)], readCreate);
+  constructor(private readonly options: DictionaryStoreOptions) {
+    this.nameList = new DictionaryNames(options.commands, options.prefix);
+  }
+
+  async create(name: string, profile: StoredProfile): Promise<{ kind: 'ok' } | OtherProfile> {
+    const read = confirmed(this.keyOf(name), readCreate, ({ kind }) => kind === 'ok');
+    const created = await this.run(scripts.create, name, [profileText(profile)], read);
+    if (created.kind === 'ok') await this.keepRegistered(name);
+    return created;
   }
 
   inspect(name: string): Promise<StoredView | UnknownDictionary> {
@@ -140,8 +143,11 @@ export class RedisDictionaryStore implements DictionaryStore {
   }
 
   async commitImport(name: string, importId: string): Promise<{ kind: 'ok' } | LostImport> {
-    const committed = await this.run(scripts.endImport, name, [importId, 'commit'], readCommit);
-    return committed === 'again' ? this.commitImport(name, importId) : committed;
+    const read = confirmed(this.keyOf(name), readCommit, (reply) => reply !== 'again' && reply.kind === 'ok');
+    const committed = await this.run(scripts.endImport, name, [importId, 'commit'], read);
+    if (committed === 'again') return this.commitImport(name, importId);
+    if (committed.kind === 'ok') await this.keepRegistered(name);
+    return committed;
   }
 
   async abandonImport(name: string, importId: string): Promise<void> {
@@ -169,23 +175,16 @@ export class RedisDictionaryStore implements DictionaryStore {
     return this.read(scripts.list, name, args, readList);
   }
 
-  async register(name: string): Promise<void> {
-    const { commands, prefix } = this.options;
-    await commands.query('ZADD', [dictionaryNamesKey(prefix), 0, name], () => undefined);
+  register(name: string): Promise<void> {
+    return this.nameList.register(name);
   }
 
-  async unregister(name: string): Promise<void> {
-    const { commands, prefix } = this.options;
-    await commands.query('ZREM', [dictionaryNamesKey(prefix), name], () => undefined);
+  unregister(name: string): Promise<void> {
+    return this.nameList.unregister(name);
   }
 
   names(beginning: string, after: string | undefined, limit: number): Promise<readonly string[]> {
-    const { commands, prefix } = this.options;
-    const from = after === undefined || after < beginning ? `[${beginning}` : `(${after}`;
-    // No UTF-8 text contains the byte 255, so this key follows every name with this beginning.
-    const to = Buffer.concat([Buffer.from(`(${beginning}`), Buffer.from([255])]);
-    const args = [dictionaryNamesKey(prefix), from, to, 'LIMIT', 0, limit];
-    return commands.query('ZRANGEBYLEX', args, readNames);
+    return this.nameList.list(beginning, after, limit);
   }
 
   /** If several changes name the same entry, the last change counts. */
@@ -252,10 +251,10 @@ export class RedisDictionaryStore implements DictionaryStore {
     args: readonly RawArgument[],
     parse: (reply: RawReply[]) => T,
   ): Promise<T> {
-    const { replica, prefix } = this.options;
+    const { replica } = this.options;
     if (replica?.reachable) {
       try {
-        const answer = await replica.commands.runRaw(script, [dictionaryKey(prefix, name)], args, parse);
+        const answer = await replica.commands.runRaw(script, [this.keyOf(name)], args, parse);
         // A new dictionary may not have reached the replica yet.
         if (answer.kind !== 'unknown') return answer;
       } catch (error) {
@@ -265,32 +264,30 @@ export class RedisDictionaryStore implements DictionaryStore {
     return this.run(script, name, args, parse);
   }
 
+  private async keepRegistered(name: string): Promise<void> {
+    try {
+      await this.nameList.keepRegistered(name);
+    } catch (error) {
+      throw partlyDone(error);
+    }
+  }
+
   private run<T>(
     script: Script,
     name: string,
     args: readonly RawArgument[],
-    read: (reply: RawReply[]) => T | Promise<T>,
+    read: (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>,
     once = false,
   ): Promise<T> {
-    const { commands, prefix } = this.options;
-    return commands.runRaw(script, [dictionaryKey(prefix, name)], args, read, once);
+    return this.options.commands.runRaw(script, [this.keyOf(name)], args, read, once);
+  }
+
+  private keyOf(name: string): string {
+    return dictionaryKey(this.options.prefix, name);
   }
 }
 
 /** Some changes of the call are made, so the outcome of the call is unknown. */
 function partlyDone(error: unknown): unknown {
   return error instanceof StoreFailure ? new StoreFailure('unknown', error.kind, { cause: error }) : error;
-}
-
-function deletion(entryId: string): ChangeArguments {
-  return { id: entryId, args: ['delete', entryId, '', '', '', '', ''], bytes: entryId.length };
-}
-
-function put({ entryId, text, folded, weight, payload, aliases }: FoldedEntry): ChangeArguments {
-  // A text that equals its folded form is stored once.
-  const shown = folded.startsWith(`\u0002${text}\u0003`) ? '' : text;
-  const aliasText = aliases.length === 0 ? '' : JSON.stringify(aliases);
-  const bytes = 3 * (entryId.length + shown.length + folded.length + aliasText.length) + payload.length;
-  const value = payload.length === 0 ? '' : payload;
-  return { id: entryId, args: ['put', entryId, shown, folded, weight, value, aliasText], bytes };
 }

@@ -1,21 +1,30 @@
 import type { Clock, Timer } from '../../engine/clock';
-import { TIMED_OUT } from './failure-class';
-import type { ScriptCommand } from './script-command';
+
+/** A command that fails at its deadline, unless it is settled before. */
+export interface Expiring {
+  readonly settled: boolean;
+  /** By the monotonic clock (ms). */
+  readonly deadline: number;
+  /** Called once, at the deadline or up to `CHECK_INTERVAL_MS` later. */
+  expire(): void;
+}
 
 const CHECK_INTERVAL_MS = 20;
+/** Each failed command ends a call, so hundreds at once would hold the event loop for tens of milliseconds. */
+const MOST_EXPIRED_AT_ONCE = 32;
 
 /**
  * Fails commands at their deadlines, with one timer for all commands: up to `CHECK_INTERVAL_MS` late. After a pause of
  * this process, replies that arrived during the pause are read first, so the pause fails no command.
  */
 export class CommandDeadlines {
-  /** Commands that were sent and may be unsettled. */
-  private pending: ScriptCommand[] = [];
+  /** Commands that wait or were sent, and may be unsettled. */
+  private pending: Expiring[] = [];
   private timer: Timer | undefined;
 
   constructor(private readonly clock: Clock) {}
 
-  add(command: ScriptCommand): void {
+  add(command: Expiring): void {
     this.pending.push(command);
     this.timer ??= this.checkLater();
   }
@@ -29,11 +38,18 @@ export class CommandDeadlines {
     const now = this.clock.now();
     const { pending } = this;
     this.pending = [];
+    let expiredCount = 0;
     for (const command of pending) {
       if (command.settled) continue;
-      if (now < command.deadline) this.pending.push(command);
-      else command.reject(new Error(TIMED_OUT));
+      const isLate = now >= command.deadline;
+      if (!isLate || expiredCount === MOST_EXPIRED_AT_ONCE) {
+        this.pending.push(command);
+        continue;
+      }
+      expiredCount += 1;
+      command.expire();
     }
-    this.timer = this.pending.length === 0 ? undefined : this.checkLater();
+    if (expiredCount === MOST_EXPIRED_AT_ONCE) setImmediate(() => this.check());
+    else this.timer = this.pending.length === 0 ? undefined : this.checkLater();
   }
 }

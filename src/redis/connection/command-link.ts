@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../engine/clock';
+import type { AnsweringNode } from './answering-node';
 import type { Redirection } from './failure-class';
 import type { EpochGuard, Operation } from './operation';
 
@@ -10,6 +11,8 @@ export interface CommandLink {
   readonly isReady: boolean;
   /** True if the last probe found that this Redis is a master. */
   readonly wasMaster: boolean;
+  /** The Redis that answers the commands that are sent now. */
+  readonly answering: AnsweringNode;
   /** Resolves with true when commands can be sent; with false at the deadline, or once operations no longer wait. */
   becomesReady(deadline: number): Promise<boolean>;
   /** Closes the present connection and opens a new connection. */

@@ -1,20 +1,25 @@
-import type { Redis } from 'ioredis';
 import { StoreFailure } from '../../engine/errors';
+import type { AnsweringNode } from './answering-node';
 import { CommandDeadlines } from './command-deadlines';
 import type { CommandLink, CommandOptions, RedirectedOperation } from './command-link';
-import { failureClassOf, redirectionOf } from './failure-class';
+import { CommandWindow } from './command-window';
+import { CommandWriter, type Flush } from './command-writer';
+import { failureClassOf, isReplyError, redirectionOf } from './failure-class';
 import { readGuardedReply, type GuardedReply } from './guarded-reply';
 import {
   isForOneNode,
   isText,
+  LOW,
   notDone,
   UnreadableReply,
   type GuardChoice,
   type Operation,
   type RawArgument,
   type Script,
+  type Turn,
   type Verdict,
 } from './operation';
+import { RetryTimes } from './retry-times';
 import {
   commandBytes,
   commandText,
@@ -28,25 +33,22 @@ import {
 export type Commands = Pick<CommandRunner, 'run' | 'runGuarded' | 'runRaw' | 'query'>;
 
 /**
- * The pause before a retry after a failed epoch check, and while ioredis still reports a lost connection as ready (ms).
- */
-const RETRY_PAUSE_MS = 10;
-
-const ASKING = commandBytes(['ASKING']).toString();
-
-/**
  * Runs scripts and commands over one connection. ioredis is set to queue nothing and to send nothing twice. This class
  * retries instead, within the time of the operation, because the scripts are idempotent.
  */
 export class CommandRunner {
-  private corkedStream: Redis['stream'] | undefined;
-  private readonly deadlines: CommandDeadlines;
+  private readonly window: CommandWindow;
+  private readonly writer: CommandWriter;
+  private readonly retryTimes: RetryTimes;
 
   constructor(
     private readonly link: CommandLink,
     private readonly options: CommandOptions,
   ) {
-    this.deadlines = new CommandDeadlines(options.clock);
+    const deadlines = new CommandDeadlines(options.clock);
+    this.retryTimes = new RetryTimes(link, options.clock);
+    this.window = new CommandWindow(options.clock, deadlines);
+    this.writer = new CommandWriter(() => link.client, options.clock, deadlines);
   }
 
   get isReady(): boolean {
@@ -55,16 +57,17 @@ export class CommandRunner {
 
   /**
    * Runs an idempotent script, and sends the script again if the connection is lost. `read` gets the reply, and the
-   * time when the answered command was sent (ms, monotonic clock).
+   * time when the answered command was sent (ms, monotonic clock), and the Redis that answered.
    */
   run<T>(
     script: Script,
     keys: readonly string[],
     args: readonly (string | number)[],
     read: (reply: Reply[], sentAt: number) => T | Promise<T>,
+    turn: Turn = LOW,
   ): Promise<T> {
     const guard = undefined;
-    return this.start({ script, keys, args, bytes: undefined, isRaw: false, once: false, guard, read });
+    return this.start({ turn, script, keys, args, bytes: undefined, isRaw: false, once: false, guard, read });
   }
 
   /** As `run`, for a guarded script. A script that did nothing because of an outdated epoch is also sent again. */
@@ -72,10 +75,11 @@ export class CommandRunner {
     script: Script,
     keys: readonly string[],
     args: readonly (string | number)[],
-    read: (reply: GuardedReply) => T | Promise<T>,
+    read: (reply: GuardedReply, sentAt: number, by: AnsweringNode) => T | Promise<T>,
     guard: GuardChoice,
+    turn: Turn,
   ): Promise<T> {
-    return this.start({ script, keys, args, bytes: undefined, isRaw: false, once: false, guard, read });
+    return this.start({ turn, script, keys, args, bytes: undefined, isRaw: false, once: false, guard, read });
   }
 
   /**
@@ -86,24 +90,27 @@ export class CommandRunner {
     script: Script,
     keys: readonly string[],
     args: readonly RawArgument[],
-    read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
+    read: (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>,
     once = false,
   ): Promise<T> {
+    const turn = LOW;
     if (isText(args)) {
-      return this.start({ script, keys, args, bytes: undefined, isRaw: true, once, guard: undefined, read });
+      const guard = undefined;
+      return this.start({ turn, script, keys, args, bytes: undefined, isRaw: true, once, guard, read });
     }
     const bytes = (verb: 'eval' | 'evalsha') =>
       commandBytes([verb, verb === 'eval' ? script.text : script.sha, keys.length, ...keys, ...args]);
-    return this.start({ script, keys, args: [], bytes, isRaw: true, once, guard: undefined, read });
+    return this.start({ turn, script, keys, args: [], bytes, isRaw: true, once, guard: undefined, read });
   }
 
   /** As `runRaw`, for a command of Redis that may run twice. A script would copy a long reply once more. */
   query<T>(
     command: string,
     args: readonly RawArgument[],
-    read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
+    read: (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>,
   ): Promise<T> {
     return this.start({
+      turn: LOW,
       script: { sha: command, text: command },
       keys: [String(args[0])],
       args: [],
@@ -117,7 +124,7 @@ export class CommandRunner {
 
   /** Takes over an operation that another node redirected. `asking`: the slot is still moving to this node. */
   resume({ operation, mayHaveRun }: RedirectedOperation, asking: boolean): void {
-    if (this.link.isReady) this.send(operation, 'evalsha', mayHaveRun, asking);
+    if (this.link.isReady) this.submit(operation, 'evalsha', mayHaveRun, asking);
     else this.retry(operation, mayHaveRun);
   }
 
@@ -131,51 +138,83 @@ export class CommandRunner {
   }
 
   private sendOrRetry<T>(operation: Operation<T>, mayHaveRun: boolean): void {
-    if (this.link.isReady) this.send(operation, 'evalsha', mayHaveRun);
+    if (this.link.isReady) this.submit(operation, 'evalsha', mayHaveRun);
     else this.retry(operation, mayHaveRun);
   }
 
-  private send<T>(
+  /** Sends the operation when the window has a place for it. */
+  private submit<T>(
     operation: Operation<T>,
     verb: 'eval' | 'evalsha',
     mayHaveRun: boolean,
     asking = false,
   ): void {
-    const { script, keys, bytes, isRaw, deadline } = operation;
+    const { turn, deadline } = operation;
+    if (this.window.tryEnter(turn.priority)) return this.send(operation, verb, mayHaveRun, asking);
+    this.window.wait({
+      turn,
+      // The caller of an operation that may have run must learn the outcome.
+      sheddable: turn.priority !== 'high' && !mayHaveRun,
+      deadline,
+      send: () => {
+        if (this.link.isReady) return this.send(operation, verb, mayHaveRun, asking);
+        this.window.leave(turn.priority, undefined);
+        this.retry(operation, mayHaveRun);
+      },
+      fail: (kind) => operation.reject(new StoreFailure(mayHaveRun ? 'unknown' : 'no', kind)),
+    });
+  }
+
+  /** Sends an operation that has a place in the window. */
+  private send<T>(
+    operation: Operation<T>,
+    verb: 'eval' | 'evalsha',
+    mayHaveRun: boolean,
+    asking: boolean,
+  ): void {
+    const { turn, script, keys, bytes, isRaw, deadline } = operation;
     const guard = operation.guard === 'of-node' ? this.options.nodeGuard : operation.guard;
     let { args } = operation;
     if (guard) {
       const epochArguments = guard.epochArguments(deadline, keys);
-      if (!epochArguments) return operation.reject(notDone(mayHaveRun));
+      if (!epochArguments) {
+        this.window.leave(turn.priority, undefined);
+        return operation.reject(notDone(mayHaveRun));
+      }
       args = args.concat(epochArguments);
     }
     const text = bytes
       ? bytes(verb)
       : commandText(verb, verb === 'eval' ? script.text : script.sha, keys, args);
     const sentAt = this.options.clock.now();
+    const { answering } = this.link;
     const onOutcome: OnOutcome = (error, reply) => {
-      if (error) return this.onFailure(operation, error, mayHaveRun, asking);
-      if (operation.guard === undefined) return this.settle(operation, reply as Reply[], sentAt);
+      if (error) {
+        this.window.leave(turn.priority, isReplyError(error) ? {} : undefined);
+        return this.onFailure(operation, error, mayHaveRun, asking);
+      }
+      if (operation.guard === undefined) {
+        this.window.leave(turn.priority, {});
+        return this.settle(operation, reply as Reply[], sentAt, answering);
+      }
       const guarded = readGuardedReply(reply as Reply[], sentAt);
+      this.window.leave(turn.priority, { leftAt: flush.at, ranAt: guarded.redisTimeMs });
       const check = guard?.epochCheck(guarded, keys);
       if (check) this.followVerdict(operation, check, mayHaveRun);
-      else this.settle(operation, guarded, sentAt);
+      else this.settle(operation, guarded, sentAt, answering);
     };
-    const command = new ScriptCommand(verb, text, deadline, onOutcome, isRaw);
-    this.cork();
-    if (asking) this.sendAsking(deadline);
-    this.deadlines.add(command);
-    void this.link.client.sendCommand(command.asCommand());
+    const flush: Flush = this.writer.write(new ScriptCommand(verb, text, deadline, onOutcome, isRaw), asking);
   }
 
   private settle<T>(
     operation: Operation<T>,
     reply: GuardedReply | Reply[] | RawReply[],
     sentAt: number,
+    answering: AnsweringNode,
   ): void {
     let answer: T | Promise<T>;
     try {
-      answer = operation.read(reply as never, sentAt);
+      answer = operation.read(reply as never, sentAt, answering);
     } catch (cause) {
       return operation.reject(
         cause instanceof StoreFailure ? cause : new UnreadableReply(operation.script.sha, { cause }),
@@ -184,31 +223,12 @@ export class CommandRunner {
     operation.resolve(answer);
   }
 
-  /** ASKING holds for the next command of the connection. If ASKING fails, Redis redirects the next command. */
-  private sendAsking(deadline: number): void {
-    const asking = new ScriptCommand('asking', ASKING, deadline, () => undefined, false);
-    this.deadlines.add(asking);
-    void this.link.client.sendCommand(asking.asCommand());
-  }
-
-  /** All commands of one turn of the event loop leave in one write. */
-  private cork(): void {
-    const { stream } = this.link.client;
-    if (this.corkedStream === stream) return;
-    this.corkedStream = stream;
-    stream.cork();
-    setImmediate(() => {
-      if (this.corkedStream === stream) this.corkedStream = undefined;
-      stream.uncork();
-    });
-  }
-
   private onFailure<T>(operation: Operation<T>, error: Error, ranBefore: boolean, asking: boolean): void {
     const failureClass = failureClassOf(error);
     const mayHaveRun = ranBefore || failureClass === 'connection-lost' || failureClass === 'timed-out';
     switch (failureClass) {
       case 'unknown-script':
-        return this.send(operation, 'eval', mayHaveRun, asking);
+        return this.submit(operation, 'eval', mayHaveRun, asking);
       case 'defect':
         return operation.reject(error);
       case 'not-written':
@@ -253,24 +273,13 @@ export class CommandRunner {
       // Deferred, because commands in flight fail before the connection reports its loss.
       return queueMicrotask(() => onRedirect({ ...redirected, from: this }));
     }
-    this.readyAgain(operation.deadline)
+    this.retryTimes
+      .readyAgain(operation.deadline)
       .then((ready) => {
-        if (ready) this.send(operation, 'evalsha', mayHaveRun);
+        if (ready) this.submit(operation, 'evalsha', mayHaveRun);
         else operation.reject(notDone(mayHaveRun));
       })
       .catch(operation.reject);
-  }
-
-  private async readyAgain(deadline: number): Promise<boolean> {
-    // Wait, because commands in flight fail before the connection reports its loss.
-    await Promise.resolve();
-    // ioredis calls a connection ready until 'close', one turn of the event loop after the connection's end.
-    if (this.link.isReady) await this.pause();
-    return this.options.clock.now() < deadline && (await this.link.becomesReady(deadline));
-  }
-
-  private pause(): Promise<void> {
-    return new Promise((resolve) => this.options.clock.after(RETRY_PAUSE_MS, resolve));
   }
 
   /** The epoch check rejected the reply. The verdict of the check decides how the operation goes on. */
@@ -278,13 +287,8 @@ export class CommandRunner {
     const { clock } = this.options;
     const { deadline, reject } = operation;
     const timer = clock.after(deadline - clock.now(), () => reject(notDone(mayHaveRun)));
-    check
-      .catch(async (error: unknown): Promise<Verdict> => {
-        if (!(error instanceof StoreFailure)) throw error;
-        // The check failed because the connection was lost or the run of Redis changed.
-        await this.pause();
-        return { kind: 'again' };
-      })
+    this.retryTimes
+      .verdictOf(check)
       .finally(() => timer.cancel())
       .then((verdict) => {
         if (verdict.kind === 'in doubt') reject(new StoreFailure('unknown', 'quarantined'));

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Timer } from '../../engine/clock';
 import { StoreFailure } from '../../engine/errors';
+import { AnsweringNode } from './answering-node';
 import { ChangeSignal } from './change-signal';
 import { openClient, RECONNECT_PATIENCE_MS, safeOptions } from './client';
 import type { CommandLink, RedirectedOperation } from './command-link';
@@ -9,6 +10,7 @@ import type { RedisEndpoint } from './endpoint';
 import type { Topology } from './node-answers';
 import { NodeProbe, type ProbeListener } from './node-probe';
 import type { EpochGuard, Script } from './operation';
+import { ReplicaConfirmations } from './replica-confirmations';
 
 export interface ConnectionOptions {
   readonly endpoint: RedisEndpoint;
@@ -33,12 +35,17 @@ export interface ConnectionOptions {
 export const NO_HINTS =
   'this Redis user may not subscribe to channels, so a waiter on another server may wait up to a second longer for its grant; allow the channels &PREFIX:* to the user';
 
+const NO_CONFIRMATIONS =
+  'this Redis user may not run WAIT, so calls that set limits, create or import dictionaries, or end a quarantine end with OUTCOME_UNKNOWN; allow +wait to the user';
+
 /** One connection to Redis for commands: connects, reconnects, probes the node, and knows whether commands can be sent. */
 export class RedisConnection implements CommandLink {
   readonly commands: CommandRunner;
   private hintsRefused = false;
   readonly client: Redis;
   private readonly probe: NodeProbe;
+  private readonly confirmations: ReplicaConfirmations;
+  private answeringNode: AnsweringNode | undefined;
   private readonly listeners: (() => void)[] = [];
   private readonly readySignal: ChangeSignal;
   private connected = false;
@@ -64,6 +71,7 @@ export class RedisConnection implements CommandLink {
       },
       onChange: () => this.changed(),
     });
+    this.confirmations = new ReplicaConfirmations({ ...options, onChange: () => this.changed() });
     const isRedirectable = topology !== undefined;
     this.commands = new CommandRunner(this, {
       clock,
@@ -76,7 +84,12 @@ export class RedisConnection implements CommandLink {
 
   get warnings(): readonly string[] {
     const { warnings } = this.probe;
-    return this.hintsRefused ? [...warnings, NO_HINTS] : warnings;
+    if (!this.hintsRefused && !this.confirmations.refused) return warnings;
+    return [
+      ...warnings,
+      ...(this.hintsRefused ? [NO_HINTS] : []),
+      ...(this.confirmations.refused ? [NO_CONFIRMATIONS] : []),
+    ];
   }
 
   /** Whether this Redis lets this server subscribe to the hints of other servers. */
@@ -105,6 +118,14 @@ export class RedisConnection implements CommandLink {
 
   get wasMaster(): boolean {
     return this.probe.wasMaster;
+  }
+
+  get answering(): AnsweringNode {
+    const { report } = this.probe;
+    if (this.answeringNode?.report !== report) {
+      this.answeringNode = new AnsweringNode(report, this.confirmations, this.options.commandTimeoutMs);
+    }
+    return this.answeringNode;
   }
 
   /** Until this time, operations wait for a connection that is down (ms, monotonic clock). */
@@ -145,6 +166,7 @@ export class RedisConnection implements CommandLink {
   close(): void {
     this.closed = true;
     this.probe.close();
+    this.confirmations.close();
     this.readySignal.close();
     this.downTimer?.cancel();
     this.client.disconnect();

@@ -32,6 +32,7 @@ export class NodeProbe {
   suitable = true;
   warnings: readonly string[] = [];
   answering = false;
+  report: NodeReport = nodeReportOf({ info: new Map(), settings: undefined });
   /** True once the Redis of this connection has named its run. No command is sent earlier. */
   identified = false;
   private answers: NodeAnswers = { info: new Map(), settings: undefined };
@@ -161,6 +162,7 @@ export class NodeProbe {
     const report = nodeReportOf(this.answers, this.options.topology, this.options.quarantineMs);
     const { warnings, unsuitable } = report;
     const isChanged = this.suitable === unsuitable || warnings.join() !== this.warnings.join();
+    this.report = report;
     this.warnings = warnings;
     this.suitable = !unsuitable;
     if (isChanged) this.options.onChange();

@@ -13,13 +13,18 @@ export interface NodeReport {
   /** How long another master may have gone on granting after this run took over (ms); 0: there is no other master. */
   readonly overlapMs: number;
   readonly uptimeSeconds: number;
+  /** How many replicas must have a change of a setting before the change is acknowledged; 0: none. */
+  readonly confirmingReplicas: number;
   /** Sentences for the log and for GetServerInfo. */
   readonly warnings: readonly string[];
   /** True if this Redis can lose leases in ordinary operation, not only in a failure. */
   readonly unsuitable: boolean;
 }
 
-/** Redis counts its replicas once a second, and measures their silence in whole seconds. */
+/**
+ * Redis counts its replicas once a second, and measures their silence in whole seconds. The rest covers the different
+ * rates of the masters' clocks: 6 ms in 12 s.
+ */
 const REPLICA_CHECK_MS = 2000;
 
 /** A setting that cannot be read counts as unsafe. */
@@ -32,8 +37,17 @@ export function nodeReportOf(
   const { info, settings } = answers;
   const runId = runIdOf(info);
   const { warnings, unsuitable } = nodeWarnings(answers, topology, quarantineMs);
+  const confirmingReplicas = confirmingReplicasOf(answers);
   if (runId === undefined) {
-    return { runId, durable: false, overlapMs: 0, uptimeSeconds: 0, warnings, unsuitable };
+    return {
+      runId,
+      durable: false,
+      overlapMs: 0,
+      uptimeSeconds: 0,
+      confirmingReplicas,
+      warnings,
+      unsuitable,
+    };
   }
   // If a replica may take over, the next run may lack writes that are on this run's disk.
   const isAlone =
@@ -45,9 +59,17 @@ export function nodeReportOf(
     durable: isAlone && undurableBecause(answers) === undefined,
     overlapMs: mayHaveTakenOver ? overlapMsOf(topology, settings) : 0,
     uptimeSeconds: Number(info.get('uptime_in_seconds') ?? 0),
+    confirmingReplicas,
     warnings,
     unsuitable,
   };
+}
+
+/** Without CONFIG, one replica must confirm a change if there are replicas: more could be more than Redis asks for. */
+function confirmingReplicasOf({ info, settings }: NodeAnswers): number {
+  const asked = settings?.get('min-replicas-to-write');
+  if (asked !== undefined) return Number(asked);
+  return Number(info.get('connected_slaves') ?? 0) >= 1 ? 1 : 0;
 }
 
 /** A cut-off master stops writes when its replicas are silent for too long; in a Cluster also its fellow masters. */
@@ -71,7 +93,7 @@ const NO_HISTORY = /^0*$/;
  * same run id, but may lack grants of the master in between. A replica that becomes master begins a new replication
  * history. A Redis that was never a replica has no earlier history, and is identified by its run id alone.
  */
-function runIdOf(info: NodeAnswers['info']): string | undefined {
+export function runIdOf(info: NodeAnswers['info']): string | undefined {
   const runId = info.get('run_id');
   const wasMasterAlways = info.get('role') === 'master' && NO_HISTORY.test(info.get('master_replid2') ?? '');
   if (runId === undefined || wasMasterAlways) return runId;

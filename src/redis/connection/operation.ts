@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { StoreFailure } from '../../engine/errors';
+import type { AnsweringNode } from './answering-node';
+import type { Priority } from '../../engine/priority';
 import type { GuardedReply } from './guarded-reply';
 
 /** Keeps a script from running on the wrong run of Redis, or too late. See docs/design/epochs.md. */
@@ -35,7 +37,21 @@ export function script(text: string): Script {
 /** An argument of a command. Bytes are sent unchanged. */
 export type RawArgument = string | number | Uint8Array;
 
+/** Decides when an operation is sent if others wait too. Only an operation of high priority is never refused. */
+export interface Turn {
+  readonly priority: Priority;
+  /** The operations of one caller wait behind each other. Undefined: the server's own work. */
+  readonly caller?: object | undefined;
+  /** The operation is refused if it cannot be sent before this time (ms, monotonic clock). */
+  readonly sendBefore?: number | undefined;
+}
+
+export const HIGH: Turn = { priority: 'high' };
+export const NORMAL: Turn = { priority: 'normal' };
+export const LOW: Turn = { priority: 'low' };
+
 export interface Operation<T> {
+  readonly turn: Turn;
   readonly script: Script;
   /** The keys of the script. For a command of Redis: its first argument. */
   readonly keys: readonly string[];
@@ -47,7 +63,7 @@ export interface Operation<T> {
   /** True: the operation is not sent again after a send that may have run. */
   readonly once: boolean;
   readonly guard: GuardChoice | undefined;
-  readonly read: (reply: never, sentAt: number) => T | Promise<T>;
+  readonly read: (reply: never, sentAt: number, by: AnsweringNode) => T | Promise<T>;
   readonly deadline: number;
   readonly resolve: (answer: T | Promise<T>) => void;
   readonly reject: (error: unknown) => void;

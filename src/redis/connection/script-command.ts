@@ -1,4 +1,6 @@
 import type { Command } from 'ioredis';
+import type { Expiring } from './command-deadlines';
+import { TIMED_OUT } from './failure-class';
 
 export type Reply = string | null | Reply[];
 
@@ -15,7 +17,7 @@ const NO_ARGUMENTS: readonly string[] = [];
  * closures, a timer and a promise, and converts the reply, which costs more than the rest of a call in this server. The
  * version of ioredis is pinned, and test/store checks the members.
  */
-export class ScriptCommand {
+export class ScriptCommand implements Expiring {
   readonly inTransaction = false;
   /** Switches the tracing of ioredis off. */
   readonly isTraced = true;
@@ -56,6 +58,11 @@ export class ScriptCommand {
     if (this.isSettled) return;
     this.isSettled = true;
     this.onOutcome(undefined, this.isRaw ? (reply as RawReply[]) : (decoded(reply) as Reply[]));
+  }
+
+  /** Fails the command at its deadline. */
+  expire(): void {
+    this.reject(new Error(TIMED_OUT));
   }
 
   reject(error: Error): void {

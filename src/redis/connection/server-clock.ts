@@ -1,4 +1,7 @@
-/** The largest drift between two clocks: each clock's rate may be wrong by 500 ppm, in opposite directions. */
+/**
+ * Twice the difference of rates for which offsets are shortened (expire-offset.ts), because a time server may also
+ * adjust the rate of Redis's clock. A wider range makes `not_after` earlier, never later.
+ */
 const DRIFT = 0.001;
 /** Smaller steps count as ordinary corrections by a time server. */
 const TOLERANCE_MS = 100;

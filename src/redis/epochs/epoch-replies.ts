@@ -1,4 +1,4 @@
-import type { QuarantineCause } from '../../engine/store-health';
+import type { Quarantine, QuarantineCause } from '../../engine/store-health';
 import type { GuardedReply } from '../connection/guarded-reply';
 import type { Bounds } from './epoch-buckets';
 
@@ -9,6 +9,11 @@ export interface Pause {
   /** 0: grants do not pause. */
   readonly pauseMs: number;
   readonly cause: QuarantineCause;
+}
+
+export interface EndedPause extends Pause {
+  /** Resolves when the replicas have this change, and all earlier changes of this run of Redis. */
+  readonly confirm: () => Promise<void>;
 }
 
 export interface Adopted extends Bounds, Pause {}
@@ -29,4 +34,13 @@ export function readAdopted({ word, pauseMs, values }: GuardedReply): Adopted | 
 export function readEnded({ pauseMs, values }: GuardedReply): Pause {
   const [, cause] = values;
   return { pauseMs, cause: cause as QuarantineCause };
+}
+
+/** The longest pause as a quarantine. Undefined: there was no pause. */
+export function longestOf(pauses: readonly Pause[]): Quarantine | undefined {
+  let longest: Quarantine | undefined;
+  for (const { pauseMs, cause } of pauses) {
+    if (pauseMs > (longest?.remainingMs ?? 0)) longest = { remainingMs: pauseMs, cause };
+  }
+  return longest;
 }

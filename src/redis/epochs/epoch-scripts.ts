@@ -1,10 +1,12 @@
 import { epochAdopt, epochEnd } from '../../../generated/redis/scripts';
 import type { Clock } from '../../engine/clock';
 import { StoreFailure } from '../../engine/errors';
+import type { AnsweringNode } from '../connection/answering-node';
 import type { RedisConnection } from '../connection/connection';
-import { script, type EpochGuard, type Verdict } from '../connection/operation';
+import type { GuardedReply } from '../connection/guarded-reply';
+import { HIGH, script, type EpochGuard, type Verdict } from '../connection/operation';
 import type { Bounds, NodeBuckets } from './epoch-buckets';
-import { readAdopted, readEnded, type Adopted, type Pause } from './epoch-replies';
+import { readAdopted, readEnded, type Adopted, type EndedPause } from './epoch-replies';
 import { REPORT_VALID_MS, type KnownRun } from './known-run';
 import type { StoreTime } from './store-time';
 
@@ -58,7 +60,14 @@ export class EpochScripts {
       const sourceRuns = await nodeBuckets.sourceRuns(keys);
       const epochArguments = this.adoptArguments(facts, sourceRuns, startedAt);
       const guard = { epochArguments, epochCheck: () => undefined };
-      const adopted = await connection().commands.runGuarded(scripts.adopt, keys, [], readAdopted, guard);
+      const adopted = await connection().commands.runGuarded(
+        scripts.adopt,
+        keys,
+        [],
+        readAdopted,
+        guard,
+        HIGH,
+      );
       if (adopted !== 'late') return adopted;
       if (tries === MOST_TRIES) throw new StoreFailure('no', 'unavailable');
       await this.probe();
@@ -66,13 +75,17 @@ export class EpochScripts {
   }
 
   /** Ends the pauses of those epochs that belong to this run. Returns the longest ended pause. */
-  end(keys: readonly string[], runId: string): Promise<Pause> {
-    const { connection, run, time } = this.options;
+  end(keys: readonly string[], runId: string): Promise<EndedPause> {
+    const { clock, connection, run, time } = this.options;
     const guard: EpochGuard = {
       epochArguments: (deadline) => (run.id === runId ? [runId, time.notAfterUs(deadline)] : undefined),
       epochCheck: ({ word }) => (word === 'STALE' ? this.probe().then(again) : undefined),
     };
-    return connection().commands.runGuarded(scripts.end, keys, [], readEnded, guard);
+    const read = (reply: GuardedReply, _: number, by: AnsweringNode): EndedPause => ({
+      ...readEnded(reply),
+      confirm: () => by.confirm(keys[0] as string, clock.now()),
+    });
+    return connection().commands.runGuarded(scripts.end, keys, [], read, guard, HIGH);
   }
 
   /** Callers that ask while a probe is under way share that probe. */

@@ -18,7 +18,7 @@ import {
   type Bounds,
   type NodeBuckets,
 } from './epoch-buckets';
-import type { Adopted } from './epoch-replies';
+import { longestOf, type Adopted, type EndedPause } from './epoch-replies';
 import { again, EpochScripts } from './epoch-scripts';
 import { KnownRun } from './known-run';
 import { StoreTime } from './store-time';
@@ -171,18 +171,18 @@ export class Epochs implements ProbeListener, EpochGuard {
   async end(): Promise<Quarantine | undefined> {
     await this.adopt();
     const { runId } = this.scripts.facts();
-    let longest: Quarantine | undefined;
+    const end = (keys: readonly string[]) => this.scripts.end(keys, runId);
+    let ended: readonly EndedPause[];
     try {
-      const end = (keys: readonly string[]) => this.scripts.end(keys, runId);
-      for (const { pauseMs, cause } of await forEachGroup(this.nodeBuckets, this.options.prefix, end)) {
-        if (pauseMs > (longest?.remainingMs ?? 0)) longest = { remainingMs: pauseMs, cause };
-      }
+      ended = await forEachGroup(this.nodeBuckets, this.options.prefix, end);
       await this.adopt();
     } catch (cause) {
       // Some pauses may have ended.
       throw new StoreFailure('unknown', 'unavailable', { cause });
     }
-    return longest;
+    // One run has written all epochs, so a replica with the last epochs has all.
+    await ended.at(-1)?.confirm();
+    return longestOf(ended);
   }
 
   private isLeaving(keys: readonly string[]): boolean {

@@ -40,7 +40,11 @@ export function parseWithdraw(reply: GuardedReply): WithdrawReply {
     case 'GRANTED':
       return parseGranted(reply);
     case 'WITHDRAWN':
-      return { kind: 'withdrawn', snapshot: parseSnapshot(reply.values[0]) };
+      return {
+        kind: 'withdrawn',
+        snapshot: parseSnapshot(reply.values[0]),
+        ticket: textOrNothing(reply.values[1]),
+      };
     case 'KEPT':
       return { kind: 'kept' };
     case 'SUPERSEDED':
@@ -184,7 +188,16 @@ function parseGranted({ values, sentAt }: GuardedReply): Granted {
 }
 
 function parseFinished({ values }: GuardedReply): Finished {
-  return { kind: 'finished', cause: values[0] as LossCause | 'released' };
+  const token = textOrNothing(values[1]);
+  return {
+    kind: 'finished',
+    cause: values[0] as LossCause | 'released',
+    ...(token !== undefined && { returnable: BigInt(token) }),
+  };
+}
+
+function textOrNothing(value: Reply | undefined): string | undefined {
+  return value === undefined || value === '' ? undefined : (value as string);
 }
 
 type SnapshotReply = [string, string, string[], string, string, string];

@@ -33,9 +33,12 @@ import type {
   WithdrawCommand,
   WithdrawReply,
 } from '../../engine/leases/permits-store';
+import type { AnsweringNode } from '../connection/answering-node';
 import type { Commands } from '../connection/command-runner';
+import { confirmed } from '../connection/confirmed';
 import type { GuardedReply } from '../connection/guarded-reply';
-import { script, type GuardChoice, type Script } from '../connection/operation';
+import { HIGH, NORMAL, script, type GuardChoice, type Script, type Turn } from '../connection/operation';
+import type { Reply } from '../connection/script-command';
 import { permitsKeys } from '../keys';
 import { readHint } from './hints';
 import {
@@ -96,7 +99,8 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply> {
-    return this.run(scripts.acquire, resource, parseAcquire, [
+    const { caller, sendBefore } = command;
+    return this.run({ priority: 'normal', caller, sendBefore }, scripts.acquire, resource, parseAcquire, [
       ...wanted(command),
       flag(command.wait),
       flag(command.takeOver),
@@ -107,7 +111,7 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   claim(resource: Resource, command: ClaimCommand): Promise<ClaimReply> {
-    return this.run(scripts.claim, resource, parseClaim, [
+    return this.run(urgent(command), scripts.claim, resource, parseClaim, [
       ...wanted(command),
       command.initialLimit ?? '',
       command.ticket,
@@ -116,7 +120,7 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   withdraw(resource: Resource, command: WithdrawCommand): Promise<WithdrawReply> {
-    return this.run(scripts.withdraw, resource, parseWithdraw, [
+    return this.run(urgent(command), scripts.withdraw, resource, parseWithdraw, [
       command.requestId,
       command.attach,
       flag(command.giveBack),
@@ -127,11 +131,11 @@ export class RedisPermitsStore implements PermitsStore {
 
   touch(resource: Resource, waiters: readonly CallRef[]): Promise<TouchReply> {
     const pairs = waiters.flatMap((waiter) => [waiter.requestId, waiter.attach]);
-    return this.run(scripts.touch, resource, parseTouch, [this.options.retentionMs, ...pairs]);
+    return this.run(HIGH, scripts.touch, resource, parseTouch, [this.options.retentionMs, ...pairs]);
   }
 
   renew(resource: Resource, command: RenewCommand): Promise<RenewReply> {
-    return this.run(scripts.renew, resource, parseRenew, [
+    return this.run(urgent(command), scripts.renew, resource, parseRenew, [
       command.requestId,
       command.secret,
       command.ttlMs === undefined ? 0 : micros(command.ttlMs),
@@ -142,7 +146,7 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply> {
-    return this.run(scripts.release, resource, parseRelease, [
+    return this.run(urgent(command), scripts.release, resource, parseRelease, [
       command.requestId,
       command.secret,
       command.afterLoss?.attach ?? '',
@@ -150,54 +154,60 @@ export class RedisPermitsStore implements PermitsStore {
     ]);
   }
 
-  inspect(resource: Resource): Promise<ResourceView> {
+  inspect(resource: Resource, caller?: object): Promise<ResourceView> {
     const { commands, prefix } = this.options;
     const keys = permitsKeys(prefix, resource);
-    return commands.run(scripts.inspect, keys, [SHOWN_COUNT], (reply) => {
+    const read = (reply: Reply[]) => {
       const { view, isExact } = parseInspect(resource, reply);
       if (isExact) return view;
       // `touch` ends a batch of expired leases, then `inspect` counts again.
       return this.touch(resource, []).then(
-        () => this.inspect(resource),
+        () => this.inspect(resource, caller),
         (error: unknown) => {
           if (error instanceof StoreFailure && error.kind === 'quarantined') return view;
           throw error;
         },
       );
-    });
+    };
+    return commands.run(scripts.inspect, keys, [SHOWN_COUNT], read, { priority: 'low', caller });
   }
 
   setLimit(resource: Resource, { limit, expectedLimit }: SetLimitCommand): Promise<SetLimitReply> {
     const parse = (reply: GuardedReply) => parseSetLimit(resource, reply);
     const args = [limit, expectedLimit ?? '', SHOWN_COUNT, this.options.retentionMs];
-    return this.run(scripts.limit, resource, parse, args);
+    return this.run(NORMAL, scripts.limit, resource, parse, args, ({ kind }) => kind === 'set');
   }
 
   remove(resource: Resource, { force }: RemoveCommand): Promise<RemoveReply> {
     const args = [flag(force), randomUUID(), this.options.retentionMs];
-    return this.run(scripts.delete, resource, parseRemove, args);
+    // An unknown semaphore may have been deleted by an earlier try, which the replicas have not confirmed.
+    return this.run(NORMAL, scripts.delete, resource, parseRemove, args, ({ kind }) => kind !== 'in-use');
   }
 
   private run<T>(
+    turn: Turn,
     script: Script,
     resource: Resource,
     parse: (reply: GuardedReply) => T,
     args: (string | number)[],
+    /** Whether replicas must confirm the state that the reply reports. Default: no. */
+    mustConfirm?: (reply: T) => boolean,
   ): Promise<T> {
     const { commands, guard, prefix, serverId, commandTimeoutMs } = this.options;
     const keys = permitsKeys(prefix, resource);
     args.unshift(serverId);
     let firstSentAt: number | undefined;
-    const read = (reply: GuardedReply): T | Promise<T> => {
+    const readAnswer = mustConfirm ? confirmed(keys[0] as string, parse, mustConfirm) : parse;
+    const read = (reply: GuardedReply, sentAt: number, by: AnsweringNode): T | Promise<T> => {
       if (reply.followUp === 'touch') this.listener?.workLeft(resource);
       for (const requestId of reply.recheckIds) this.listener?.recheck(resource, requestId);
-      if (reply.word !== 'AGAIN') return parse(reply);
+      if (reply.word !== 'AGAIN') return readAnswer(reply, sentAt, by);
       // The script has done one batch of earlier work, and must run again for its own step.
       firstSentAt ??= reply.sentAt;
       if (reply.sentAt - firstSentAt > commandTimeoutMs) throw new StoreFailure('unknown', 'unavailable');
-      return commands.runGuarded(script, keys, args, read, guard);
+      return commands.runGuarded(script, keys, args, read, guard, turn);
     };
-    return commands.runGuarded(script, keys, args, read, guard);
+    return commands.runGuarded(script, keys, args, read, guard, turn);
   }
 }
 
@@ -217,6 +227,11 @@ function wanted(command: PermitsWanted): (string | number)[] {
     metadata,
     micros(command.ttlMs),
   ];
+}
+
+/** Work on leases that exist. The store never refuses this work for lack of time. */
+function urgent({ caller }: { readonly caller?: object | undefined }): Turn {
+  return { priority: 'high', caller };
 }
 
 function flag(value: boolean): string {

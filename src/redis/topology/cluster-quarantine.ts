@@ -77,15 +77,21 @@ export function longestOf(all: readonly (Quarantine | undefined)[]): Quarantine 
 }
 
 /** Ends the quarantines of all nodes that answer. Returns the longest of these quarantines. */
-export async function endQuarantines(nodes: readonly RedisNode[]): Promise<Quarantine | undefined> {
+export async function endQuarantines(
+  nodes: readonly Pick<RedisNode, 'reachable' | 'endQuarantine'>[],
+): Promise<Quarantine | undefined> {
   const answering = nodes.filter(({ reachable }) => reachable);
   if (answering.length === 0) throw new StoreFailure('no', 'unavailable');
   const outcomes = await Promise.allSettled(answering.map((node) => node.endQuarantine()));
-  return longestOf(
-    outcomes.map((outcome) => {
-      if (outcome.status === 'fulfilled') return outcome.value;
-      // The outcome is unknown, because the quarantines of other nodes may have ended.
-      throw new StoreFailure('unknown', 'unavailable', { cause: outcome.reason });
-    }),
-  );
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  if (failures.length > 0) {
+    // Also if a node has done nothing, the outcome is unknown, because the quarantines of other nodes may have ended.
+    const kind = failures.every(isUnconfirmed) ? 'unconfirmed' : 'unavailable';
+    throw new StoreFailure('unknown', kind, { cause: failures[0] });
+  }
+  return longestOf(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined)));
+}
+
+function isUnconfirmed(error: unknown): boolean {
+  return error instanceof StoreFailure && error.kind === 'unconfirmed';
 }

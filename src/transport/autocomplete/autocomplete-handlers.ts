@@ -41,9 +41,13 @@ import {
 } from './fields';
 import { importDictionary } from './import-stream';
 import { dictionaryMessage, suggestErrorMessage, suggestionMessage, suggestMessage } from './messages';
+import { requestDecoders } from './request-decoders';
 import { QueryStream } from './suggest-stream';
 
-/** The generated AutocompleteService, with faster serializers for the answers that each keystroke needs. */
+/**
+ * The generated AutocompleteService, with faster serializers for the answers that each keystroke needs, and with
+ * decoders that do not read long lists.
+ */
 export const autocompleteServiceDefinition = {
   ...AutocompleteServiceService,
   suggest: { ...AutocompleteServiceService.suggest, responseSerialize: serializer(SuggestResponse) },
@@ -54,6 +58,15 @@ export const autocompleteServiceDefinition = {
   suggestStream: {
     ...AutocompleteServiceService.suggestStream,
     responseSerialize: serializer(SuggestStreamResponse),
+  },
+  putEntries: { ...AutocompleteServiceService.putEntries, requestDeserialize: requestDecoders.putEntries },
+  deleteEntries: {
+    ...AutocompleteServiceService.deleteEntries,
+    requestDeserialize: requestDecoders.deleteEntries,
+  },
+  importDictionary: {
+    ...AutocompleteServiceService.importDictionary,
+    requestDeserialize: requestDecoders.importDictionary,
   },
 };
 

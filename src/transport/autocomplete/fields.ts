@@ -161,7 +161,10 @@ function checkEntry(violations: Violations, field: string, entry: EntryMessage):
   checkName(violations, `${field}.entry_id`, entryId);
   checkIndexedText(violations, `${field}.text`, text);
   if (aliases.length > MAX_ALIASES) {
-    violations.add(`${field}.aliases`, `has ${aliases.length} items; at most ${MAX_ALIASES} are accepted`);
+    violations.add(
+      `${field}.aliases`,
+      `has more than ${MAX_ALIASES} items; at most ${MAX_ALIASES} are accepted`,
+    );
   } else {
     for (const [index, alias] of aliases.entries()) {
       checkIndexedText(violations, `${field}.aliases[${index}]`, alias);
@@ -182,9 +185,11 @@ export function checkEntryIds(violations: Violations, field: string, entryIds: r
   }
 }
 
+/** The decoder does not read lists beyond their bounds, so the length of a longer list is unknown. */
 function checkListLength(violations: Violations, field: string, length: number): boolean {
   if (length >= 1 && length <= MAX_ENTRIES) return true;
-  violations.add(field, `has ${length} items and must have from 1 to ${MAX_ENTRIES}`);
+  const count = length === 0 ? 'no' : `more than ${MAX_ENTRIES}`;
+  violations.add(field, `has ${count} items and must have from 1 to ${MAX_ENTRIES}`);
   return false;
 }
 

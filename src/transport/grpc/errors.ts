@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Metadata, type status } from '@grpc/grpc-js';
 import { HoldfastError, StoreFailure, type Reason } from '../../engine/errors';
-import { grantsPaused, outcomeUnknown, storeFull, storeUnavailable } from '../../engine/store-errors';
+import {
+  grantsPaused,
+  outcomeUnknown,
+  storeFull,
+  storeOverloaded,
+  storeUnavailable,
+  unconfirmed,
+} from '../../engine/store-errors';
 import { encodeStatusDetails, STATUS_DETAILS_TRAILER } from '../../wire/status-details';
 import { ERROR_TABLE } from './error-table';
 import type { Log } from './log';
@@ -24,7 +31,7 @@ export interface CallStatus {
  * value is a defect: the log contains the whole error, and the answer contains only the id of the log line.
  */
 export function toCallStatus(error: unknown, method: string, log: Log): CallStatus {
-  return fromHoldfastError(toHoldfastError(error, method, log));
+  return statusOf(toHoldfastError(error, method, log));
 }
 
 /** An error that a stream reports in a message. The stream then continues. */
@@ -55,14 +62,17 @@ function toHoldfastError(error: unknown, method: string, log: Log): HoldfastErro
 }
 
 function fromStoreFailure({ carriedOut, kind, retryAfterMs }: StoreFailure): HoldfastError {
+  if (kind === 'unconfirmed') return unconfirmed('this call');
   if (carriedOut === 'unknown')
     return outcomeUnknown('the call may have been carried out', 'repeat the call');
   if (kind === 'quarantined') return grantsPaused('all names', retryAfterMs ?? 0);
+  if (kind === 'overloaded') return storeOverloaded();
   if (kind === 'full') return storeFull('nothing was done', 'try again when the store has room');
   return storeUnavailable();
 }
 
-function fromHoldfastError(error: HoldfastError): CallStatus {
+/** The status of a call that fails with this error. */
+export function statusOf(error: HoldfastError): CallStatus {
   const { reason } = error;
   const { code, retryAfterMs: usualDelay, pushback } = ERROR_TABLE[reason];
   const text = errorText(error.message, reason);

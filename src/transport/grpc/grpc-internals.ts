@@ -1,62 +1,76 @@
-import type { Http2Server, Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type {
+  Http2Server,
+  Http2Session,
+  IncomingHttpHeaders,
+  ServerHttp2Session,
+  ServerHttp2Stream,
+} from 'node:http2';
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Server } from '@grpc/grpc-js';
 
 /**
- * All uses of private fields of grpc-js and Node. No public API gives the open HTTP/2 connections, the connection of a
- * call, the raw timeout of a call, or the read-ahead of a stream. The version of grpc-js is pinned, `watchConnections`
- * throws if a field is missing, and test/contract checks the behaviour.
+ * All uses of private fields of grpc-js and Node. No public API gives the open HTTP/2 connections, the stream and the
+ * connection of a call, the raw timeout of a call, or the read-ahead of a stream. The version of grpc-js is pinned,
+ * `watchSessions` throws if a field is missing, and test/contract checks the behaviour.
  */
 
-/** grpc-js computes timeouts in 32 bits. A timeout above 24.8 days overflows, and the call ends immediately. */
-export const LONGEST_TIMEOUT_DAYS = 24;
-const LONGEST_TIMEOUT_SECONDS = LONGEST_TIMEOUT_DAYS * 86_400;
-const SECONDS_OF_UNIT: Readonly<Record<string, number>> = {
-  H: 3600,
-  M: 60,
-  S: 1,
-};
+/** Passes a call to grpc-js. */
+export type ServeStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
+/** Gets each new call, and passes the call to `serve` now or later. */
+export type LetIn = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: ServeStream) => void;
 
-export interface Connections {
-  /** Closes all open connections immediately. */
-  destroyAll(): void;
-}
-
-/** Must be called once, after the server is bound and before clients learn the address. */
-export function watchConnections(server: Server): Connections {
+/**
+ * Calls `onSession` for each new connection, with its HTTP/2 session and its socket, and `letIn` for each new call. Must
+ * be called once, after the server is bound and before clients learn the address.
+ */
+export function watchSessions(
+  server: Server,
+  onSession: (session: ServerHttp2Session, socket: Socket) => void,
+  letIn: LetIn,
+): void {
   const http2Servers: unknown = Reflect.get(server, 'http2Servers');
   if (!(http2Servers instanceof Map) || http2Servers.size === 0) {
     throw new Error('this version of @grpc/grpc-js has no field http2Servers; use the pinned version');
   }
-  const sessions = new Set<Http2Session>();
   for (const http2Server of http2Servers.keys() as Iterable<Http2Server>) {
-    http2Server.prependListener('stream', clampTimeout);
+    takeOverStreams(http2Server, letIn);
+    // Node makes the session in its own listener of these events. With TLS both events come, the second with TLS.
+    let newest: Socket | undefined;
+    const remember = (socket: Socket): void => void (newest = socket);
+    http2Server.prependListener('connection', remember);
+    http2Server.prependListener('secureConnection', remember);
     http2Server.on('session', (session) => {
-      sessions.add(session);
-      session.once('close', () => sessions.delete(session));
+      if (newest === undefined) throw new Error('this version of Node makes a session before its connection');
+      onSession(session, newest);
     });
   }
-  return {
-    destroyAll: () => {
-      for (const session of sessions) session.destroy();
-    },
-  };
 }
 
-/** Runs before the listener of grpc-js, which receives the same headers object. */
-function clampTimeout(_stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-  const timeout = headers['grpc-timeout'];
-  if (timeout === undefined) return;
-  headers['grpc-timeout'] = clampedTimeout(timeout);
+/** The listener of grpc-js no longer gets new streams from Node, but only from `letIn`. */
+function takeOverStreams(http2Server: Http2Server, letIn: LetIn): void {
+  const [serve, ...others] = http2Server.listeners('stream') as ServeStream[];
+  if (serve === undefined || others.length > 0) {
+    throw new Error('this version of @grpc/grpc-js does not listen once for streams; use the pinned version');
+  }
+  http2Server.removeAllListeners('stream');
+  http2Server.on('stream', (stream, headers) => letIn(stream, headers, serve));
 }
 
-/** Shortens a timeout that is too long. A timeout in milliseconds or a smaller unit has at most 8 digits, and fits. */
-export function clampedTimeout<T>(timeout: T): T | string {
-  if (typeof timeout !== 'string') return timeout;
-  const perUnit = SECONDS_OF_UNIT[timeout.charAt(timeout.length - 1)];
-  if (perUnit === undefined) return timeout;
-  const amount = Number.parseInt(timeout, 10);
-  return amount * perUnit > LONGEST_TIMEOUT_SECONDS ? `${LONGEST_TIMEOUT_SECONDS}S` : timeout;
+interface ReadableHandle {
+  readStart(): void;
+  readStop(): void;
+}
+
+/**
+ * Stops or continues the reading of a connection. TCP then slows the client down. Node itself stops and continues the
+ * reading in the same way while an answer cannot be written.
+ */
+export function setReading(session: Http2Session, reading: boolean): void {
+  if (session.destroyed) return;
+  const { _handle: handle } = session.socket as unknown as { _handle?: ReadableHandle | null };
+  if (reading) handle?.readStart();
+  else handle?.readStop();
 }
 
 /**
@@ -66,6 +80,26 @@ export function clampedTimeout<T>(timeout: T): T | string {
 export function connectionOf(grpcCall: object): object | undefined {
   const { call } = grpcCall as { call?: { stream?: { session?: object } } };
   return call?.stream?.session;
+}
+
+/** The private fields of a call of grpc-js that interceptors use. */
+export interface IncomingCall {
+  readonly stream: ServerHttp2Stream;
+  /** Cuts the data of the stream into messages. */
+  decoder: { write(data: Buffer): Buffer[] };
+  /** The bound of a message after its decompression. */
+  maxReceiveMessageSize: number;
+  /** Ends the call. Does nothing if the call has ended. */
+  sendStatus(status: object): void;
+}
+
+/** An interceptor receives the call before any data arrives. Throws if a field is missing. */
+export function incomingCall(interceptedCall: object): IncomingCall {
+  const call = interceptedCall as IncomingCall;
+  if (typeof call.decoder?.write !== 'function' || typeof call.maxReceiveMessageSize !== 'number') {
+    throw new Error('calls of this version of @grpc/grpc-js have no field decoder; use the pinned version');
+  }
+  return call;
 }
 
 /**

@@ -36,9 +36,9 @@ export function lockHandlers(context: CallContext, engine: PermitsEngine, limits
     releaseLock: release,
     holdLock: hold,
 
-    getLock: unary<GetLockRequest, GetLockResponse>(context, async ({ name }) => {
+    getLock: unary<GetLockRequest, GetLockResponse>(context, async ({ name }, call) => {
       requireName('name', name);
-      return { lock: lockMessage(await engine.inspect('lock', name)) };
+      return { lock: lockMessage(await engine.inspect(call, 'lock', name)) };
     }),
   };
 }

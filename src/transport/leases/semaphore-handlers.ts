@@ -67,9 +67,9 @@ export function semaphoreHandlers(
       },
     ),
 
-    getSemaphore: unary<GetSemaphoreRequest, GetSemaphoreResponse>(context, async ({ name }) => {
+    getSemaphore: unary<GetSemaphoreRequest, GetSemaphoreResponse>(context, async ({ name }, call) => {
       requireName('name', name);
-      return { semaphore: semaphoreMessage(await engine.inspect('semaphore', name)) };
+      return { semaphore: semaphoreMessage(await engine.inspect(call, 'semaphore', name)) };
     }),
 
     deleteSemaphore: unary<DeleteSemaphoreRequest, DeleteSemaphoreResponse>(

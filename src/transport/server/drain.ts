@@ -1,13 +1,12 @@
 import type { Server } from '@grpc/grpc-js';
-import type { Connections } from '../grpc/grpc-internals';
+import type { Connections } from '../grpc/connections';
 import type { Health } from './health';
 import type { Log } from '../grpc/log';
 import type { Reflection } from './reflection';
 
 export interface DrainParts {
   readonly server: Server;
-  /** The open connections. Undefined: the server never listened. */
-  readonly connections: Connections | undefined;
+  readonly connections: Connections;
   readonly health: Health;
   readonly reflection: Reflection;
   /** Refuses new work. Resolves when every wait and stream has ended. */
@@ -37,7 +36,7 @@ export async function drainServer(parts: DrainParts, timeoutMs: number): Promise
     }
   } finally {
     timeout.cancel();
-    connections?.destroyAll();
+    await connections.closeAll();
     server.forceShutdown();
   }
 }

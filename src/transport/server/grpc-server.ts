@@ -12,10 +12,16 @@ import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import type { StoreHealth, StoreOperations } from '../../engine/store-health';
 import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
 import { autocompleteHandlers, autocompleteServiceDefinition } from '../autocomplete/autocomplete-handlers';
+import { AUTOCOMPLETE_REQUEST_BYTES } from '../autocomplete/request-sizes';
 import type { CallContext } from '../grpc/call';
-import { watchConnections, type Connections } from '../grpc/grpc-internals';
+import { CallGate } from '../grpc/call-gate';
+import { callKinds } from '../grpc/call-kinds';
+import { Connections } from '../grpc/connections';
 import { listen, type Address } from '../grpc/listen';
 import type { Log } from '../grpc/log';
+import { oneStatus } from '../grpc/one-status';
+import { RequestIntake } from '../grpc/request-intake';
+import type { IntakeLimits, IntakeStats } from '../grpc/unfinished-requests';
 import { lockHandlers, lockServiceDefinition } from '../leases/lock-handlers';
 import { semaphoreHandlers, semaphoreServiceDefinition } from '../leases/semaphore-handlers';
 import { Descriptors } from './descriptors';
@@ -26,11 +32,18 @@ import { serverHandlers } from './server-handlers';
 
 const SERVICES = ['holdfast.v1.LockService', 'holdfast.v1.SemaphoreService', 'holdfast.v1.ServerService'];
 const AUTOCOMPLETE = 'holdfast.v1.AutocompleteService';
+/** The services with methods that the gate knows. Calls of other services are treated as reads. */
+const OFFERED_SERVICES = [
+  lockServiceDefinition,
+  semaphoreServiceDefinition,
+  autocompleteServiceDefinition,
+  ServerServiceService,
+  HealthService,
+  ReflectionV1,
+  ReflectionV1Alpha,
+];
 /** The build copies this file into dist/, so the path is the same for the compiled code. */
 const DESCRIPTOR_FILE = join(__dirname, '../../../generated/descriptor.binpb');
-
-/** The contract's bound of one request message. */
-const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
 export interface GrpcServerParts {
   readonly engine: PermitsEngine & { drain(): Promise<void> };
@@ -42,6 +55,7 @@ export interface GrpcServerParts {
   readonly autocompleteLimits?: AutocompleteLimits | undefined;
   readonly store: StoreHealth & StoreOperations;
   readonly limits: Limits;
+  readonly intakeLimits?: IntakeLimits | undefined;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -54,22 +68,29 @@ export interface GrpcServerParts {
 /** The gRPC server: registers the services, listens, and drains. */
 export class GrpcServer {
   private readonly server: Server;
+  private readonly intake: RequestIntake;
   private readonly health: Health;
   private readonly reflection: Reflection;
   private readonly drainAutocomplete: () => void;
-  private connections: Connections | undefined;
+  private readonly connections: Connections;
 
   constructor(private readonly parts: GrpcServerParts) {
     const { engine, autocomplete, store, limits, version, clock, log } = parts;
     const context: CallContext = { clock, log };
+    const times = { timeMs: parts.keepaliveTimeMs, timeoutMs: parts.keepaliveTimeoutMs };
+    this.connections = new Connections(times, log);
+    this.intake = new RequestIntake({
+      clock,
+      log,
+      maxRequestBytes: AUTOCOMPLETE_REQUEST_BYTES,
+      limits: parts.intakeLimits,
+    });
     // There is no max_concurrent_streams. Above such a limit clients queue calls silently, and a release could wait
     // behind hold streams.
     this.server = new Server({
-      'grpc.keepalive_time_ms': parts.keepaliveTimeMs,
-      'grpc.keepalive_timeout_ms': parts.keepaliveTimeoutMs,
-      'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
       // Nothing reads the channelz counters, and their updates would cost time in each call.
       'grpc.enable_channelz': 0,
+      interceptors: [oneStatus, this.connections.interceptor, this.intake.interceptor],
     });
     this.health = new Health(autocomplete ? [...SERVICES, AUTOCOMPLETE] : SERVICES);
     this.reflection = new Reflection(new Descriptors(readFileSync(DESCRIPTOR_FILE)), log);
@@ -91,7 +112,9 @@ export class GrpcServer {
   /** Resolves to the target that clients use. Rejects with a ListenError. */
   async listen(address: Address, credentials: ServerCredentials): Promise<string> {
     const target = await listen(this.server, address, credentials);
-    this.connections = watchConnections(this.server);
+    const kindOf = callKinds(OFFERED_SERVICES);
+    const gate = new CallGate({ clock: this.parts.clock, kindOf });
+    this.connections.watch(this.server, (stream, headers, serve) => gate.arrive(stream, headers, serve));
     return target;
   }
 
@@ -106,6 +129,12 @@ export class GrpcServer {
       },
     };
     await drainServer({ server, connections, health, reflection, engine, log }, timeoutMs);
+    this.intake.unfinished.close();
+  }
+
+  /** Counts of the requests that have not arrived completely. */
+  unfinishedRequests(): IntakeStats {
+    return this.intake.unfinished.stats();
   }
 
   /** Returns the function that ends the autocomplete streams. */

@@ -47,11 +47,14 @@ export class Reflection {
       stream.end();
     });
     stream.on('data', (request: ServerReflectionRequest) => {
+      // A message after the status would break the stream.
+      if (!this.streams.has(stream)) return;
       try {
         // The server reads no further request until the client has read its answers.
         if (!stream.write(this.respond(request, sent))) stream.pause();
       } catch (error) {
         this.log.error({ err: error }, 'reflection failed');
+        this.streams.delete(stream);
         stream.emit('error', {
           code: status.INTERNAL,
           details: 'reflection failed',

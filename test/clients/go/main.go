@@ -28,7 +28,13 @@ var codeNames = map[codes.Code]string{
 }
 
 func main() {
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	var err error
+	if os.Args[1] == "frozen" {
+		err = frozen(os.Args[2], os.Args[3], os.Args[4], os.Args[5])
+	} else {
+		err = run(os.Args[1], os.Args[2])
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

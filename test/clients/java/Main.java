@@ -29,6 +29,10 @@ public final class Main {
   private Main() {}
 
   public static void main(String[] args) throws Exception {
+    if (args[0].equals("frozen")) {
+      Frozen.main(args[1], args[2], args[3], args[4]);
+      return;
+    }
     ManagedChannel channel =
         Grpc.newChannelBuilder(args[0], InsecureChannelCredentials.create()).build();
     try {

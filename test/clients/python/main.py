@@ -2,6 +2,7 @@
 
 import sys
 
+import frozen
 import grpc
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2
@@ -80,4 +81,7 @@ def main(target, name):
         semaphore_round(channel, name)
 
 
-main(*sys.argv[1:])
+if sys.argv[1] == "frozen":
+    frozen.main(*sys.argv[2:])
+else:
+    main(*sys.argv[1:])

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { foldCase } from '../../../src/engine/autocomplete/case-folding';
+import { withoutMarks } from '../../../src/engine/autocomplete/dropped-marks';
 import { fold } from '../../../src/engine/autocomplete/fold';
 import { anyText, scriptText } from '../../support/scripts-of-the-world';
 
@@ -88,9 +89,36 @@ describe('fold', () => {
   });
 
   it('keeps marks that are parts of letters when it drops accents', () => {
-    for (const text of ['กำลังใจ', 'हिन्दी', 'ガラス', '한국어', 'مُحَمَّد']) {
+    for (const text of ['กำลังใจ', 'हिन्दी', 'ガラス', 'ハ\u309a', '한국어', 'বাংলা', 'ខ្មែរ', 'தமிழ்', 'ལྷ་ས']) {
       expect(fold(text, 'dropped')).toBe(fold(text, 'kept'));
     }
+  });
+
+  it.each([
+    ['Hebrew', 'עִבְרִית', 'עברית'],
+    ['Hebrew presentation forms', 'שּׁלום', 'שלום'],
+    ['Arabic', 'مُحَمَّد', 'محمد'],
+    ['Arabic with hamza and madda', 'أحمد آل', 'احمد ال'],
+    ['Arabic with a superscript alef', 'رحمٰن', 'رحمن'],
+    ['Syriac', 'ܫܠܳܡܳܐ', 'ܫܠܡܐ'],
+    ['Cyrillic', 'йо\u0301ҋ\u0483', 'иоҋ'],
+    ['Greek', 'Ἀθῆναι', 'αθηναι'],
+    ['Devanagari with a Vedic accent', 'क\u0951', 'क'],
+    ['enclosed and selected forms', '1\ufe0f\u20e3 ❤\ufe0f', '1 ❤'],
+  ])('drops the accents and points of %s', (_script, text, plain) => {
+    expect(fold(text, 'dropped')).toBe(plain);
+    expect(fold(text, 'kept')).not.toBe(plain);
+  });
+
+  it('drops exactly the marks of Latin, Greek, Cyrillic, Hebrew, Arabic, Syriac, and of no single script', () => {
+    const dropped =
+      /^(?=[\p{Mn}\p{Me}])[\p{sc=Zinh}\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}]$/u;
+    const wrong = everyCharacter.filter(
+      (character) =>
+        (withoutMarks(character) === '') !== (dropped.test(character) && !/[\u3099\u309a]/.test(character)),
+    );
+    expect(wrong.map(hex)).toEqual([]);
+    expect(everyCharacter.filter((character) => withoutMarks(character) === '').length).toBeGreaterThan(700);
   });
 
   it('does not change white space', () => {

@@ -94,6 +94,12 @@ describe('kindOf', () => {
     expect(kind(['algeria', 'west germany'], 'ger')).toBe('word-prefix');
   });
 
+  it('matches the first word of a text that begins with punctuation by word-prefix', () => {
+    expect(kind(['¿who?'], 'who')).toBe('word-prefix');
+    expect(kind(['(old) apple'], 'old')).toBe('word-prefix');
+    expect(kind(['¿who?'], '¿who')).toBe('prefix');
+  });
+
   it('never matches a query that spans two forms', () => {
     expect(kind(['ab', 'cd'], 'bc')).toBeUndefined();
     expect(kind(['john', 'jane'], 'johnjane', 'contains', 'suffix')).toBeUndefined();
@@ -157,6 +163,7 @@ it('packForms leaves out duplicate and empty forms', () => {
 });
 
 it('wordPrefixAt finds the first word that starts with the query, except at the beginning of the text', () => {
+  expect(wordPrefixAt('(an) ant', 'an')).toBe(1);
   expect(wordPrefixAt('an annex, an ant', 'an')).toBe(3);
   expect(wordPrefixAt('𐐨 𐐨 𐐩𐐩 b', '𐐩𐐩 b')).toBe(6);
   expect(wordPrefixAt('ann', 'ann')).toBe(-1);

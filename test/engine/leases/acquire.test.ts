@@ -320,13 +320,48 @@ describe('acquire', () => {
       const back = await on.store.next('withdraw');
       // The command may run again after a broken connection. With the fencing token the command gives back no later grant.
       expect(back.command).toMatchObject({ attach: sent.command.attach, giveBack: true, fencingToken: 44n });
-      await back.answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
+      await back.answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT, ticket: '43' });
       const claim = await on.store.next('claim');
-      expect(claim.command).toMatchObject({ attach: sent.command.attach, ticket: '44' });
+      expect(claim.command).toMatchObject({ attach: sent.command.attach, ticket: '43' });
       await claim.answer(grantedAt(claim.at, { ...late, fencingToken: 45n }));
       expect(pending.value.fencingToken).toBe(45n);
       expect(pending.value.expireOffsetMs).toBeCloseTo(2000 * (1 - RHO), 6);
       on.expectRest();
+    });
+
+    it('waits at the token of the grant if the store has lost the ticket', async () => {
+      on.acquire({ ttlMs: 1000 });
+      const sent = await on.store.next('acquire');
+      await on.clock.advance(1000);
+      await sent.answer(grantedAt(sent.at, { ...late, fencingToken: 44n }));
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
+      expect((await on.store.next('claim')).command.ticket).toBe('44');
+    });
+
+    it('gives the grant back, and answers CONTENDED without a claim if wait_timeout has passed', async () => {
+      const pending = on.acquire({ ttlMs: 1000, waitTimeoutMs: 900 });
+      const sent = await on.store.next('acquire');
+      await on.clock.advance(1000);
+      await sent.answer(grantedAt(sent.at, late));
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
+      expect(pending.outcome).toBe('CONTENDED');
+      expect(pending.failure.message).toBe(
+        'lock "hello" was granted, but the store answered too late for the ttl of 1 s; not granted in time within 1 s; try again, or with a longer ttl',
+      );
+      on.expectRest();
+    });
+
+    it('gives a late grant of a claim back, and answers CONTENDED without a claim if wait_timeout has passed', async () => {
+      const pending = on.acquire({ ttlMs: 1000, waitTimeoutMs: 900 });
+      const { command } = await answerWaiting(on);
+      on.store.listener?.recheck({ service: 'lock', name: 'hello' }, command.requestId);
+      const claim = await on.store.next('claim');
+      await on.clock.advance(1000);
+      await claim.answer(grantedAt(claim.at, late));
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: HELD_BY_BOB });
+      expect(pending.outcome).toBe('CONTENDED');
+      expect(pending.failure.message).toContain('is still held by bob');
+      expect(on.store.count('claim')).toBe(1);
     });
 
     it('answers the client with a grant that arrives in the last millisecond of its expire_offset', async () => {
@@ -344,6 +379,9 @@ describe('acquire', () => {
       await sent.answer(grantedAt(sent.at, late));
       await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       expect(pending.outcome).toBe('STORE_UNAVAILABLE');
+      expect(pending.failure.message).toBe(
+        'the store granted lock "hello", but answered too late for the ttl of 1 s: nothing is held; try again, or with a longer ttl',
+      );
       on.expectRest();
     });
 

@@ -174,6 +174,7 @@ describe('a draining server', () => {
     expect(stream.outcome).toBe('LEASE_LOST');
     await drain();
     expect(drained).toBe(true);
+    await on.clock.advance(10); // The release waits until no client can believe in the lease.
   }
 
   it('goes on with the release of a lost lease until it is closed', async () => {

@@ -25,6 +25,21 @@ describe('translateStoreFailure', () => {
     expect(translated(new StoreFailure('no', 'unavailable')).reason).toBe('STORE_UNAVAILABLE');
   });
 
+  it('returns OVERLOADED for every kind of command that was not sent because too much work waited', () => {
+    const repeats: Repeat[] = ['read', 'request_id', 'lease_id', 'same call'];
+    for (const repeat of repeats) {
+      expect(translated(new StoreFailure('no', 'overloaded'), repeat).reason).toBe('OVERLOADED');
+    }
+  });
+
+  it('says that only the master of the store has a change that its replicas have not confirmed', () => {
+    const { reason, message } = translated(new StoreFailure('unknown', 'unconfirmed'), 'same call');
+    expect(reason).toBe('OUTCOME_UNKNOWN');
+    expect(message).toMatch(
+      /carried out .*"hello".* replicas have not confirmed .* failover .* repeat the call/,
+    );
+  });
+
   it('names the request_id of an acquire and the lease_id of a renewal', () => {
     expect(translated(new StoreFailure('unknown', 'unavailable')).message).toContain(ID);
     const renewal = translated(new StoreFailure('unknown', 'unavailable'), 'lease_id');

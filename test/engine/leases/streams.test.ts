@@ -314,13 +314,15 @@ describe('a unary call with a lease id', () => {
   const call = () => on.acquire({ waitTimeoutMs: 0 }).call;
 
   it('renews by the secret, with an expire_offset that counts from this call', async () => {
-    const renewing = outcomeOf(on.permits.renew(call(), 'lock', leaseId, 60_000));
+    const caller = call();
+    const renewing = outcomeOf(on.permits.renew(caller, 'lock', leaseId, 60_000));
     const sent = await on.store.next('renew');
     expect(sent.command).toEqual({
       requestId: ALICE,
       secret: 'AAAAAAAAAAAAAAAAAAAAAA',
       ttlMs: 60_000,
       stream: undefined,
+      caller: caller.connection,
     });
     await sent.answer(grantedAt(sent.at, { remainingMs: 60_000, ttlMs: 60_000 }));
     const { value } = await renewing;
@@ -370,7 +372,7 @@ describe('a unary call with a lease id', () => {
     await (await on.store.next('release')).fail('no');
     expect((await releasing).reason).toBe('STORE_UNAVAILABLE');
     // A read changes nothing, so the answer is never OUTCOME_UNKNOWN.
-    const inspecting = outcomeOf(on.permits.inspect('lock', 'hello'));
+    const inspecting = outcomeOf(on.permits.inspect(call(), 'lock', 'hello'));
     await (await on.store.next('inspect')).fail('unknown');
     expect((await inspecting).reason).toBe('STORE_UNAVAILABLE');
   });

@@ -43,6 +43,28 @@ describe('TimerQueue', () => {
     expect(clock.timerCount).toBe(1);
   });
 
+  it('lets other work in between if thousands of entries are due together, and runs all in order', async () => {
+    const clock = new ManualClock();
+    const timers = new TimerQueue(clock);
+    const ran: string[] = [];
+    const work = (name: string) => () => {
+      ran.push(name);
+      clock.pass(0.5);
+    };
+    for (let at = 0; at < 10; at += 1) timers.at(100, work(`entry ${at}`));
+    timers.at(110, work('later'));
+    clock.after(100.5, () => ran.push('other work'));
+    await clock.advance(99);
+    const last = timers.at(111, work('cancelled'));
+    await clock.advance(1.5);
+    last.cancel();
+    await clock.advance(100);
+    expect(ran.indexOf('other work')).toBeLessThan(6);
+    const entries = ran.filter((name) => name !== 'other work');
+    expect(entries).toEqual([...Array.from({ length: 10 }, (_, at) => `entry ${at}`), 'later']);
+    expect([timers.size, clock.timerCount]).toEqual([0, 0]);
+  });
+
   it('has no entry and no timer after all entries were cancelled', () => {
     const clock = new ManualClock();
     const timers = new TimerQueue(clock);

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { StoredProfile } from '../../../src/engine/autocomplete/dictionary-store';
-import { FOLD_VERSION } from '../../../src/engine/autocomplete/fold';
+import { FOLD_VERSIONS } from '../../../src/engine/autocomplete/fold';
 import { foldedEntry } from '../../support/dictionary-fixture';
 import { is } from '../../support/reply-kinds';
 import { recent } from '../../support/recents-fixture';
 import type { BehaviourFixture, StoreServer } from './behaviour-fixture';
 
-const PROFILE: StoredProfile = { accents: 'kept', typos: false, foldVersion: FOLD_VERSION };
+const PROFILE: StoredProfile = { accents: 'kept', typos: false, foldVersion: FOLD_VERSIONS.kept };
 const NAME_COUNT = 4;
 
 export function autocompleteBehaviour(opened: () => BehaviourFixture): void {

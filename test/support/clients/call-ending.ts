@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { status, type ServiceError } from '@grpc/grpc-js';
 import { holdfastError } from '../../../clients/typescript';
 
@@ -45,4 +46,13 @@ export async function refusal(call: Promise<unknown>): Promise<Ending> {
   );
   if ('error' in answer) return endingOf(answer.error);
   throw new Error(`the call must fail, but it answered ${String(answer.value)}`);
+}
+
+/** As `refusal`. Repeats the call while the server answers OVERLOADED, as a client of a busy server does. */
+export async function patientRefusal(call: () => Promise<unknown>): Promise<Ending> {
+  for (;;) {
+    const ending = await refusal(call());
+    if (ending.reason !== 'OVERLOADED') return ending;
+    await sleep(ending.retryAfterMs ?? 0);
+  }
 }

@@ -34,9 +34,9 @@ const (
 	MatchKind_MATCH_KIND_EXACT MatchKind = 1
 	// The text begins with the query.
 	MatchKind_MATCH_KIND_PREFIX MatchKind = 2
-	// A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-	// begins at a letter or digit that follows no letter, digit or combining mark. The query may span
-	// several words.
+	// A word of the text begins with the query, and the word is not at the beginning of the text: `york`
+	// matches `New York`, and `who` matches `¿Who?`. A word begins at a letter or digit that follows no
+	// letter, digit or combining mark. The query may span several words.
 	MatchKind_MATCH_KIND_WORD_PREFIX MatchKind = 3
 	// The text ends with the query.
 	MatchKind_MATCH_KIND_SUFFIX MatchKind = 4
@@ -106,7 +106,8 @@ const (
 	AccentHandling_ACCENT_HANDLING_UNSPECIFIED AccentHandling = 0
 	// `resume` and `résumé` are different texts.
 	AccentHandling_ACCENT_HANDLING_KEPT AccentHandling = 1
-	// `resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents.
+	// `resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents. The comment of
+	// the service says which marks are dropped.
 	AccentHandling_ACCENT_HANDLING_DROPPED AccentHandling = 2
 )
 
@@ -414,7 +415,9 @@ type Suggestion struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
+	// The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+	// the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+	// to another page.
 	EntryId string `protobuf:"bytes,1,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
 	// The text to show.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -426,7 +429,8 @@ type Suggestion struct {
 	Payload []byte `protobuf:"bytes,4,opt,name=payload,proto3" json:"payload,omitempty"`
 	// How the suggestion matches the query.
 	MatchKind MatchKind `protobuf:"varint,5,opt,name=match_kind,json=matchKind,proto3,enum=holdfast.v1.MatchKind" json:"match_kind,omitempty"`
-	// Weight plus selections, below 2^53. 0 for a recent without an entry.
+	// Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
+	// to another page.
 	Score int64 `protobuf:"varint,6,opt,name=score,proto3" json:"score,omitempty"`
 	// True if the suggestion is one of the caller's recents.
 	Recent bool `protobuf:"varint,7,opt,name=recent,proto3" json:"recent,omitempty"`
@@ -2654,7 +2658,8 @@ type Dictionary struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// How texts are compared, with the defaults filled in.
 	Profile *Profile `protobuf:"bytes,2,opt,name=profile,proto3" json:"profile,omitempty"`
-	// The version of the rules by which the dictionary folds texts. At present 1.
+	// The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
+	// accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
 	FoldVersion int32 `protobuf:"varint,3,opt,name=fold_version,json=foldVersion,proto3" json:"fold_version,omitempty"`
 	// Number of entries.
 	EntryCount int64 `protobuf:"varint,4,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`

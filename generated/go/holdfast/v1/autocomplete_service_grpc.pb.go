@@ -73,6 +73,10 @@ type AutocompleteServiceClient interface {
 	// Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
 	// entries, and the answer is OK.
 	//
+	// OK means that a failover of the store does not undo the creation: as many replicas have the
+	// dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
+	// call ends with OUTCOME_UNKNOWN. Retry until OK.
+	//
 	// Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
 	// changes).
 	CreateDictionary(ctx context.Context, in *CreateDictionaryRequest, opts ...grpc.CallOption) (*CreateDictionaryResponse, error)
@@ -110,6 +114,10 @@ type AutocompleteServiceClient interface {
 	//
 	// A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
 	// the retry replaces the other import.
+	//
+	// OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
+	// OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
+	// has risen. Retry the whole stream.
 	//
 	// Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
 	// `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
@@ -394,6 +402,10 @@ type AutocompleteServiceServer interface {
 	// Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
 	// entries, and the answer is OK.
 	//
+	// OK means that a failover of the store does not undo the creation: as many replicas have the
+	// dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
+	// call ends with OUTCOME_UNKNOWN. Retry until OK.
+	//
 	// Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
 	// changes).
 	CreateDictionary(context.Context, *CreateDictionaryRequest) (*CreateDictionaryResponse, error)
@@ -431,6 +443,10 @@ type AutocompleteServiceServer interface {
 	//
 	// A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
 	// the retry replaces the other import.
+	//
+	// OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
+	// OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
+	// has risen. Retry the whole stream.
 	//
 	// Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
 	// `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is

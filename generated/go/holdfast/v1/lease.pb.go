@@ -166,10 +166,11 @@ type Lease struct {
 	// The id of the acquire request: the caller's own id, or the id that the server made for a caller
 	// without one. The same `request_id` again gives this same lease.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Unique among all grants, and greater than the token of every earlier grant of the same name. Send
-	// the token with each write to the protected store, and let that store refuse a token below the
-	// highest token that it has seen. Only this check stops a holder that was suspended past its deadline
-	// and has not noticed. Positive and below 2^53, so a double holds the exact value.
+	// Unique among the grants of the name, and greater than the token of every earlier grant of the name.
+	// Grants of different names may have equal tokens. Send the token with each write to the protected
+	// store, and let that store refuse a token below the highest token that it has seen for the name. Only
+	// this check stops a holder that was suspended past its deadline and has not noticed. Positive and
+	// below 2^53, so a double holds the exact value.
 	FencingToken int64 `protobuf:"varint,4,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// Number of permits that the lease holds. 1 for a lock.
 	PermitCount int32 `protobuf:"varint,5,opt,name=permit_count,json=permitCount,proto3" json:"permit_count,omitempty"`

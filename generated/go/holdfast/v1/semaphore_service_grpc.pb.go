@@ -72,8 +72,12 @@ type SemaphoreServiceClient interface {
 	// a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
 	// `expected_limit` if that can happen.
 	//
+	// OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+	// store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+	// OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+	//
 	// Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-	// does not exist).
+	// does not exist), OUTCOME_UNKNOWN (retry).
 	SetSemaphoreLimit(ctx context.Context, in *SetSemaphoreLimitRequest, opts ...grpc.CallOption) (*SetSemaphoreLimitResponse, error)
 	// Reads the limit, the holders and the waiters. The answer may be out of date on arrival. Changes
 	// nothing.
@@ -85,10 +89,13 @@ type SemaphoreServiceClient interface {
 	// cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
 	// the revoked leases.
 	//
-	// Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-	// retry deletes the new semaphore: call GetSemaphore first.
+	// Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+	// was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
 	//
-	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+	// OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+	// SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+	//
+	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
 	DeleteSemaphore(ctx context.Context, in *DeleteSemaphoreRequest, opts ...grpc.CallOption) (*DeleteSemaphoreResponse, error)
 }
 
@@ -228,8 +235,12 @@ type SemaphoreServiceServer interface {
 	// a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
 	// `expected_limit` if that can happen.
 	//
+	// OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+	// store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+	// OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+	//
 	// Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-	// does not exist).
+	// does not exist), OUTCOME_UNKNOWN (retry).
 	SetSemaphoreLimit(context.Context, *SetSemaphoreLimitRequest) (*SetSemaphoreLimitResponse, error)
 	// Reads the limit, the holders and the waiters. The answer may be out of date on arrival. Changes
 	// nothing.
@@ -241,10 +252,13 @@ type SemaphoreServiceServer interface {
 	// cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
 	// the revoked leases.
 	//
-	// Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-	// retry deletes the new semaphore: call GetSemaphore first.
+	// Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+	// was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
 	//
-	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+	// OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+	// SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+	//
+	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
 	DeleteSemaphore(context.Context, *DeleteSemaphoreRequest) (*DeleteSemaphoreResponse, error)
 	mustEmbedUnimplementedSemaphoreServiceServer()
 }

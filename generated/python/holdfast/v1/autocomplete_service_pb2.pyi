@@ -36,9 +36,9 @@ class _MatchKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     MATCH_KIND_PREFIX: _MatchKind.ValueType  # 2
     """The text begins with the query."""
     MATCH_KIND_WORD_PREFIX: _MatchKind.ValueType  # 3
-    """A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-    begins at a letter or digit that follows no letter, digit or combining mark. The query may span
-    several words.
+    """A word of the text begins with the query, and the word is not at the beginning of the text: `york`
+    matches `New York`, and `who` matches `¿Who?`. A word begins at a letter or digit that follows no
+    letter, digit or combining mark. The query may span several words.
     """
     MATCH_KIND_SUFFIX: _MatchKind.ValueType  # 4
     """The text ends with the query."""
@@ -61,9 +61,9 @@ MATCH_KIND_EXACT: MatchKind.ValueType  # 1
 MATCH_KIND_PREFIX: MatchKind.ValueType  # 2
 """The text begins with the query."""
 MATCH_KIND_WORD_PREFIX: MatchKind.ValueType  # 3
-"""A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-begins at a letter or digit that follows no letter, digit or combining mark. The query may span
-several words.
+"""A word of the text begins with the query, and the word is not at the beginning of the text: `york`
+matches `New York`, and `who` matches `¿Who?`. A word begins at a letter or digit that follows no
+letter, digit or combining mark. The query may span several words.
 """
 MATCH_KIND_SUFFIX: MatchKind.ValueType  # 4
 """The text ends with the query."""
@@ -88,7 +88,9 @@ class _AccentHandlingEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper.
     ACCENT_HANDLING_KEPT: _AccentHandling.ValueType  # 1
     """`resume` and `résumé` are different texts."""
     ACCENT_HANDLING_DROPPED: _AccentHandling.ValueType  # 2
-    """`resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents."""
+    """`resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents. The comment of
+    the service says which marks are dropped.
+    """
 
 class AccentHandling(_AccentHandling, metaclass=_AccentHandlingEnumTypeWrapper):
     """How texts with accents and other combining marks are compared."""
@@ -98,7 +100,9 @@ ACCENT_HANDLING_UNSPECIFIED: AccentHandling.ValueType  # 0
 ACCENT_HANDLING_KEPT: AccentHandling.ValueType  # 1
 """`resume` and `résumé` are different texts."""
 ACCENT_HANDLING_DROPPED: AccentHandling.ValueType  # 2
-"""`resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents."""
+"""`resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents. The comment of
+the service says which marks are dropped.
+"""
 global___AccentHandling = AccentHandling
 
 class _TypoMatching:
@@ -225,7 +229,10 @@ class Suggestion(google.protobuf.message.Message):
     SCORE_FIELD_NUMBER: builtins.int
     RECENT_FIELD_NUMBER: builtins.int
     entry_id: builtins.str
-    """The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`."""
+    """The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+    the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+    to another page.
+    """
     text: builtins.str
     """The text to show."""
     payload: builtins.bytes
@@ -233,7 +240,9 @@ class Suggestion(google.protobuf.message.Message):
     match_kind: global___MatchKind.ValueType
     """How the suggestion matches the query."""
     score: builtins.int
-    """Weight plus selections, below 2^53. 0 for a recent without an entry."""
+    """Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
+    to another page.
+    """
     recent: builtins.bool
     """True if the suggestion is one of the caller's recents."""
     @property
@@ -1148,7 +1157,9 @@ class Dictionary(google.protobuf.message.Message):
     name: builtins.str
     """The dictionary's name."""
     fold_version: builtins.int
-    """The version of the rules by which the dictionary folds texts. At present 1."""
+    """The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
+    accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
+    """
     entry_count: builtins.int
     """Number of entries."""
     memory_bytes: builtins.int

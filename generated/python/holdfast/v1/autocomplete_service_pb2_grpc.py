@@ -12,8 +12,11 @@ class AutocompleteServiceStub(object):
 
     Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
     folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-    If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
-    `résumé`, and `résumé` finds `resume`. White space is not changed.
+    If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
+    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
+    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
+    scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
+    Japanese. White space is not changed.
 
     Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
     best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
@@ -22,16 +25,20 @@ class AutocompleteServiceStub(object):
 
     Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
     dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
-    recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
-    suggestion shows the recent, not the entry.
+    recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
+    such recent, else with the first such entry in the order of suggestions that no other recent stands
+    for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
+    twice, and each matching entry appears as a recent or as an entry.
 
     Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
     512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
-    or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
-    most 4 MiB, which gRPC enforces.
+    or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
+    message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
+    call of this server. A longer message ends the call with QUOTA_EXCEEDED.
 
-    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-    with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
+    dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
+    OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
     OUTCOME_UNKNOWN.
     """
 
@@ -125,8 +132,11 @@ class AutocompleteServiceServicer(object):
 
     Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
     folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-    If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
-    `résumé`, and `résumé` finds `resume`. White space is not changed.
+    If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
+    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
+    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
+    scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
+    Japanese. White space is not changed.
 
     Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
     best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
@@ -135,16 +145,20 @@ class AutocompleteServiceServicer(object):
 
     Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
     dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
-    recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
-    suggestion shows the recent, not the entry.
+    recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
+    such recent, else with the first such entry in the order of suggestions that no other recent stands
+    for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
+    twice, and each matching entry appears as a recent or as an entry.
 
     Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
     512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
-    or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
-    most 4 MiB, which gRPC enforces.
+    or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
+    message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
+    call of this server. A longer message ends the call with QUOTA_EXCEEDED.
 
-    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-    with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
+    dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
+    OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
     OUTCOME_UNKNOWN.
     """
 
@@ -199,6 +213,10 @@ class AutocompleteServiceServicer(object):
         """Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
         entries, and the answer is OK.
 
+        OK means that a failover of the store does not undo the creation: as many replicas have the
+        dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
+        call ends with OUTCOME_UNKNOWN. Retry until OK.
+
         Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
         changes).
         """
@@ -251,6 +269,10 @@ class AutocompleteServiceServicer(object):
 
         A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
         the retry replaces the other import.
+
+        OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
+        OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
+        has risen. Retry the whole stream.
 
         Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
         `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
@@ -440,8 +462,11 @@ class AutocompleteService(object):
 
     Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
     folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-    If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
-    `résumé`, and `résumé` finds `resume`. White space is not changed.
+    If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
+    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
+    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
+    scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
+    Japanese. White space is not changed.
 
     Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
     best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
@@ -450,16 +475,20 @@ class AutocompleteService(object):
 
     Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
     dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
-    recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
-    suggestion shows the recent, not the entry.
+    recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
+    such recent, else with the first such entry in the order of suggestions that no other recent stands
+    for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
+    twice, and each matching entry appears as a recent or as an entry.
 
     Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
     512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
-    or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
-    most 4 MiB, which gRPC enforces.
+    or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
+    message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
+    call of this server. A longer message ends the call with QUOTA_EXCEEDED.
 
-    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-    with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
+    dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
+    OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
     OUTCOME_UNKNOWN.
     """
 

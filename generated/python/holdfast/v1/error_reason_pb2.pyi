@@ -152,7 +152,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
     ERROR_REASON_QUOTA_EXCEEDED: _ErrorReason.ValueType  # 16
     """The caller, its connection or this server already has the maximum number of operations of one kind,
-    for example waiting unary calls or imports. The call's headers may also be too large.
+    for example waiting unary calls, imports, or large requests that have not arrived. The call's headers
+    or its request message may also be too large, or the request did not arrive in time.
 
       - Code: RESOURCE_EXHAUSTED.
       - Metadata: `limit`, if the limit is one number.
@@ -176,13 +177,15 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Client: retry.
     """
     ERROR_REASON_OUTCOME_UNKNOWN: _ErrorReason.ValueType  # 19
-    """The store did not answer in time. The call may or may not have been carried out.
+    """The store did not answer in time, and the call may or may not have been carried out. Or the call
+    changed a setting, and the replicas of the store have not confirmed the change, so that a failover of
+    the store may undo it. The text says which.
 
       - Code: UNAVAILABLE.
       - Metadata: `request_id`, if the call has a `request_id`.
       - Retry: helps, after the delay in RetryInfo.
       - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
-        Never repeat RecordSelection, which counts each call. For any other call, the comment of the
+        Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts each call. For any other call, the comment of the
         call describes the effect of a retry.
     """
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 20
@@ -204,7 +207,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Client: wait and retry. An operator may end the quarantine with EndQuarantine.
     """
     ERROR_REASON_REATTACH: _ErrorReason.ValueType  # 22
-    """The stream has reached its maximum age. The lease or the wait continues.
+    """The stream has reached its maximum age, or its connection has stopped answering HTTP/2 pings. The
+    lease or the wait continues.
 
       - Code: UNAVAILABLE.
       - Metadata: none.
@@ -238,8 +242,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Client: ask the operator for the permission.
     """
     ERROR_REASON_NOT_IMPLEMENTED: _ErrorReason.ValueType  # 26
-    """This version of the server does not offer the requested operation, or does not know the folding
-    version of the dictionary.
+    """This version of the server does not offer the requested operation, or a newer server made the
+    dictionary with rules of folding that this server does not know.
 
       - Code: UNIMPLEMENTED.
       - Metadata: none.
@@ -253,6 +257,27 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Metadata: `error_id`, which the server's log contains too.
       - Retry: does not help as a rule.
       - Client: report the defect with the `error_id`.
+    """
+    ERROR_REASON_OVERLOADED: _ErrorReason.ValueType  # 28
+    """The server or its store has more work than it can do in time: this call would have waited longer
+    than 500 milliseconds or than its deadline, or its connection has 1,000 unary calls in flight, or
+    requests that have not arrived take too much memory. The call was certainly *not* carried out.
+    Renewals and releases never get this reason from a busy store.
+
+      - Code: RESOURCE_EXHAUSTED.
+      - Metadata: `limit`, if the number of calls on the connection is the reason.
+      - Retry: helps, after the delay in RetryInfo.
+      - Client: retry after the delay, with fewer calls at a time.
+    """
+    ERROR_REASON_DICTIONARY_OUTDATED: _ErrorReason.ValueType  # 29
+    """The dictionary was made by an older version of the server, with other rules of folding than those of
+    this server. GetDictionary has the dictionary's `fold_version`.
+
+      - Code: FAILED_PRECONDITION.
+      - Metadata: `fold_version` of the dictionary.
+      - Retry: does not help.
+      - Client: delete the dictionary, and import its entries again. ListEntries without bounds still
+        lists the entries and their selections.
     """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
@@ -401,7 +426,8 @@ ERROR_REASON_QUEUE_FULL: ErrorReason.ValueType  # 15
 """
 ERROR_REASON_QUOTA_EXCEEDED: ErrorReason.ValueType  # 16
 """The caller, its connection or this server already has the maximum number of operations of one kind,
-for example waiting unary calls or imports. The call's headers may also be too large.
+for example waiting unary calls, imports, or large requests that have not arrived. The call's headers
+or its request message may also be too large, or the request did not arrive in time.
 
   - Code: RESOURCE_EXHAUSTED.
   - Metadata: `limit`, if the limit is one number.
@@ -425,13 +451,15 @@ ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 18
   - Client: retry.
 """
 ERROR_REASON_OUTCOME_UNKNOWN: ErrorReason.ValueType  # 19
-"""The store did not answer in time. The call may or may not have been carried out.
+"""The store did not answer in time, and the call may or may not have been carried out. Or the call
+changed a setting, and the replicas of the store have not confirmed the change, so that a failover of
+the store may undo it. The text says which.
 
   - Code: UNAVAILABLE.
   - Metadata: `request_id`, if the call has a `request_id`.
   - Retry: helps, after the delay in RetryInfo.
   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
-    Never repeat RecordSelection, which counts each call. For any other call, the comment of the
+    Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts each call. For any other call, the comment of the
     call describes the effect of a retry.
 """
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 20
@@ -453,7 +481,8 @@ not renewed while the old master may still grant.
   - Client: wait and retry. An operator may end the quarantine with EndQuarantine.
 """
 ERROR_REASON_REATTACH: ErrorReason.ValueType  # 22
-"""The stream has reached its maximum age. The lease or the wait continues.
+"""The stream has reached its maximum age, or its connection has stopped answering HTTP/2 pings. The
+lease or the wait continues.
 
   - Code: UNAVAILABLE.
   - Metadata: none.
@@ -487,8 +516,8 @@ yet.
   - Client: ask the operator for the permission.
 """
 ERROR_REASON_NOT_IMPLEMENTED: ErrorReason.ValueType  # 26
-"""This version of the server does not offer the requested operation, or does not know the folding
-version of the dictionary.
+"""This version of the server does not offer the requested operation, or a newer server made the
+dictionary with rules of folding that this server does not know.
 
   - Code: UNIMPLEMENTED.
   - Metadata: none.
@@ -502,5 +531,26 @@ ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 27
   - Metadata: `error_id`, which the server's log contains too.
   - Retry: does not help as a rule.
   - Client: report the defect with the `error_id`.
+"""
+ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 28
+"""The server or its store has more work than it can do in time: this call would have waited longer
+than 500 milliseconds or than its deadline, or its connection has 1,000 unary calls in flight, or
+requests that have not arrived take too much memory. The call was certainly *not* carried out.
+Renewals and releases never get this reason from a busy store.
+
+  - Code: RESOURCE_EXHAUSTED.
+  - Metadata: `limit`, if the number of calls on the connection is the reason.
+  - Retry: helps, after the delay in RetryInfo.
+  - Client: retry after the delay, with fewer calls at a time.
+"""
+ERROR_REASON_DICTIONARY_OUTDATED: ErrorReason.ValueType  # 29
+"""The dictionary was made by an older version of the server, with other rules of folding than those of
+this server. GetDictionary has the dictionary's `fold_version`.
+
+  - Code: FAILED_PRECONDITION.
+  - Metadata: `fold_version` of the dictionary.
+  - Retry: does not help.
+  - Client: delete the dictionary, and import its entries again. ListEntries without bounds still
+    lists the entries and their selections.
 """
 global___ErrorReason = ErrorReason

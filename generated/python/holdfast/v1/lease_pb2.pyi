@@ -123,10 +123,11 @@ class Lease(google.protobuf.message.Message):
     without one. The same `request_id` again gives this same lease.
     """
     fencing_token: builtins.int
-    """Unique among all grants, and greater than the token of every earlier grant of the same name. Send
-    the token with each write to the protected store, and let that store refuse a token below the
-    highest token that it has seen. Only this check stops a holder that was suspended past its deadline
-    and has not noticed. Positive and below 2^53, so a double holds the exact value.
+    """Unique among the grants of the name, and greater than the token of every earlier grant of the name.
+    Grants of different names may have equal tokens. Send the token with each write to the protected
+    store, and let that store refuse a token below the highest token that it has seen for the name. Only
+    this check stops a holder that was suspended past its deadline and has not noticed. Positive and
+    below 2^53, so a double holds the exact value.
     """
     permit_count: builtins.int
     """Number of permits that the lease holds. 1 for a lock."""

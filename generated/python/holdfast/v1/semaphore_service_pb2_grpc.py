@@ -135,8 +135,12 @@ class SemaphoreServiceServicer(object):
         a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
         `expected_limit` if that can happen.
 
+        OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+        store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+        OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+
         Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-        does not exist).
+        does not exist), OUTCOME_UNKNOWN (retry).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -158,10 +162,13 @@ class SemaphoreServiceServicer(object):
         cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
         the revoked leases.
 
-        Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-        retry deletes the new semaphore: call GetSemaphore first.
+        Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+        was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
 
-        Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+        OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+        SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+
+        Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -94,8 +94,12 @@ class SemaphoreServiceStub:
     a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
     `expected_limit` if that can happen.
 
+    OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+    store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+    OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+
     Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-    does not exist).
+    does not exist), OUTCOME_UNKNOWN (retry).
     """
 
     GetSemaphore: grpc.UnaryUnaryMultiCallable[
@@ -117,10 +121,13 @@ class SemaphoreServiceStub:
     cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
     the revoked leases.
 
-    Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-    retry deletes the new semaphore: call GetSemaphore first.
+    Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+    was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
 
-    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+    OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+    SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+
+    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
     """
 
 class SemaphoreServiceAsyncStub:
@@ -199,8 +206,12 @@ class SemaphoreServiceAsyncStub:
     a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
     `expected_limit` if that can happen.
 
+    OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+    store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+    OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+
     Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-    does not exist).
+    does not exist), OUTCOME_UNKNOWN (retry).
     """
 
     GetSemaphore: grpc.aio.UnaryUnaryMultiCallable[
@@ -222,10 +233,13 @@ class SemaphoreServiceAsyncStub:
     cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
     the revoked leases.
 
-    Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-    retry deletes the new semaphore: call GetSemaphore first.
+    Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+    was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
 
-    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+    OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+    SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+
+    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
     """
 
 class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
@@ -314,8 +328,12 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
         `expected_limit` if that can happen.
 
+        OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+        store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+        OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+
         Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-        does not exist).
+        does not exist), OUTCOME_UNKNOWN (retry).
         """
 
     @abc.abstractmethod
@@ -341,10 +359,13 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
         the revoked leases.
 
-        Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-        retry deletes the new semaphore: call GetSemaphore first.
+        Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+        was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
 
-        Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+        OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+        SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+
+        Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
         """
 
 def add_SemaphoreServiceServicer_to_server(servicer: SemaphoreServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

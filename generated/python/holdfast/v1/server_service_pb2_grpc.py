@@ -48,8 +48,12 @@ class ServerServiceServicer(object):
         still relies on an old lease, its lock may have two holders until the quarantine would have ended,
         and only fencing tokens protect the work. The answer and the server's log describe this risk.
 
-        Changes nothing without a quarantine. A retry is harmless. Every client that can connect may make
-        this call: open the port to trusted clients only.
+        Changes nothing without a quarantine. A retry is harmless. OK means that as many replicas of the
+        store have the change as the store's master asks for. If they do not confirm the change in time, the
+        call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
+        `ended_quarantine`.
+
+        Every client that can connect may make this call: open the port to trusted clients only.
 
         Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
         """

@@ -35,9 +35,9 @@ export enum MatchKind {
   /** MATCH_KIND_PREFIX - The text begins with the query. */
   MATCH_KIND_PREFIX = 2,
   /**
-   * MATCH_KIND_WORD_PREFIX - A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-   * begins at a letter or digit that follows no letter, digit or combining mark. The query may span
-   * several words.
+   * MATCH_KIND_WORD_PREFIX - A word of the text begins with the query, and the word is not at the beginning of the text: `york`
+   * matches `New York`, and `who` matches `¿Who?`. A word begins at a letter or digit that follows no
+   * letter, digit or combining mark. The query may span several words.
    */
   MATCH_KIND_WORD_PREFIX = 3,
   /** MATCH_KIND_SUFFIX - The text ends with the query. */
@@ -82,7 +82,10 @@ export enum AccentHandling {
   ACCENT_HANDLING_UNSPECIFIED = 0,
   /** ACCENT_HANDLING_KEPT - `resume` and `résumé` are different texts. */
   ACCENT_HANDLING_KEPT = 1,
-  /** ACCENT_HANDLING_DROPPED - `resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents. */
+  /**
+   * ACCENT_HANDLING_DROPPED - `resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents. The comment of
+   * the service says which marks are dropped.
+   */
   ACCENT_HANDLING_DROPPED = 2,
   UNRECOGNIZED = -1,
 }
@@ -167,7 +170,11 @@ export interface Segment {
 
 /** One suggestion. */
 export interface Suggestion {
-  /** The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`. */
+  /**
+   * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+   * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+   * to another page.
+   */
   entryId: string;
   /** The text to show. */
   text: string;
@@ -181,7 +188,10 @@ export interface Suggestion {
   payload: Buffer;
   /** How the suggestion matches the query. */
   matchKind: MatchKind;
-  /** Weight plus selections, below 2^53. 0 for a recent without an entry. */
+  /**
+   * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
+   * to another page.
+   */
   score: bigint;
   /** True if the suggestion is one of the caller's recents. */
   recent: boolean;
@@ -555,7 +565,10 @@ export interface Dictionary {
   profile:
     | Profile
     | undefined;
-  /** The version of the rules by which the dictionary folds texts. At present 1. */
+  /**
+   * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
+   * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
+   */
   foldVersion: number;
   /** Number of entries. */
   entryCount: bigint;
@@ -4128,8 +4141,11 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
  *
  * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
  * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
- * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
- * `résumé`, and `résumé` finds `resume`. White space is not changed.
+ * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
+ * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
+ * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
+ * scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
+ * Japanese. White space is not changed.
  *
  * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
  * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
@@ -4138,16 +4154,20 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
  *
  * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
  * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
- * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
- * suggestion shows the recent, not the entry.
+ * recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
+ * such recent, else with the first such entry in the order of suggestions that no other recent stands
+ * for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
+ * twice, and each matching entry appears as a recent or as an entry.
  *
  * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
  * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
- * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
- * most 4 MiB, which gRPC enforces.
+ * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
+ * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
+ * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
  *
- * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
- * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+ * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
+ * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
+ * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
  * OUTCOME_UNKNOWN.
  */
 export type AutocompleteServiceService = typeof AutocompleteServiceService;
@@ -4227,6 +4247,10 @@ export const AutocompleteServiceService = {
    * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
    * entries, and the answer is OK.
    *
+   * OK means that a failover of the store does not undo the creation: as many replicas have the
+   * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
+   * call ends with OUTCOME_UNKNOWN. Retry until OK.
+   *
    * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
    * changes).
    */
@@ -4297,6 +4321,10 @@ export const AutocompleteServiceService = {
    *
    * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
    * the retry replaces the other import.
+   *
+   * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
+   * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
+   * has risen. Retry the whole stream.
    *
    * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
@@ -4486,6 +4514,10 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
    * entries, and the answer is OK.
    *
+   * OK means that a failover of the store does not undo the creation: as many replicas have the
+   * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
+   * call ends with OUTCOME_UNKNOWN. Retry until OK.
+   *
    * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
    * changes).
    */
@@ -4529,6 +4561,10 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    *
    * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
    * the retry replaces the other import.
+   *
+   * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
+   * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
+   * has risen. Retry the whole stream.
    *
    * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
@@ -4700,6 +4736,10 @@ export interface AutocompleteServiceClient extends Client {
    * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
    * entries, and the answer is OK.
    *
+   * OK means that a failover of the store does not undo the creation: as many replicas have the
+   * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
+   * call ends with OUTCOME_UNKNOWN. Retry until OK.
+   *
    * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
    * changes).
    */
@@ -4785,6 +4825,10 @@ export interface AutocompleteServiceClient extends Client {
    *
    * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
    * the retry replaces the other import.
+   *
+   * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
+   * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
+   * has risen. Retry the whole stream.
    *
    * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is

@@ -168,7 +168,8 @@ export enum ErrorReason {
   ERROR_REASON_QUEUE_FULL = 15,
   /**
    * ERROR_REASON_QUOTA_EXCEEDED - The caller, its connection or this server already has the maximum number of operations of one kind,
-   * for example waiting unary calls or imports. The call's headers may also be too large.
+   * for example waiting unary calls, imports, or large requests that have not arrived. The call's headers
+   * or its request message may also be too large, or the request did not arrive in time.
    *
    *   - Code: RESOURCE_EXHAUSTED.
    *   - Metadata: `limit`, if the limit is one number.
@@ -195,13 +196,15 @@ export enum ErrorReason {
    */
   ERROR_REASON_STORE_UNAVAILABLE = 18,
   /**
-   * ERROR_REASON_OUTCOME_UNKNOWN - The store did not answer in time. The call may or may not have been carried out.
+   * ERROR_REASON_OUTCOME_UNKNOWN - The store did not answer in time, and the call may or may not have been carried out. Or the call
+   * changed a setting, and the replicas of the store have not confirmed the change, so that a failover of
+   * the store may undo it. The text says which.
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: `request_id`, if the call has a `request_id`.
    *   - Retry: helps, after the delay in RetryInfo.
    *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
-   *     Never repeat RecordSelection, which counts each call. For any other call, the comment of the
+   *     Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts each call. For any other call, the comment of the
    *     call describes the effect of a retry.
    */
   ERROR_REASON_OUTCOME_UNKNOWN = 19,
@@ -226,7 +229,8 @@ export enum ErrorReason {
    */
   ERROR_REASON_QUARANTINED = 21,
   /**
-   * ERROR_REASON_REATTACH - The stream has reached its maximum age. The lease or the wait continues.
+   * ERROR_REASON_REATTACH - The stream has reached its maximum age, or its connection has stopped answering HTTP/2 pings. The
+   * lease or the wait continues.
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
@@ -264,8 +268,8 @@ export enum ErrorReason {
    */
   ERROR_REASON_NOT_ALLOWED = 25,
   /**
-   * ERROR_REASON_NOT_IMPLEMENTED - This version of the server does not offer the requested operation, or does not know the folding
-   * version of the dictionary.
+   * ERROR_REASON_NOT_IMPLEMENTED - This version of the server does not offer the requested operation, or a newer server made the
+   * dictionary with rules of folding that this server does not know.
    *
    *   - Code: UNIMPLEMENTED.
    *   - Metadata: none.
@@ -282,6 +286,29 @@ export enum ErrorReason {
    *   - Client: report the defect with the `error_id`.
    */
   ERROR_REASON_INTERNAL = 27,
+  /**
+   * ERROR_REASON_OVERLOADED - The server or its store has more work than it can do in time: this call would have waited longer
+   * than 500 milliseconds or than its deadline, or its connection has 1,000 unary calls in flight, or
+   * requests that have not arrived take too much memory. The call was certainly *not* carried out.
+   * Renewals and releases never get this reason from a busy store.
+   *
+   *   - Code: RESOURCE_EXHAUSTED.
+   *   - Metadata: `limit`, if the number of calls on the connection is the reason.
+   *   - Retry: helps, after the delay in RetryInfo.
+   *   - Client: retry after the delay, with fewer calls at a time.
+   */
+  ERROR_REASON_OVERLOADED = 28,
+  /**
+   * ERROR_REASON_DICTIONARY_OUTDATED - The dictionary was made by an older version of the server, with other rules of folding than those of
+   * this server. GetDictionary has the dictionary's `fold_version`.
+   *
+   *   - Code: FAILED_PRECONDITION.
+   *   - Metadata: `fold_version` of the dictionary.
+   *   - Retry: does not help.
+   *   - Client: delete the dictionary, and import its entries again. ListEntries without bounds still
+   *     lists the entries and their selections.
+   */
+  ERROR_REASON_DICTIONARY_OUTDATED = 29,
   UNRECOGNIZED = -1,
 }
 
@@ -343,6 +370,10 @@ export function errorReasonToJSON(object: ErrorReason): string {
       return "ERROR_REASON_NOT_IMPLEMENTED";
     case ErrorReason.ERROR_REASON_INTERNAL:
       return "ERROR_REASON_INTERNAL";
+    case ErrorReason.ERROR_REASON_OVERLOADED:
+      return "ERROR_REASON_OVERLOADED";
+    case ErrorReason.ERROR_REASON_DICTIONARY_OUTDATED:
+      return "ERROR_REASON_DICTIONARY_OUTDATED";
     case ErrorReason.UNRECOGNIZED:
     default:
       return "UNRECOGNIZED";

@@ -1713,8 +1713,12 @@ export const SemaphoreServiceService = {
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
    * `expected_limit` if that can happen.
    *
+   * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+   * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+   * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+   *
    * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-   * does not exist).
+   * does not exist), OUTCOME_UNKNOWN (retry).
    */
   setSemaphoreLimit: {
     path: "/holdfast.v1.SemaphoreService/SetSemaphoreLimit" as const,
@@ -1749,10 +1753,13 @@ export const SemaphoreServiceService = {
    * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
    * the revoked leases.
    *
-   * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-   * retry deletes the new semaphore: call GetSemaphore first.
+   * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+   * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
    *
-   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+   * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+   * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+   *
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
    */
   deleteSemaphore: {
     path: "/holdfast.v1.SemaphoreService/DeleteSemaphore" as const,
@@ -1815,8 +1822,12 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
    * `expected_limit` if that can happen.
    *
+   * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+   * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+   * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+   *
    * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-   * does not exist).
+   * does not exist), OUTCOME_UNKNOWN (retry).
    */
   setSemaphoreLimit: handleUnaryCall<SetSemaphoreLimitRequest, SetSemaphoreLimitResponse>;
   /**
@@ -1832,10 +1843,13 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
    * the revoked leases.
    *
-   * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-   * retry deletes the new semaphore: call GetSemaphore first.
+   * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+   * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
    *
-   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+   * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+   * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+   *
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
    */
   deleteSemaphore: handleUnaryCall<DeleteSemaphoreRequest, DeleteSemaphoreResponse>;
 }
@@ -1935,8 +1949,12 @@ export interface SemaphoreServiceClient extends Client {
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
    * `expected_limit` if that can happen.
    *
+   * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+   * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+   * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+   *
    * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-   * does not exist).
+   * does not exist), OUTCOME_UNKNOWN (retry).
    */
   setSemaphoreLimit(
     request: SetSemaphoreLimitRequest,
@@ -1980,10 +1998,13 @@ export interface SemaphoreServiceClient extends Client {
    * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
    * the revoked leases.
    *
-   * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-   * retry deletes the new semaphore: call GetSemaphore first.
+   * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+   * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
    *
-   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+   * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+   * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+   *
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
    */
   deleteSemaphore(
     request: DeleteSemaphoreRequest,

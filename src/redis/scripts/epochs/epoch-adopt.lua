@@ -30,7 +30,7 @@
 local run_id, durability, quarantine, known_run = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local is_new, set_forward = ARGV[5] == '1', tonumber(ARGV[6])
 local not_after, overlap = tonumber(ARGV[7]), tonumber(ARGV[8])
-local source_runs = ' ' .. (ARGV[9] or '') .. ' '
+local source_runs = ' ' .. ARGV[9] .. ' '
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 -- The server's facts about runs may be out of date by now.
@@ -46,12 +46,11 @@ for _, key in ipairs(KEYS) do
   ends_at, shift = tonumber(ends_at), tonumber(shift)
   -- The settings that bound the overlap may change within a run.
   local new_overlap = id == run_id and math.max(overlap, tonumber(epoch_overlap)) or overlap
-  if (ends_at or 0) <= now then since, ends_at, shift = nil, nil, nil end
+  if (ends_at or 0) <= now then ends_at, shift = nil, nil end
   local function pause(reason)
     -- An unfinished pause keeps its cause, because a pause for `clock` would permit more renewals.
     if not (ends_at and reason == 'clock') then cause = reason end
-    since = now
-    ends_at, shift = math.max(ends_at or 0, now + longest * 1000), math.max(shift or 0, set_forward)
+    since, ends_at, shift = now, now + longest * 1000, math.max(shift or 0, set_forward)
     new_pause_count = new_pause_count + 1
   end
 
@@ -67,14 +66,14 @@ for _, key in ipairs(KEYS) do
   else
     if durability ~= 'a' then kept = durability end
     -- If this server has the longest quarantine, a running pause becomes longer.
-    if ends_at then ends_at = math.max(ends_at, since + longest * 1000) end
+    if ends_at then ends_at = since + longest * 1000 end
   end
   if set_forward > 0 then pause('clock') end
   -- If Redis's clock was set back, the pause would end too late.
   if ends_at then ends_at = math.min(ends_at, now + longest * 1000) end
 
   local after = string.format('%s %s %d %d', run_id, kept, longest, new_overlap)
-  if ends_at and ends_at > now then
+  if ends_at then
     after = string.format('%s %d %d %d %s', after, math.min(since, now), ends_at, shift, cause)
     pause_count = pause_count + 1
     if ends_at - now > left then left, last_cause = ends_at - now, cause end

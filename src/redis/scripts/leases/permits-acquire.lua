@@ -9,10 +9,11 @@
 --        WAITING ticket position queue_snapshot
 --        REFUSED queue_snapshot            the request did not wait and does not fit now
 --        MISMATCH field                    the request id is known with another value of this field
---        FINISHED cause                    the lease of this request id has ended
+--        FINISHED cause token              the lease of this request id has ended (answer-finished.lua)
 --        NEVER_FITS limit | QUEUE_FULL number_of_waiters | UNKNOWN | AGAIN
 -- Holds  A new request is granted only if no request waits. Order: purge, known request, grant_next, grant or queue.
 --
+-- @include shared/answer-finished.lua
 -- @include shared/answer-granted.lua
 -- @include shared/answer-never-fits.lua
 -- @include shared/clean-queue.lua
@@ -35,7 +36,13 @@ purge()
 -- A request that does not wait must not be refused because of expired leases that are not purged yet.
 if is_unfinished() or (more and not wait) then return answer(retention_ms, 'AGAIN') end
 local request = records[id]
-if request and request.state == ENDED then return answer(retention_ms, 'FINISHED', request.cause) end
+if request and request.state == ENDED then
+  if request.attach ~= attach and request.fencing_token then
+    request.fencing_token, request.ticket = nil, nil -- a second call learns of the end, so no call may give the lease back
+    store(id, request)
+  end
+  return answer_finished(retention_ms, request, attach)
+end
 if not find_or_create(initial_limit) then return answer(retention_ms, 'UNKNOWN') end
 
 if request and (request.permits ~= permits or request.mode ~= mode or request.holder_id ~= holder_id) then
@@ -68,20 +75,16 @@ end
 if request then
   if request.attach ~= attach and server_of(request.attach) ~= server then send_hint(request.attach, id) end
   request.attach, request.ttl, request.metadata = attach, ttl, metadata
-  if request.state == OFFERED then
-    hold(id, request, attach)
-  else
-    if request.state == DETACHED then
-      redis.call('ZREM', DETACHED_KEY, id)
-      put(QUEUE_KEY, request.ticket, id)
-      request.state = WAITING
-    end
+  if request.state ~= OFFERED then
+    redis.call('ZREM', DETACHED_KEY, id)
+    put(QUEUE_KEY, request.ticket, id)
+    request.state = WAITING
     store(id, request)
     mark_alive(server)
   end
 end
 local is_queue_empty = grant_next()
-if request and request.state == OFFERED then hold(id, request, attach) end
+if request and request.state == OFFERED then hold(id, request) end
 if request and request.state == HELD then return answer_granted(retention_ms, id, request) end
 
 if not request then
@@ -95,13 +98,13 @@ if not request then
   end
   request = {
     attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
-    ttl = ttl, queued_at = now, answered = '', returnable = 0,
+    ttl = ttl, queued_at = now,
   }
   meta.ticket = math.max(meta.ticket + 1, now)
   request.ticket = meta.ticket
   if at_once then
     take_permits(request)
-    hold(id, request, attach)
+    hold(id, request)
     return answer_granted(retention_ms, id, request)
   end
   request.state = WAITING

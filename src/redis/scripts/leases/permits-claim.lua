@@ -8,10 +8,11 @@
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits
 --        WAITING ticket position queue_snapshot
 --        SUPERSEDED                        another call speaks for the request
---        FINISHED cause                    the lease of this request id has ended
+--        FINISHED cause token              the lease of this request id has ended (answer-finished.lua)
 --        NEVER_FITS limit | UNKNOWN | AGAIN
 -- Holds  Acts only for the stored attach. A second claim gets the same lease, and never shortens the lease.
 --
+-- @include shared/answer-finished.lua
 -- @include shared/answer-granted.lua
 -- @include shared/answer-never-fits.lua
 -- @include shared/epoch-check.lua
@@ -35,7 +36,7 @@ local request = records[id]
 -- The request waited for a semaphore that was deleted. A new semaphore of the same name is another resource.
 if not request and change.cut and ticket <= change.cut then return answer(retention_ms, 'UNKNOWN') end
 if request and request.attach ~= attach then return answer(retention_ms, 'SUPERSEDED') end
-if request and request.state == ENDED then return answer(retention_ms, 'FINISHED', request.cause) end
+if request and request.state == ENDED then return answer_finished(retention_ms, request, attach) end
 if not find_or_create(initial_limit) then return answer(retention_ms, 'UNKNOWN') end
 
 if never_fits(permits) and not (request and request.state == HELD) then
@@ -47,7 +48,7 @@ end
 if not request then
   request = {
     attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
-    ttl = ttl, queued_at = now, answered = '', returnable = 0,
+    ttl = ttl, queued_at = now,
   }
   request.ticket = ticket
   request.state = DETACHED
@@ -60,13 +61,9 @@ if request.state == DETACHED then
   store(id, request)
 end
 mark_alive(server)
-if request.state == OFFERED then
-  hold(id, request, attach)
-elseif request.state == HELD then
-  set_end(id, math.max(end_of(id), now + request.ttl))
-end
+if request.state == HELD then set_end(id, now + request.ttl) end
 grant_next()
-if request.state == OFFERED then hold(id, request, attach) end
+if request.state == OFFERED then hold(id, request) end
 if request.state == HELD then return answer_granted(retention_ms, id, request) end
 return answer(
   retention_ms, 'WAITING', request.ticket, redis.call('ZRANK', QUEUE_KEY, id) + 1, queue_snapshot())

@@ -33,12 +33,12 @@ if expected and meta.limit ~= expected and meta.limit ~= limit then
   return answer(retention_ms, 'MISMATCH', meta.limit)
 end
 
-if not is_known then find_or_create(limit) end
+find_or_create(limit)
 local before = meta.limit
 meta.limit = limit
 redis.call('SET', LIMIT_KEY, int(limit))
 if limit < before or before == 0 then change.misfits, meta.cursor = true, 0 end -- at limit 0, requests of any size wait
-if limit < before and meta.used > limit then
+if meta.used > limit then
   change.recall = true
   recall_offers()
 end

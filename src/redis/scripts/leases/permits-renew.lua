@@ -33,7 +33,7 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
   if not is_known or (request.state ~= HELD and request.state ~= ENDED) then return answer(retention_ms, 'GONE') end
   -- A stream learns of the takeover even if the lease has ended since.
   if not may_renew then return answer(retention_ms, 'SUPERSEDED') end
-  return answer(retention_ms, 'ENDED', request.state == ENDED and request.cause or 'revoked')
+  return answer(retention_ms, 'ENDED', request.cause or 'revoked')
 end
 
 if refusal and end_of(id) + clock_shift <= rival_until then return refusal end

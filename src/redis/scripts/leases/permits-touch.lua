@@ -46,7 +46,7 @@ for i = 3, last, 2 do
   if request and request.attach ~= attach then
     words[#words + 1] = 'SUPERSEDED'
   else
-    local rank = request and request.state == WAITING and redis.call('ZRANK', QUEUE_KEY, id)
+    local rank = request and redis.call('ZRANK', QUEUE_KEY, id)
     words[#words + 1] = rank and rank + 1 or 'RECHECK'
   end
 end

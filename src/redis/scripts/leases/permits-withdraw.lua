@@ -1,20 +1,21 @@
 #!lua flags=allow-oom
 -- Ends a wait. If the request was granted meanwhile, the call takes the grant, or gives back a grant that no client was
--- told of.
+-- told of, even if the lease has ended since.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 request id  3 attach  4 give back: 1 if the caller is gone, 0 if the call takes a grant
 --        5 fencing token of the only grant that may be given back ("": any grant, offer or place of the call)
 --        6 retention (ms)
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits (only if argument 4 is 0)
---        WITHDRAWN queue_snapshot
+--        WITHDRAWN queue_snapshot ticket ("": unknown)
 --        KEPT                              not given back, because another call was answered with the lease
 --        SUPERSEDED                        another call speaks for the request
---        FINISHED cause                    the lease of this request id has ended
+--        FINISHED cause token              the lease of this request id has ended (answer-finished.lua)
 --        AGAIN
 -- Holds  Acts only for the stored attach. While grants pause, the script takes neither an offer nor a grant that no
 --        client was told of, and still ends the wait. The place is kept for the same request id for KEEP_PLACE_US.
 --
+-- @include shared/answer-finished.lua
 -- @include shared/answer-granted.lua
 -- @include shared/epoch-check.lua
 -- @include shared/grant-next.lua
@@ -30,11 +31,18 @@ purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
 local request = records[id]
 if request and request.attach ~= attach then return answer(retention_ms, 'SUPERSEDED') end
-if request and request.state == ENDED then return answer(retention_ms, 'FINISHED', request.cause) end
 
 -- A repeated command may run late, when the call already has its next grant.
-local is_meant = token == '' or
-  request and request.state == HELD and tonumber(request.fencing_token) == tonumber(token)
+local is_meant = token == '' or request and (request.state == HELD or request.state == ENDED)
+  and tonumber(request.fencing_token) == tonumber(token)
+local ticket = request and request.ticket or ''
+if request and request.state == ENDED then
+  if not (give_back and is_meant and request.fencing_token) then
+    return answer_finished(retention_ms, request, attach)
+  end
+  forget(ENDED_KEY, { id }) -- the request has not finished; the call keeps the ticket and claims with it
+  request = nil
+end
 if request and give_back and is_meant then
   if request.state == HELD and not (request.answered == attach and request.returnable == 1) then
     return answer(retention_ms, 'KEPT')
@@ -48,10 +56,10 @@ end
 grant_next()
 if request and not give_back then
   if request.state == OFFERED then
-    if not refusal then hold(id, request, attach) end
+    if not refusal then hold(id, request) end
   elseif request.state == HELD then
     if not refusal then
-      set_end(id, math.max(end_of(id), now + request.ttl))
+      set_end(id, now + request.ttl)
     elseif request.answered == attach and request.returnable == 1 then
       take_back(id, request) -- no client was told of the grant, which may have been wrong
     end
@@ -62,4 +70,4 @@ if request and not give_back then
   if request.state == HELD then return answer_granted(retention_ms, id, request) end
 end
 if refusal and not give_back then return answer(retention_ms, refusal[1]) end
-return answer(retention_ms, 'WITHDRAWN', queue_snapshot())
+return answer(retention_ms, 'WITHDRAWN', queue_snapshot(), ticket)

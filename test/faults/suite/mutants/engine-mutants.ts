@@ -51,9 +51,9 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/engine/leases/acquire-attempt.js',
-        find: 'reply = await context.store.claim(resource, withWanted({ ticket: waiter.ticket }, wanted));',
+        find: 'reply = await context.store.claim(resource, (0, permits_context_1.withWanted)({ ticket: waiter.ticket }, wanted));',
         replace:
-          'reply = await context.store.claim(resource, withWanted({ ticket: waiter.ticket }, wanted));\n            reply = { ...reply, sentAt: context.clock.now() };',
+          'reply = await context.store.claim(resource, (0, permits_context_1.withWanted)({ ticket: waiter.ticket }, wanted));\n            reply = { ...reply, sentAt: context.clock.now() };',
       },
     ],
     faults: ['store-link-slow'],

@@ -2,6 +2,8 @@ import type { Mutant } from './mutants';
 import type { Patch } from '../../../support/build-variant';
 import { luaPatch } from './patch';
 
+const SET_PAUSE = 'since, ends_at, shift = now, now + longest * 1000, math.max(shift or 0, set_forward)';
+
 const tellWhatIsInDoubt: Patch = {
   file: 'src/redis/epochs/epochs.js',
   find: "case 'GRANTED':",
@@ -18,7 +20,7 @@ export const epochMutants = {
   },
   'no-quarantine': {
     about: 'the epoch of a store that may have lost data is adopted without a quarantine',
-    patches: [luaPatch('if ends_at and ends_at > now then', 'if false then')],
+    patches: [luaPatch(SET_PAUSE, '')],
     faults: ['stale-replica-promoted', 'store-flushed'],
     play: { topology: 'sentinel' },
     caughtBy: ['exclusion', 'over_issue'],
@@ -39,12 +41,12 @@ export const epochMutants = {
       // Shortens the quarantine after a step, because its usual time is most of a round. All believed leases end within
       // 1.5 s.
       luaPatch(
-        'ends_at, shift = math.max(ends_at or 0, now + longest * 1000)',
-        "ends_at, shift = math.max(ends_at or 0, now + (reason == 'clock' and 1500 or longest) * 1000)",
+        SET_PAUSE,
+        SET_PAUSE.replace('longest * 1000', "(reason == 'clock' and 1500 or longest) * 1000"),
       ),
       luaPatch(
-        'if ends_at then ends_at = math.max(ends_at, since + longest * 1000) end',
-        "if ends_at and cause ~= 'clock' then ends_at = math.max(ends_at, since + longest * 1000) end",
+        'if ends_at then ends_at = since + longest * 1000 end',
+        "if ends_at and cause ~= 'clock' then ends_at = since + longest * 1000 end",
       ),
     ],
     faults: ['store-clock-nudged'],

@@ -23,10 +23,11 @@ if not request or request.state ~= HELD then`,
     patches: [
       luaPatch(
         `local request = records[id]
-if request and request.state == ENDED then return answer(retention_ms, 'FINISHED', request.cause) end
-if not find_or_create(initial_limit)`,
+if request and request.state == ENDED then
+if request.attach ~= attach`,
         `local request = nil
-if not find_or_create(initial_limit)`,
+if request and request.state == ENDED then
+if request.attach ~= attach`,
       ),
     ],
     faults: ['reply-dropped'],
@@ -63,7 +64,10 @@ if not find_or_create(initial_limit)`,
     about: 'renewing an ended lease recreates it',
     patches: [
       luaPatch(
-        'store(id, { state = ENDED, cause = cause, attach = request.attach, secret = request.secret })',
+        `store(id, {
+state = ENDED, cause = cause, attach = request.attach, secret = request.secret,
+fencing_token = is_returnable and request.fencing_token or nil, ticket = is_returnable and request.ticket or nil,
+})`,
         'request.state, request.cause = ENDED, cause\nstore(id, request)',
       ),
       luaPatch(

@@ -3,7 +3,8 @@
 -- An entry is stored as: score (see `order_code`) .. forms .. \4 .. the rest in MessagePack { weight, selections, id, text
 -- ("": as folded), payload, aliases (JSON, or "") }.
 -- `forms` are the folded text and aliases with marked word starts, as engine/autocomplete/match.ts makes them:
--- \2 form \3 \2 form \3, with \1 in front of each word except the first. One plain search shows how an entry matches:
+-- \2 form \3 \2 form \3, with \1 in front of each word that is not at the beginning of its form. One plain search shows
+-- how an entry matches:
 -- \2query\3 exact, \2query prefix, \1query word prefix, query\3 suffix, query contains.
 --
 -- Records, n being the entry's number in five bytes, and rank = order_code(score) .. start of the folded text:

@@ -82,13 +82,17 @@ local function purge()
   if change.back then
     local found = redis.call(
       'ZREVRANGEBYSCORE', ENDS_KEY, change.back, '(' .. NOW_TEXT, 'WITHSCORES', 'LIMIT', '0', BATCH)
+    local below = '('
     for i = 1, #found, 2 do
       local request = load(found[i])
       local latest = now + (request and request.ttl or 0)
-      if tonumber(found[i + 1]) > latest then set_end(found[i], latest) end
+      if tonumber(found[i + 1]) > latest then
+        set_end(found[i], latest)
+        below = '' -- leases with the same end as the last one may be left
+      end
     end
-    change.back = #found == 2 * BATCH and '(' .. found[#found] or nil
-    more = more or change.back ~= nil
+    change.back = #found == 2 * BATCH and below .. found[#found] or nil
+    more = change.back ~= nil
   end
   if change.dissolving then end_all_requests() elseif change.recall then recall_offers() end
   for _, id in ipairs(expired_leases()) do

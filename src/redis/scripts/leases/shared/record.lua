@@ -9,7 +9,7 @@
 -- @field m metadata        opaque to scripts
 -- @field l ttl             length of the lease (us)
 -- @field t ticket          place in the queue
--- @field f fencing_token   set by the grant or the offer
+-- @field f fencing_token   set by the grant or the offer; in a tombstone: set while one call may give the lease back
 -- @field g granted_at      time of the grant or the offer (us)
 -- @field q queued_at       time of the first acquire (us)
 -- @field o answered        attach of the only call that was answered with the lease; "" after a second such call

@@ -11,7 +11,7 @@ local function recall_offers()
     redis.call('ZREM', OFFERS_KEY, id)
     if request then
       meta.used = meta.used - request.permits
-      request.state, request.extended = WAITING, nil
+      request.state = WAITING
       put(QUEUE_KEY, request.ticket, id)
       store(id, request)
     end

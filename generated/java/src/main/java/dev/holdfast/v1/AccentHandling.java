@@ -31,7 +31,8 @@ public enum AccentHandling
   ACCENT_HANDLING_KEPT(1),
   /**
    * <pre>
-   * `resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents.
+   * `resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents. The comment of
+   * the service says which marks are dropped.
    * </pre>
    *
    * <code>ACCENT_HANDLING_DROPPED = 2;</code>
@@ -58,7 +59,8 @@ public enum AccentHandling
   public static final int ACCENT_HANDLING_KEPT_VALUE = 1;
   /**
    * <pre>
-   * `resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents.
+   * `resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents. The comment of
+   * the service says which marks are dropped.
    * </pre>
    *
    * <code>ACCENT_HANDLING_DROPPED = 2;</code>

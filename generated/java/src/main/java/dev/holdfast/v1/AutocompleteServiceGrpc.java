@@ -9,22 +9,29 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * and lists.
  * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
  * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
- * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
- * `résumé`, and `résumé` finds `resume`. White space is not changed.
+ * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
+ * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
+ * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
+ * scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
+ * Japanese. White space is not changed.
  * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
  * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
  * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
  * `entry_id`, each by code points.
  * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
  * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
- * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
- * suggestion shows the recent, not the entry.
+ * recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
+ * such recent, else with the first such entry in the order of suggestions that no other recent stands
+ * for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
+ * twice, and each matching entry appears as a recent or as an entry.
  * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
  * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
- * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
- * most 4 MiB, which gRPC enforces.
- * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
- * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+ * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
+ * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
+ * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
+ * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
+ * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
+ * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
  * OUTCOME_UNKNOWN.
  * </pre>
  */
@@ -552,22 +559,29 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
-   * `résumé`, and `résumé` finds `resume`. White space is not changed.
+   * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
+   * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
+   * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
+   * scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
+   * Japanese. White space is not changed.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
    * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
    * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
    * `entry_id`, each by code points.
    * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
    * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
-   * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
-   * suggestion shows the recent, not the entry.
+   * recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
+   * such recent, else with the first such entry in the order of suggestions that no other recent stands
+   * for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
+   * twice, and each matching entry appears as a recent or as an entry.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
    * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
-   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
-   * most 4 MiB, which gRPC enforces.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
+   * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
+   * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
+   * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
+   * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -631,6 +645,9 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
      * entries, and the answer is OK.
+     * OK means that a failover of the store does not undo the creation: as many replicas have the
+     * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
+     * call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
      * changes).
      * </pre>
@@ -684,6 +701,9 @@ public final class AutocompleteServiceGrpc {
      * server reads as fast as the store writes: respect the flow control of the client library.
      * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
      * the retry replaces the other import.
+     * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
+     * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
+     * has risen. Retry the whole stream.
      * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
      * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
      * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
@@ -801,22 +821,29 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
-   * `résumé`, and `résumé` finds `resume`. White space is not changed.
+   * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
+   * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
+   * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
+   * scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
+   * Japanese. White space is not changed.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
    * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
    * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
    * `entry_id`, each by code points.
    * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
    * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
-   * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
-   * suggestion shows the recent, not the entry.
+   * recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
+   * such recent, else with the first such entry in the order of suggestions that no other recent stands
+   * for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
+   * twice, and each matching entry appears as a recent or as an entry.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
    * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
-   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
-   * most 4 MiB, which gRPC enforces.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
+   * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
+   * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
+   * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
+   * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -836,22 +863,29 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
-   * `résumé`, and `résumé` finds `resume`. White space is not changed.
+   * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
+   * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
+   * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
+   * scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
+   * Japanese. White space is not changed.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
    * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
    * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
    * `entry_id`, each by code points.
    * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
    * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
-   * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
-   * suggestion shows the recent, not the entry.
+   * recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
+   * such recent, else with the first such entry in the order of suggestions that no other recent stands
+   * for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
+   * twice, and each matching entry appears as a recent or as an entry.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
    * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
-   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
-   * most 4 MiB, which gRPC enforces.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
+   * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
+   * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
+   * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
+   * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -930,6 +964,9 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
      * entries, and the answer is OK.
+     * OK means that a failover of the store does not undo the creation: as many replicas have the
+     * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
+     * call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
      * changes).
      * </pre>
@@ -986,6 +1023,9 @@ public final class AutocompleteServiceGrpc {
      * server reads as fast as the store writes: respect the flow control of the client library.
      * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
      * the retry replaces the other import.
+     * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
+     * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
+     * has risen. Retry the whole stream.
      * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
      * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
      * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
@@ -1111,22 +1151,29 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
-   * `résumé`, and `résumé` finds `resume`. White space is not changed.
+   * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
+   * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
+   * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
+   * scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
+   * Japanese. White space is not changed.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
    * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
    * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
    * `entry_id`, each by code points.
    * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
    * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
-   * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
-   * suggestion shows the recent, not the entry.
+   * recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
+   * such recent, else with the first such entry in the order of suggestions that no other recent stands
+   * for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
+   * twice, and each matching entry appears as a recent or as an entry.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
    * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
-   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
-   * most 4 MiB, which gRPC enforces.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
+   * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
+   * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
+   * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
+   * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -1201,6 +1248,9 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
      * entries, and the answer is OK.
+     * OK means that a failover of the store does not undo the creation: as many replicas have the
+     * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
+     * call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
      * changes).
      * </pre>
@@ -1326,22 +1376,29 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
-   * `résumé`, and `résumé` finds `resume`. White space is not changed.
+   * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
+   * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
+   * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
+   * scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
+   * Japanese. White space is not changed.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
    * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
    * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
    * `entry_id`, each by code points.
    * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
    * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
-   * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
-   * suggestion shows the recent, not the entry.
+   * recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
+   * such recent, else with the first such entry in the order of suggestions that no other recent stands
+   * for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
+   * twice, and each matching entry appears as a recent or as an entry.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
    * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
-   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
-   * most 4 MiB, which gRPC enforces.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
+   * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
+   * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
+   * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
+   * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -1420,6 +1477,9 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
      * entries, and the answer is OK.
+     * OK means that a failover of the store does not undo the creation: as many replicas have the
+     * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
+     * call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
      * changes).
      * </pre>

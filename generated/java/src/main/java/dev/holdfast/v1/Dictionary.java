@@ -135,7 +135,8 @@ private static final long serialVersionUID = 0L;
   private int foldVersion_ = 0;
   /**
    * <pre>
-   * The version of the rules by which the dictionary folds texts. At present 1.
+   * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
+   * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
    * </pre>
    *
    * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1047,7 +1048,8 @@ private static final long serialVersionUID = 0L;
     private int foldVersion_ ;
     /**
      * <pre>
-     * The version of the rules by which the dictionary folds texts. At present 1.
+     * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
+     * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1059,7 +1061,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version of the rules by which the dictionary folds texts. At present 1.
+     * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
+     * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1075,7 +1078,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version of the rules by which the dictionary folds texts. At present 1.
+     * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
+     * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>

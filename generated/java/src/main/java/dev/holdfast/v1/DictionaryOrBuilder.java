@@ -57,7 +57,8 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * The version of the rules by which the dictionary folds texts. At present 1.
+   * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
+   * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
    * </pre>
    *
    * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>

@@ -237,7 +237,8 @@ public enum ErrorReason
   /**
    * <pre>
    * The caller, its connection or this server already has the maximum number of operations of one kind,
-   * for example waiting unary calls or imports. The call's headers may also be too large.
+   * for example waiting unary calls, imports, or large requests that have not arrived. The call's headers
+   * or its request message may also be too large, or the request did not arrive in time.
    *
    *   - Code: RESOURCE_EXHAUSTED.
    *   - Metadata: `limit`, if the limit is one number.
@@ -276,13 +277,15 @@ public enum ErrorReason
   ERROR_REASON_STORE_UNAVAILABLE(18),
   /**
    * <pre>
-   * The store did not answer in time. The call may or may not have been carried out.
+   * The store did not answer in time, and the call may or may not have been carried out. Or the call
+   * changed a setting, and the replicas of the store have not confirmed the change, so that a failover of
+   * the store may undo it. The text says which.
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: `request_id`, if the call has a `request_id`.
    *   - Retry: helps, after the delay in RetryInfo.
    *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
-   *     Never repeat RecordSelection, which counts each call. For any other call, the comment of the
+   *     Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts each call. For any other call, the comment of the
    *     call describes the effect of a retry.
    * </pre>
    *
@@ -319,7 +322,8 @@ public enum ErrorReason
   ERROR_REASON_QUARANTINED(21),
   /**
    * <pre>
-   * The stream has reached its maximum age. The lease or the wait continues.
+   * The stream has reached its maximum age, or its connection has stopped answering HTTP/2 pings. The
+   * lease or the wait continues.
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
@@ -373,8 +377,8 @@ public enum ErrorReason
   ERROR_REASON_NOT_ALLOWED(25),
   /**
    * <pre>
-   * This version of the server does not offer the requested operation, or does not know the folding
-   * version of the dictionary.
+   * This version of the server does not offer the requested operation, or a newer server made the
+   * dictionary with rules of folding that this server does not know.
    *
    *   - Code: UNIMPLEMENTED.
    *   - Metadata: none.
@@ -398,6 +402,37 @@ public enum ErrorReason
    * <code>ERROR_REASON_INTERNAL = 27;</code>
    */
   ERROR_REASON_INTERNAL(27),
+  /**
+   * <pre>
+   * The server or its store has more work than it can do in time: this call would have waited longer
+   * than 500 milliseconds or than its deadline, or its connection has 1,000 unary calls in flight, or
+   * requests that have not arrived take too much memory. The call was certainly *not* carried out.
+   * Renewals and releases never get this reason from a busy store.
+   *
+   *   - Code: RESOURCE_EXHAUSTED.
+   *   - Metadata: `limit`, if the number of calls on the connection is the reason.
+   *   - Retry: helps, after the delay in RetryInfo.
+   *   - Client: retry after the delay, with fewer calls at a time.
+   * </pre>
+   *
+   * <code>ERROR_REASON_OVERLOADED = 28;</code>
+   */
+  ERROR_REASON_OVERLOADED(28),
+  /**
+   * <pre>
+   * The dictionary was made by an older version of the server, with other rules of folding than those of
+   * this server. GetDictionary has the dictionary's `fold_version`.
+   *
+   *   - Code: FAILED_PRECONDITION.
+   *   - Metadata: `fold_version` of the dictionary.
+   *   - Retry: does not help.
+   *   - Client: delete the dictionary, and import its entries again. ListEntries without bounds still
+   *     lists the entries and their selections.
+   * </pre>
+   *
+   * <code>ERROR_REASON_DICTIONARY_OUTDATED = 29;</code>
+   */
+  ERROR_REASON_DICTIONARY_OUTDATED(29),
   UNRECOGNIZED(-1),
   ;
 
@@ -613,7 +648,8 @@ public enum ErrorReason
   /**
    * <pre>
    * The caller, its connection or this server already has the maximum number of operations of one kind,
-   * for example waiting unary calls or imports. The call's headers may also be too large.
+   * for example waiting unary calls, imports, or large requests that have not arrived. The call's headers
+   * or its request message may also be too large, or the request did not arrive in time.
    *
    *   - Code: RESOURCE_EXHAUSTED.
    *   - Metadata: `limit`, if the limit is one number.
@@ -652,13 +688,15 @@ public enum ErrorReason
   public static final int ERROR_REASON_STORE_UNAVAILABLE_VALUE = 18;
   /**
    * <pre>
-   * The store did not answer in time. The call may or may not have been carried out.
+   * The store did not answer in time, and the call may or may not have been carried out. Or the call
+   * changed a setting, and the replicas of the store have not confirmed the change, so that a failover of
+   * the store may undo it. The text says which.
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: `request_id`, if the call has a `request_id`.
    *   - Retry: helps, after the delay in RetryInfo.
    *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
-   *     Never repeat RecordSelection, which counts each call. For any other call, the comment of the
+   *     Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts each call. For any other call, the comment of the
    *     call describes the effect of a retry.
    * </pre>
    *
@@ -695,7 +733,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_QUARANTINED_VALUE = 21;
   /**
    * <pre>
-   * The stream has reached its maximum age. The lease or the wait continues.
+   * The stream has reached its maximum age, or its connection has stopped answering HTTP/2 pings. The
+   * lease or the wait continues.
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
@@ -749,8 +788,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_NOT_ALLOWED_VALUE = 25;
   /**
    * <pre>
-   * This version of the server does not offer the requested operation, or does not know the folding
-   * version of the dictionary.
+   * This version of the server does not offer the requested operation, or a newer server made the
+   * dictionary with rules of folding that this server does not know.
    *
    *   - Code: UNIMPLEMENTED.
    *   - Metadata: none.
@@ -774,6 +813,37 @@ public enum ErrorReason
    * <code>ERROR_REASON_INTERNAL = 27;</code>
    */
   public static final int ERROR_REASON_INTERNAL_VALUE = 27;
+  /**
+   * <pre>
+   * The server or its store has more work than it can do in time: this call would have waited longer
+   * than 500 milliseconds or than its deadline, or its connection has 1,000 unary calls in flight, or
+   * requests that have not arrived take too much memory. The call was certainly *not* carried out.
+   * Renewals and releases never get this reason from a busy store.
+   *
+   *   - Code: RESOURCE_EXHAUSTED.
+   *   - Metadata: `limit`, if the number of calls on the connection is the reason.
+   *   - Retry: helps, after the delay in RetryInfo.
+   *   - Client: retry after the delay, with fewer calls at a time.
+   * </pre>
+   *
+   * <code>ERROR_REASON_OVERLOADED = 28;</code>
+   */
+  public static final int ERROR_REASON_OVERLOADED_VALUE = 28;
+  /**
+   * <pre>
+   * The dictionary was made by an older version of the server, with other rules of folding than those of
+   * this server. GetDictionary has the dictionary's `fold_version`.
+   *
+   *   - Code: FAILED_PRECONDITION.
+   *   - Metadata: `fold_version` of the dictionary.
+   *   - Retry: does not help.
+   *   - Client: delete the dictionary, and import its entries again. ListEntries without bounds still
+   *     lists the entries and their selections.
+   * </pre>
+   *
+   * <code>ERROR_REASON_DICTIONARY_OUTDATED = 29;</code>
+   */
+  public static final int ERROR_REASON_DICTIONARY_OUTDATED_VALUE = 29;
 
 
   public final int getNumber() {
@@ -828,6 +898,8 @@ public enum ErrorReason
       case 25: return ERROR_REASON_NOT_ALLOWED;
       case 26: return ERROR_REASON_NOT_IMPLEMENTED;
       case 27: return ERROR_REASON_INTERNAL;
+      case 28: return ERROR_REASON_OVERLOADED;
+      case 29: return ERROR_REASON_DICTIONARY_OUTDATED;
       default: return null;
     }
   }

@@ -208,10 +208,11 @@ private static final long serialVersionUID = 0L;
   private long fencingToken_ = 0L;
   /**
    * <pre>
-   * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
-   * the token with each write to the protected store, and let that store refuse a token below the
-   * highest token that it has seen. Only this check stops a holder that was suspended past its deadline
-   * and has not noticed. Positive and below 2^53, so a double holds the exact value.
+   * Unique among the grants of the name, and greater than the token of every earlier grant of the name.
+   * Grants of different names may have equal tokens. Send the token with each write to the protected
+   * store, and let that store refuse a token below the highest token that it has seen for the name. Only
+   * this check stops a holder that was suspended past its deadline and has not noticed. Positive and
+   * below 2^53, so a double holds the exact value.
    * </pre>
    *
    * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -1131,10 +1132,11 @@ private static final long serialVersionUID = 0L;
     private long fencingToken_ ;
     /**
      * <pre>
-     * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
-     * the token with each write to the protected store, and let that store refuse a token below the
-     * highest token that it has seen. Only this check stops a holder that was suspended past its deadline
-     * and has not noticed. Positive and below 2^53, so a double holds the exact value.
+     * Unique among the grants of the name, and greater than the token of every earlier grant of the name.
+     * Grants of different names may have equal tokens. Send the token with each write to the protected
+     * store, and let that store refuse a token below the highest token that it has seen for the name. Only
+     * this check stops a holder that was suspended past its deadline and has not noticed. Positive and
+     * below 2^53, so a double holds the exact value.
      * </pre>
      *
      * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -1146,10 +1148,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
-     * the token with each write to the protected store, and let that store refuse a token below the
-     * highest token that it has seen. Only this check stops a holder that was suspended past its deadline
-     * and has not noticed. Positive and below 2^53, so a double holds the exact value.
+     * Unique among the grants of the name, and greater than the token of every earlier grant of the name.
+     * Grants of different names may have equal tokens. Send the token with each write to the protected
+     * store, and let that store refuse a token below the highest token that it has seen for the name. Only
+     * this check stops a holder that was suspended past its deadline and has not noticed. Positive and
+     * below 2^53, so a double holds the exact value.
      * </pre>
      *
      * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -1165,10 +1168,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
-     * the token with each write to the protected store, and let that store refuse a token below the
-     * highest token that it has seen. Only this check stops a holder that was suspended past its deadline
-     * and has not noticed. Positive and below 2^53, so a double holds the exact value.
+     * Unique among the grants of the name, and greater than the token of every earlier grant of the name.
+     * Grants of different names may have equal tokens. Send the token with each write to the protected
+     * store, and let that store refuse a token below the highest token that it has seen for the name. Only
+     * this check stops a holder that was suspended past its deadline and has not noticed. Positive and
+     * below 2^53, so a double holds the exact value.
      * </pre>
      *
      * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>

@@ -76,10 +76,11 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
-   * the token with each write to the protected store, and let that store refuse a token below the
-   * highest token that it has seen. Only this check stops a holder that was suspended past its deadline
-   * and has not noticed. Positive and below 2^53, so a double holds the exact value.
+   * Unique among the grants of the name, and greater than the token of every earlier grant of the name.
+   * Grants of different names may have equal tokens. Send the token with each write to the protected
+   * store, and let that store refuse a token below the highest token that it has seen for the name. Only
+   * this check stops a holder that was suspended past its deadline and has not noticed. Positive and
+   * below 2^53, so a double holds the exact value.
    * </pre>
    *
    * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>

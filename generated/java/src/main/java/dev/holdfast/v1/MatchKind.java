@@ -39,9 +39,9 @@ public enum MatchKind
   MATCH_KIND_PREFIX(2),
   /**
    * <pre>
-   * A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-   * begins at a letter or digit that follows no letter, digit or combining mark. The query may span
-   * several words.
+   * A word of the text begins with the query, and the word is not at the beginning of the text: `york`
+   * matches `New York`, and `who` matches `¿Who?`. A word begins at a letter or digit that follows no
+   * letter, digit or combining mark. The query may span several words.
    * </pre>
    *
    * <code>MATCH_KIND_WORD_PREFIX = 3;</code>
@@ -103,9 +103,9 @@ public enum MatchKind
   public static final int MATCH_KIND_PREFIX_VALUE = 2;
   /**
    * <pre>
-   * A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-   * begins at a letter or digit that follows no letter, digit or combining mark. The query may span
-   * several words.
+   * A word of the text begins with the query, and the word is not at the beginning of the text: `york`
+   * matches `New York`, and `who` matches `¿Who?`. A word begins at a letter or digit that follows no
+   * letter, digit or combining mark. The query may span several words.
    * </pre>
    *
    * <code>MATCH_KIND_WORD_PREFIX = 3;</code>

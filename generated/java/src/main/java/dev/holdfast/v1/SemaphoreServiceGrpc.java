@@ -364,8 +364,11 @@ public final class SemaphoreServiceGrpc {
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
+     * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+     * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+     * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-     * does not exist).
+     * does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     default void setSemaphoreLimit(dev.holdfast.v1.SetSemaphoreLimitRequest request,
@@ -391,9 +394,11 @@ public final class SemaphoreServiceGrpc {
      * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
      * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
      * the revoked leases.
-     * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-     * retry deletes the new semaphore: call GetSemaphore first.
-     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+     * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+     * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
+     * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     default void deleteSemaphore(dev.holdfast.v1.DeleteSemaphoreRequest request,
@@ -520,8 +525,11 @@ public final class SemaphoreServiceGrpc {
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
+     * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+     * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+     * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-     * does not exist).
+     * does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public void setSemaphoreLimit(dev.holdfast.v1.SetSemaphoreLimitRequest request,
@@ -549,9 +557,11 @@ public final class SemaphoreServiceGrpc {
      * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
      * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
      * the revoked leases.
-     * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-     * retry deletes the new semaphore: call GetSemaphore first.
-     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+     * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+     * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
+     * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public void deleteSemaphore(dev.holdfast.v1.DeleteSemaphoreRequest request,
@@ -654,8 +664,11 @@ public final class SemaphoreServiceGrpc {
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
+     * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+     * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+     * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-     * does not exist).
+     * does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public dev.holdfast.v1.SetSemaphoreLimitResponse setSemaphoreLimit(dev.holdfast.v1.SetSemaphoreLimitRequest request) {
@@ -681,9 +694,11 @@ public final class SemaphoreServiceGrpc {
      * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
      * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
      * the revoked leases.
-     * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-     * retry deletes the new semaphore: call GetSemaphore first.
-     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+     * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+     * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
+     * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public dev.holdfast.v1.DeleteSemaphoreResponse deleteSemaphore(dev.holdfast.v1.DeleteSemaphoreRequest request) {
@@ -774,8 +789,11 @@ public final class SemaphoreServiceGrpc {
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
+     * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
+     * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
+     * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-     * does not exist).
+     * does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.SetSemaphoreLimitResponse> setSemaphoreLimit(
@@ -803,9 +821,11 @@ public final class SemaphoreServiceGrpc {
      * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
      * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
      * the revoked leases.
-     * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
-     * retry deletes the new semaphore: call GetSemaphore first.
-     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
+     * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
+     * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
+     * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
+     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.DeleteSemaphoreResponse> deleteSemaphore(

@@ -53,7 +53,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object entryId_ = "";
   /**
    * <pre>
-   * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
+   * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+   * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+   * to another page.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -74,7 +76,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
+   * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+   * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+   * to another page.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -258,7 +262,8 @@ private static final long serialVersionUID = 0L;
   private long score_ = 0L;
   /**
    * <pre>
-   * Weight plus selections, below 2^53. 0 for a recent without an entry.
+   * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
+   * to another page.
    * </pre>
    *
    * <code>int64 score = 6 [json_name = "score"];</code>
@@ -806,7 +811,9 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object entryId_ = "";
     /**
      * <pre>
-     * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
+     * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+     * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+     * to another page.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -826,7 +833,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
+     * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+     * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+     * to another page.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -847,7 +856,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
+     * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+     * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+     * to another page.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -864,7 +875,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
+     * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+     * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+     * to another page.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -878,7 +891,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
+     * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+     * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+     * to another page.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -1455,7 +1470,8 @@ private static final long serialVersionUID = 0L;
     private long score_ ;
     /**
      * <pre>
-     * Weight plus selections, below 2^53. 0 for a recent without an entry.
+     * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
+     * to another page.
      * </pre>
      *
      * <code>int64 score = 6 [json_name = "score"];</code>
@@ -1467,7 +1483,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Weight plus selections, below 2^53. 0 for a recent without an entry.
+     * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
+     * to another page.
      * </pre>
      *
      * <code>int64 score = 6 [json_name = "score"];</code>
@@ -1483,7 +1500,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Weight plus selections, below 2^53. 0 for a recent without an entry.
+     * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
+     * to another page.
      * </pre>
      *
      * <code>int64 score = 6 [json_name = "score"];</code>

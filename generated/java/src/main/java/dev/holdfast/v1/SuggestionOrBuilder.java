@@ -10,7 +10,9 @@ public interface SuggestionOrBuilder extends
 
   /**
    * <pre>
-   * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
+   * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+   * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+   * to another page.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -19,7 +21,9 @@ public interface SuggestionOrBuilder extends
   java.lang.String getEntryId();
   /**
    * <pre>
-   * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
+   * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
+   * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
+   * to another page.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -133,7 +137,8 @@ public interface SuggestionOrBuilder extends
 
   /**
    * <pre>
-   * Weight plus selections, below 2^53. 0 for a recent without an entry.
+   * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
+   * to another page.
    * </pre>
    *
    * <code>int64 score = 6 [json_name = "score"];</code>

@@ -1,0 +1,21 @@
+import {
+  DeleteEntriesRequest,
+  ImportDictionaryRequest,
+  PutEntriesRequest,
+} from '../../../generated/typescript/holdfast/v1/autocomplete_service';
+import { MAX_ALIASES, MAX_ENTRIES } from '../../engine/autocomplete/limits';
+import { boundedDecoder, type ListBounds } from '../grpc/bounded-decoding';
+
+/** The lists of the requests with many entries, by field number. `request-sizes.ts` has the bounds in bytes. */
+
+const entry: ListBounds = new Map([[3, { maxItems: MAX_ALIASES }]]);
+const putEntries: ListBounds = new Map([[2, { maxItems: MAX_ENTRIES, inside: entry }]]);
+const deleteEntries: ListBounds = new Map([[2, { maxItems: MAX_ENTRIES }]]);
+const importBatch: ListBounds = new Map([[1, { maxItems: MAX_ENTRIES, inside: entry }]]);
+const importDictionary: ListBounds = new Map([[2, { inside: importBatch }]]);
+
+export const requestDecoders = {
+  putEntries: boundedDecoder(PutEntriesRequest, putEntries),
+  deleteEntries: boundedDecoder(DeleteEntriesRequest, deleteEntries),
+  importDictionary: boundedDecoder(ImportDictionaryRequest, importDictionary),
+};

@@ -1,0 +1,251 @@
+import {
+  constants,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { Clock } from '../../engine/clock';
+import { HoldfastError } from '../../engine/errors';
+import { FairQueue } from '../../engine/fair-queue';
+import type { Priority } from '../../engine/priority';
+import { setReading, type ServeStream } from './grpc-internals';
+import { clampTimeout, shortenTimeout, timeoutMs } from './grpc-timeout';
+import { refusalHeaders } from './refusal';
+
+/** What the gate must know about a method. */
+export interface CallKind {
+  readonly priority: Priority;
+  readonly unary: boolean;
+}
+
+export interface CallGateOptions {
+  readonly clock: Clock;
+  /** The kind of a call by its path. */
+  readonly kindOf: (path: string) => CallKind;
+}
+
+/** How many calls may begin in one turn of the event loop while no call waits. */
+const CALLS_PER_QUIET_TURN = 32;
+/** How many calls begin, and how many are refused, in one turn of the event loop while calls wait. */
+const CALLS_PER_BUSY_TURN = 16;
+/** The longest time that a call waits at the gate (ms). Renewals and releases may wait longer. */
+const LONGEST_WAIT_MS = 500;
+/** The bound of unanswered unary calls of one connection. */
+export const MAX_UNARY_CALLS = 1000;
+/** The bound of unanswered renewals and releases of one connection. Only memory matters, so the bound is higher. */
+export const MAX_URGENT_CALLS = 10_000;
+/** A connection with so many waiting calls is not read, until half of the calls have begun. */
+const PAUSE_READING_AT = 256;
+const AVERAGE_WEIGHT = 1 / 16;
+
+const BUSY = refusalHeaders(
+  new HoldfastError(
+    'OVERLOADED',
+    'this server has too much work to answer in time: nothing was done; try again later, with fewer calls at a time',
+  ),
+);
+const TOO_MANY_CALLS = refusalHeaders(
+  new HoldfastError(
+    'OVERLOADED',
+    `this connection has ${MAX_UNARY_CALLS} unanswered unary calls, the limit: nothing was done; wait for answers before the next call, or use more connections`,
+    { metadata: { limit: String(MAX_UNARY_CALLS) } },
+  ),
+);
+
+/** The calls of one connection. */
+interface Connection {
+  readonly session: Http2Session;
+  waitingCount: number;
+  unaryCount: number;
+  urgentCount: number;
+  isPaused: boolean;
+}
+
+interface ArrivedCall {
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  readonly serve: ServeStream;
+  readonly kind: CallKind;
+  readonly connection: Connection;
+  readonly arrivedAt: number;
+}
+
+interface RefusedCall extends ArrivedCall {
+  readonly answer: OutgoingHttpHeaders;
+}
+
+/**
+ * Lets calls begin in an order that is fair to all connections: few calls in each turn of the event loop, urgent calls
+ * first, and one call of each connection in turn. So a connection with thousands of calls delays its own calls, and
+ * neither the calls of others nor the timers of renewals. A call that would wait too long gets OVERLOADED.
+ */
+export class CallGate {
+  private readonly queues: Readonly<Record<Priority, FairQueue<ArrivedCall>>> = {
+    high: new FairQueue(),
+    normal: new FairQueue(),
+    low: new FairQueue(),
+  };
+  private readonly connections = new WeakMap<object, Connection>();
+  /** Calls that do not begin. They get their answers in later turns. */
+  private readonly refused = new FairQueue<RefusedCall>();
+  private waitingCount = 0;
+  private isTurnDue = false;
+  /** The calls that have begun in this turn. */
+  private begunCount = 0;
+  private lastTurnAt: number | undefined;
+  /** The average time from one begun call to the next while calls wait, with all other work of the event loop (ms). */
+  private spacingMs = 0;
+  private pickCount = 0;
+
+  constructor(private readonly options: CallGateOptions) {}
+
+  /** Passes the call to `serve`, now or later, or answers the call with OVERLOADED. */
+  arrive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: ServeStream): void {
+    const { session } = stream;
+    if (session === undefined) return; // the connection was lost in the meantime
+    clampTimeout(headers);
+    const kind = this.options.kindOf(String(headers[':path']));
+    const arrivedAt = this.options.clock.now();
+    const call = { stream, headers, serve, kind, connection: this.connectionOf(session), arrivedAt };
+    this.turnSoon();
+    if (this.waitingCount === 0 && this.begunCount < CALLS_PER_QUIET_TURN) this.begin(call);
+    else this.wait(call);
+  }
+
+  /** Node runs immediates after it has read all sockets, once in each turn of the event loop. */
+  private turnSoon(): void {
+    if (this.isTurnDue) return;
+    this.isTurnDue = true;
+    setImmediate(() => this.turn());
+  }
+
+  private wait(call: ArrivedCall): void {
+    const { stream, headers, kind, connection } = call;
+    // A reset stream emits 'error', which would end the process without a listener.
+    stream.on('error', () => undefined);
+    if (kind.priority !== 'high' && this.expectedWaitMs(call) > longestWaitMs(headers)) {
+      this.refuse(call, BUSY);
+    } else {
+      this.hold(connection);
+      this.waitingCount += 1;
+      this.queues[kind.priority].push(connection, call);
+    }
+  }
+
+  /** Node 20 may crash if a stream is closed while its connection is read, so the call is answered in a later turn. */
+  private refuse(call: ArrivedCall, answer: OutgoingHttpHeaders): void {
+    this.hold(call.connection);
+    this.refused.push(call.connection, { ...call, answer });
+    this.turnSoon();
+  }
+
+  private hold(connection: Connection): void {
+    connection.waitingCount += 1;
+    if (connection.waitingCount >= PAUSE_READING_AT && !connection.isPaused) {
+      connection.isPaused = true;
+      setReading(connection.session, false);
+    }
+  }
+
+  private expectedWaitMs({ kind, connection }: ArrivedCall): number {
+    const ahead = this.queues.high.size + this.queues[kind.priority].ahead(connection);
+    return ahead * this.spacingMs;
+  }
+
+  private turn(): void {
+    this.isTurnDue = false;
+    this.measure();
+    this.begunCount = 0;
+    while (this.waitingCount > 0 && this.begunCount < CALLS_PER_BUSY_TURN) this.beginNext();
+    for (let count = 0; count < CALLS_PER_BUSY_TURN && this.refused.size > 0; count += 1) this.refuseNext();
+    if (this.waitingCount + this.refused.size > 0) this.turnSoon();
+  }
+
+  private measure(): void {
+    const now = this.options.clock.now();
+    if (this.lastTurnAt !== undefined && this.begunCount > 0) {
+      const spacingMs = (now - this.lastTurnAt) / this.begunCount;
+      this.spacingMs += (spacingMs - this.spacingMs) * AVERAGE_WEIGHT;
+    }
+    this.lastTurnAt = this.waitingCount > 0 ? now : undefined;
+  }
+
+  /** Urgent calls come first. Each eighth call is of low and each eighth of normal priority, so none waits for ever. */
+  private beginNext(): void {
+    const { high, normal, low } = this.queues;
+    this.pickCount = (this.pickCount + 1) % 8;
+    let call: ArrivedCall | undefined;
+    if (this.pickCount === 0) call = low.shift() ?? normal.shift() ?? high.shift();
+    else if (this.pickCount === 4) call = normal.shift() ?? high.shift() ?? low.shift();
+    else call = high.shift() ?? normal.shift() ?? low.shift();
+    if (call !== undefined) this.endWait(call);
+  }
+
+  private refuseNext(): void {
+    const call = this.refused.shift();
+    if (call === undefined) return;
+    leave(call.connection);
+    answer(call.stream, call.answer);
+  }
+
+  private endWait(call: ArrivedCall): void {
+    const { stream, headers, kind, connection, arrivedAt } = call;
+    this.waitingCount -= 1;
+    leave(connection);
+    if (stream.closed || stream.destroyed) return; // reset by its client
+    const waitedMs = this.options.clock.now() - arrivedAt;
+    if (kind.priority !== 'high' && waitedMs > longestWaitMs(headers)) return answer(stream, BUSY);
+    shortenTimeout(headers, waitedMs);
+    // A call without a message ends while it waits. grpc-js must see this end too.
+    const hasEnded = stream.readableEnded;
+    this.begin(call);
+    if (hasEnded) stream.emit('end');
+  }
+
+  private begin(call: ArrivedCall): void {
+    const { stream, headers, serve, connection } = call;
+    const { priority, unary } = call.kind;
+    this.begunCount += 1;
+    if (unary) {
+      const counter = priority === 'high' ? 'urgentCount' : 'unaryCount';
+      const limit = priority === 'high' ? MAX_URGENT_CALLS : MAX_UNARY_CALLS;
+      if (connection[counter] >= limit) return this.refuse(call, TOO_MANY_CALLS);
+      connection[counter] += 1;
+      stream.once('close', () => (connection[counter] -= 1));
+    }
+    serve(stream, headers);
+  }
+
+  private connectionOf(session: Http2Session): Connection {
+    let connection = this.connections.get(session);
+    if (connection === undefined) {
+      connection = { session, waitingCount: 0, unaryCount: 0, urgentCount: 0, isPaused: false };
+      this.connections.set(session, connection);
+    }
+    return connection;
+  }
+}
+
+/** One call of the connection waits no longer. */
+function leave(connection: Connection): void {
+  connection.waitingCount -= 1;
+  if (!connection.isPaused || connection.waitingCount > PAUSE_READING_AT / 2) return;
+  connection.isPaused = false;
+  setReading(connection.session, true);
+}
+
+/** A call whose client gives up earlier must not wait longer than its client. */
+function longestWaitMs(headers: IncomingHttpHeaders): number {
+  return Math.min(LONGEST_WAIT_MS, timeoutMs(headers) ?? Infinity);
+}
+
+/** Answers a call that has not begun. The rest of its message is not kept. */
+function answer(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void {
+  if (stream.closed || stream.destroyed) return;
+  stream.on('error', () => undefined);
+  stream.respond(headers, { endStream: true });
+  // A client that does not end its message would keep the stream open.
+  if (stream.state.remoteClose === 1) stream.resume();
+  else stream.close(constants.NGHTTP2_NO_ERROR);
+}

@@ -1,0 +1,26 @@
+import type { ServiceDefinition } from '@grpc/grpc-js';
+import type { Priority } from '../../engine/priority';
+import type { CallKind } from './call-gate';
+
+const UNKNOWN: CallKind = { priority: 'low', unary: true };
+
+/** The kinds of all methods of the services, by path. An unknown method gets its error with low priority. */
+export function callKinds(services: readonly ServiceDefinition[]): (path: string) => CallKind {
+  const kinds = new Map<string, CallKind>();
+  for (const service of services) {
+    for (const { path, requestStream, responseStream } of Object.values(service)) {
+      kinds.set(path, { priority: priorityOf(path), unary: !requestStream && !responseStream });
+    }
+  }
+  return (path) => kinds.get(path) ?? UNKNOWN;
+}
+
+/** Work on leases that exist is urgent. So are health checks: a busy server must not seem to be a dead server. */
+const URGENT = /\/(Renew|Release|EndQuarantine|Check)[^/]*$/;
+const READS = /\/(Get|List|Suggest)[^/]*$/;
+const LEASES = /^\/holdfast\.v1\.(Lock|Semaphore)Service\//;
+
+function priorityOf(path: string): Priority {
+  if (URGENT.test(path)) return 'high';
+  return LEASES.test(path) && !READS.test(path) ? 'normal' : 'low';
+}

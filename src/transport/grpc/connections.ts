@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import { Metadata, status, type Server } from '@grpc/grpc-js';
+import { HoldfastError } from '../../engine/errors';
+import { timeSpan } from '../../engine/time-span';
+import { toCallStatus } from './errors';
+import { watchSessions, type LetIn } from './grpc-internals';
+import { keepAlive, type KeepAliveTimes } from './keep-alive';
+import type { Log } from './log';
+import { OpenCalls } from './open-calls';
+
+/** The time for the last frames of a connection to leave (ms). */
+const FAREWELL_MS = 500;
+
+/**
+ * The open connections of the server. Ends a connection without an answer to a ping. All calls of such a connection end
+ * with UNAVAILABLE. A reset of the streams would not do: clients report a reset as INTERNAL, and do not retry.
+ */
+export class Connections {
+  private readonly calls = new OpenCalls();
+  private readonly open = new Map<ServerHttp2Session, Socket>();
+  readonly interceptor = this.calls.interceptor;
+
+  constructor(
+    private readonly times: KeepAliveTimes,
+    private readonly log: Log,
+  ) {}
+
+  /** Must be called once, after the server is bound and before clients learn the address. `letIn` gets each new call. */
+  watch(server: Server, letIn: LetIn): void {
+    const error = new HoldfastError(
+      'REATTACH',
+      `the connection left an HTTP/2 ping unanswered for ${timeSpan(this.times.timeoutMs)}: a lease or a wait continues; open the stream again`,
+    );
+    const onSession = (session: ServerHttp2Session, socket: Socket) => {
+      this.open.set(session, socket);
+      session.once('close', () => this.open.delete(session));
+      keepAlive(session, this.times, () => {
+        this.endCalls(session, error);
+        setTimeout(() => disconnect(socket), FAREWELL_MS).unref();
+      });
+    };
+    watchSessions(server, onSession, letIn);
+  }
+
+  /** Ends all calls, and closes all connections. Resolves after at most `FAREWELL_MS`. */
+  async closeAll(): Promise<void> {
+    if (this.open.size === 0) return;
+    // Node 20 crashes if a session is closed while it is read.
+    await new Promise(setImmediate);
+    const error = new HoldfastError('DRAINING', 'this server is stopping; open the stream on another server');
+    const closed = [...this.open.keys()].map(
+      (session) => new Promise<void>((resolve) => void session.once('close', resolve)),
+    );
+    for (const session of this.open.keys()) this.endCalls(session, error);
+    await Promise.race([Promise.all(closed), sleep(FAREWELL_MS, undefined, { ref: false })]);
+    for (const socket of this.open.values()) disconnect(socket);
+  }
+
+  /**
+   * Ends all calls of a connection, which then closes itself when the last stream has ended. A call with one answer may
+   * have been carried out, as after any broken connection, so its status has no reason.
+   */
+  private endCalls(session: ServerHttp2Session, error: HoldfastError): void {
+    this.calls.end(session, ({ path, responseStream }) => {
+      if (responseStream) return toCallStatus(error, path, this.log);
+      return { code: status.UNAVAILABLE, details: error.message, metadata: new Metadata() };
+    });
+    session.close();
+  }
+}
+
+/** Closes a socket without a reset of the open streams. Clients report the end of the socket as UNAVAILABLE. */
+function disconnect(socket: Socket): void {
+  socket.destroySoon();
+  // Frames that a client does not read would keep the socket open.
+  setTimeout(() => socket.destroy(), FAREWELL_MS).unref();
+}

@@ -1,0 +1,265 @@
+import type { Clock, Timer } from '../../engine/clock';
+import { HoldfastError } from '../../engine/errors';
+
+const MIB = 1024 * 1024;
+const SWEEP_INTERVAL_MS = 1000;
+
+/** The bounds of the requests that a server has received in part. */
+export interface IntakeLimits {
+  /** A longer message is large. No budget of bytes refuses a small message. */
+  readonly smallBytes: number;
+  /** The unfinished requests of one connection. Enough for thousands of calls that a client starts together. */
+  readonly maxPerConnection: number;
+  readonly maxPerServer: number;
+  /** The announced bytes of the large messages of one connection, except messages of streams. */
+  readonly maxBytesPerConnection: number;
+  /** The buffered bytes of the large messages of all connections. */
+  readonly maxBytesPerServer: number;
+  readonly smallTimeoutMs: number;
+  readonly largeTimeoutMs: number;
+}
+
+export const defaultIntakeLimits: IntakeLimits = {
+  smallBytes: 8192,
+  maxPerConnection: 5000,
+  maxPerServer: 10_000,
+  maxBytesPerConnection: 32 * MIB,
+  maxBytesPerServer: 64 * MIB,
+  smallTimeoutMs: 10_000,
+  largeTimeoutMs: 60_000,
+};
+
+/** Both counts are 0 if no request is unfinished and no large request is in memory. */
+export interface IntakeStats {
+  readonly requests: number;
+  /** The bytes of large messages, also of complete messages until their calls end. */
+  readonly bufferedBytes: number;
+}
+
+/** One request. The fields belong to UnfinishedRequests. */
+export abstract class UnfinishedRequest {
+  account: ConnectionAccount | undefined;
+  firstSweep = 0;
+  announcedBytes = 0;
+  bufferedBytes = 0;
+
+  /** Whether the large messages of the request count against the connection. */
+  abstract readonly countsForConnection: boolean;
+  /** True while the server does not read from the client. The client is then not the cause of a delay. */
+  abstract readonly paused: boolean;
+  /** Ends the call with this error. False: the status waits until the client has read earlier messages. */
+  abstract refuse(error: HoldfastError): boolean;
+  /** Closes the stream, even if the client has not read the status. */
+  abstract abort(): void;
+}
+
+interface ConnectionAccount {
+  /** The oldest first. */
+  readonly unfinished: Set<UnfinishedRequest>;
+  announcedBytes: number;
+}
+
+/**
+ * Bounds the number, the memory and the age of requests that have not arrived completely. A client that reaches the
+ * bounds of its connection affects only itself. If all connections together reach a bound of the server, the server
+ * ends the oldest large message, or the oldest call of the connection with the most unfinished calls. So a small call
+ * of another connection is not refused.
+ */
+export class UnfinishedRequests {
+  private readonly connections = new Map<object, ConnectionAccount>();
+  /** The unfinished large messages, the oldest first. */
+  private readonly large = new Set<UnfinishedRequest>();
+  /** Requests whose clients have not yet read the status: refused before the last sweep, and since then. */
+  private refusedBefore: UnfinishedRequest[] = [];
+  private refusedNow: UnfinishedRequest[] = [];
+  private refusals = 0;
+  private count = 0;
+  private bufferedBytes = 0;
+  /** Ages are counted in sweeps: a process that was paused, or was busy for long, must not find all requests too old. */
+  private sweeps = 0;
+  private timer: Timer | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly limits: IntakeLimits,
+    /** Called at most once a second. */
+    private readonly onRefusals: (count: number) => void,
+  ) {}
+
+  stats(): IntakeStats {
+    const { count, bufferedBytes } = this;
+    return { requests: count, bufferedBytes };
+  }
+
+  isLarge(bytes: number): boolean {
+    return bytes > this.limits.smallBytes;
+  }
+
+  /** Counts a request until `finish`. May refuse the request. */
+  begin(request: UnfinishedRequest, connection: object): void {
+    const account = this.accountOf(connection);
+    request.account = account;
+    request.firstSweep = this.sweeps;
+    this.scheduleSweep();
+    if (account.unfinished.size >= this.limits.maxPerConnection) {
+      this.refuse(request, tooManyOnConnection(this.limits));
+      return;
+    }
+    account.unfinished.add(request);
+    this.count += 1;
+    if (this.count > this.limits.maxPerServer) this.endOldestOfBusiest();
+  }
+
+  /** Counts the announced length of a message against its connection until `release`. May refuse the request. */
+  announce(request: UnfinishedRequest, bytes: number): void {
+    const { account } = request;
+    if (!this.isLarge(bytes) || account === undefined) return;
+    request.announcedBytes += bytes;
+    if (request.countsForConnection) account.announcedBytes += bytes;
+    if (account.announcedBytes > this.limits.maxBytesPerConnection) {
+      this.refuse(request, tooManyBytesOnConnection(this.limits));
+    }
+  }
+
+  /** Counts a buffer until `release`, if its message is large. May refuse this request and others. */
+  grow(request: UnfinishedRequest, bytes: number): void {
+    if (request.announcedBytes === 0) return;
+    request.bufferedBytes += bytes;
+    this.bufferedBytes += bytes;
+    this.large.add(request);
+    for (const oldest of this.large) {
+      if (this.bufferedBytes <= this.limits.maxBytesPerServer) return;
+      if (!oldest.paused) this.refuse(oldest, tooManyBytesOnServer(this.limits));
+    }
+  }
+
+  /** The request has arrived. Its bytes count until `release`, because the request is still in memory. */
+  finish(request: UnfinishedRequest): void {
+    if (request.account?.unfinished.delete(request) === true) this.count -= 1;
+    this.large.delete(request);
+  }
+
+  /** The request is no longer in memory. Safe to call twice. */
+  release(request: UnfinishedRequest): void {
+    this.finish(request);
+    const { account, announcedBytes, bufferedBytes } = request;
+    if (account !== undefined && request.countsForConnection) account.announcedBytes -= announcedBytes;
+    this.bufferedBytes -= bufferedBytes;
+    request.announcedBytes = 0;
+    request.bufferedBytes = 0;
+    request.account = undefined;
+  }
+
+  /** Stops the timer. */
+  close(): void {
+    this.closed = true;
+    this.timer?.cancel();
+  }
+
+  private accountOf(connection: object): ConnectionAccount {
+    let account = this.connections.get(connection);
+    if (account === undefined) {
+      account = { unfinished: new Set(), announcedBytes: 0 };
+      this.connections.set(connection, account);
+    }
+    return account;
+  }
+
+  private refuse(request: UnfinishedRequest, error: HoldfastError): void {
+    this.release(request);
+    this.refusals += 1;
+    if (!request.refuse(error)) this.refusedNow.push(request);
+  }
+
+  /** Ends an eighth of all requests at a time, because the search for the connection takes time. */
+  private endOldestOfBusiest(): void {
+    let busiest: ConnectionAccount | undefined;
+    for (const account of this.connections.values()) {
+      if (account.unfinished.size > (busiest?.unfinished.size ?? 0)) busiest = account;
+    }
+    let left = Math.ceil(this.limits.maxPerServer / 8);
+    for (const request of busiest?.unfinished ?? []) {
+      this.refuse(request, tooManyOnServer(this.limits));
+      left -= 1;
+      if (left === 0) return;
+    }
+  }
+
+  private scheduleSweep(): void {
+    if (this.closed) return;
+    this.timer ??= this.clock.after(SWEEP_INTERVAL_MS, () => this.sweep());
+  }
+
+  private sweep(): void {
+    this.timer = undefined;
+    this.sweeps += 1;
+    for (const [connection, account] of this.connections) this.sweepConnection(connection, account);
+    for (const request of this.refusedBefore) request.abort();
+    this.refusedBefore = this.refusedNow;
+    this.refusedNow = [];
+    if (this.refusals > 0) this.onRefusals(this.refusals);
+    this.refusals = 0;
+    if (this.connections.size > 0 || this.refusedBefore.length > 0) this.scheduleSweep();
+  }
+
+  private sweepConnection(connection: object, account: ConnectionAccount): void {
+    const { smallTimeoutMs, largeTimeoutMs } = this.limits;
+    for (const request of account.unfinished) {
+      const ageMs = (this.sweeps - request.firstSweep) * SWEEP_INTERVAL_MS;
+      if (ageMs <= smallTimeoutMs) break;
+      if (request.paused) {
+        this.restartAge(request, account);
+        continue;
+      }
+      const timeoutMs = request.announcedBytes > 0 ? largeTimeoutMs : smallTimeoutMs;
+      if (ageMs > timeoutMs) this.refuse(request, tooSlow(timeoutMs));
+    }
+    if (account.unfinished.size === 0 && account.announcedBytes === 0) this.connections.delete(connection);
+  }
+
+  private restartAge(request: UnfinishedRequest, { unfinished }: ConnectionAccount): void {
+    request.firstSweep = this.sweeps;
+    unfinished.delete(request);
+    unfinished.add(request);
+  }
+}
+
+function tooManyOnConnection({ maxPerConnection }: IntakeLimits): HoldfastError {
+  return quotaExceeded(
+    `this connection already has ${maxPerConnection} calls without a complete request; complete the requests first`,
+    maxPerConnection,
+  );
+}
+
+function tooManyBytesOnConnection({ maxBytesPerConnection: limit }: IntakeLimits): HoldfastError {
+  return quotaExceeded(
+    `the large requests in progress on this connection would be more than ${limit} bytes; wait for earlier answers, or send smaller requests`,
+    limit,
+  );
+}
+
+function tooSlow(timeoutMs: number): HoldfastError {
+  return quotaExceeded(
+    `the request did not arrive within ${timeoutMs / 1000} s, and nothing of it was done; send the whole request at once`,
+    timeoutMs,
+  );
+}
+
+function quotaExceeded(text: string, limit: number): HoldfastError {
+  return new HoldfastError('QUOTA_EXCEEDED', text, { metadata: { limit: String(limit) } });
+}
+
+function tooManyOnServer({ maxPerServer }: IntakeLimits): HoldfastError {
+  return new HoldfastError(
+    'OVERLOADED',
+    `this server already has ${maxPerServer} calls without a complete request, most of them on this connection; nothing was done; try again`,
+  );
+}
+
+function tooManyBytesOnServer({ maxBytesPerServer }: IntakeLimits): HoldfastError {
+  return new HoldfastError(
+    'OVERLOADED',
+    `this server is receiving more than ${maxBytesPerServer} bytes of large requests, and this request is the oldest; nothing of it was done; try again`,
+  );
+}

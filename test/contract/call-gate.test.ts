@@ -1,0 +1,260 @@
+import { EventEmitter } from 'node:events';
+import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { status } from '@grpc/grpc-js';
+import {
+  CallGate,
+  MAX_UNARY_CALLS,
+  MAX_URGENT_CALLS,
+  type CallKind,
+} from '../../src/transport/grpc/call-gate';
+import { callKinds } from '../../src/transport/grpc/call-kinds';
+import { HealthService } from '../../generated/typescript/grpc/health/v1/health';
+import { lockServiceDefinition } from '../../src/transport/leases/lock-handlers';
+import { shortenTimeout, timeoutMs } from '../../src/transport/grpc/grpc-timeout';
+import { ManualClock, settled } from '../support/manual-clock';
+
+const KINDS: Readonly<Record<string, CallKind>> = {
+  acquire: { priority: 'normal', unary: true },
+  release: { priority: 'high', unary: true },
+  read: { priority: 'low', unary: true },
+  hold: { priority: 'normal', unary: false },
+};
+
+/** A connection as the gate sees it. */
+class FakeConnection {
+  isRead = true;
+  readonly session = {
+    destroyed: false,
+    socket: { _handle: { readStart: () => (this.isRead = true), readStop: () => (this.isRead = false) } },
+  } as unknown as Http2Session;
+}
+
+class FakeStream extends EventEmitter {
+  closed = false;
+  destroyed = false;
+  readableEnded = false;
+  readonly state = { remoteClose: 1 };
+  status: number | undefined;
+  reason: unknown;
+
+  constructor(readonly session: Http2Session) {
+    super();
+  }
+
+  respond(headers: Record<string, unknown>): void {
+    this.status = Number(headers['grpc-status']);
+    this.reason = headers['holdfast-reason'];
+  }
+
+  resume(): void {
+    this.end();
+  }
+
+  close(): void {
+    this.end();
+  }
+
+  end(): void {
+    this.closed = true;
+    this.emit('close');
+  }
+}
+
+const clock = new ManualClock();
+let gate: CallGate;
+let served: string[];
+let streams: FakeStream[];
+beforeEach(() => {
+  gate = new CallGate({ clock, kindOf: (path) => KINDS[path.split(' ')[0]!]! });
+  served = [];
+  streams = [];
+});
+
+function arrive(on: FakeConnection, path: string, headers: IncomingHttpHeaders = {}): FakeStream {
+  const stream = new FakeStream(on.session);
+  const servedByThisGate = served;
+  streams.push(stream);
+  gate.arrive(
+    stream as unknown as ServerHttp2Stream,
+    { ...headers, ':path': path },
+    (_, { ':path': name }) => {
+      servedByThisGate.push(name!);
+    },
+  );
+  return stream;
+}
+
+function arriveMany(count: number, on: FakeConnection, path: string): FakeStream[] {
+  return Array.from({ length: count }, (_, at) => arrive(on, `${path} ${at}`));
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await settled();
+}
+
+it('begins a call immediately while few calls arrive', () => {
+  arriveMany(10, new FakeConnection(), 'acquire');
+  expect(served).toHaveLength(10);
+});
+
+it('begins few of thousands of calls in one turn of the event loop, and all calls in the end', async () => {
+  const connections = Array.from({ length: 10 }, () => new FakeConnection());
+  for (const connection of connections) arriveMany(300, connection, 'acquire');
+  expect(served.length).toBeLessThan(100);
+  await turns(400);
+  expect(served).toHaveLength(3000);
+});
+
+it('begins the call of another connection after a few turns, while hundreds of earlier calls wait', async () => {
+  arriveMany(900, new FakeConnection(), 'acquire');
+  arrive(new FakeConnection(), 'acquire of another');
+  await turns(2);
+  expect(served).toContain('acquire of another');
+  expect(served.length).toBeLessThan(200);
+});
+
+it('begins releases before acquires, and neither stops the other', async () => {
+  const connection = new FakeConnection();
+  arriveMany(500, connection, 'acquire');
+  arriveMany(500, connection, 'release');
+  const before = served.length;
+  await turns(10);
+  const kinds = served.slice(before).map((name) => name.split(' ')[0]);
+  const releases = kinds.filter((kind) => kind === 'release').length;
+  expect(releases).toBeGreaterThan(kinds.length / 2);
+  expect(releases).toBeLessThan(kinds.length);
+});
+
+it('does not read a connection with hundreds of waiting calls, until half of them have begun', async () => {
+  const busy = new FakeConnection();
+  const quiet = new FakeConnection();
+  arriveMany(600, busy, 'acquire');
+  arrive(quiet, 'acquire');
+  expect([busy.isRead, quiet.isRead]).toEqual([false, true]);
+  await turns(600);
+  expect(busy.isRead).toBe(true);
+});
+
+it('does not begin a call that was reset while it waited', async () => {
+  const waiting = arriveMany(100, new FakeConnection(), 'acquire').slice(50);
+  for (const stream of waiting) stream.end();
+  await turns(100);
+  expect(served).toHaveLength(50);
+});
+
+it('tells the server of the end of a request that ended while it waited', async () => {
+  const [last] = arriveMany(100, new FakeConnection(), 'acquire').slice(-1);
+  last!.readableEnded = true;
+  const ended = jest.fn();
+  last!.on('end', ended);
+  await turns(100);
+  expect(ended).toHaveBeenCalledTimes(1);
+});
+
+it('answers OVERLOADED to the call after a thousand unanswered unary calls, until an answer was sent', async () => {
+  const connection = new FakeConnection();
+  for (let round = 0; round < MAX_UNARY_CALLS / 20; round += 1) {
+    arriveMany(20, connection, 'acquire');
+    await turns(1);
+  }
+  const refused = arrive(connection, 'read');
+  expect(refused.closed).toBe(false);
+  await turns(2);
+  expect([refused.status, refused.reason]).toEqual([status.RESOURCE_EXHAUSTED, 'OVERLOADED']);
+  expect(arrive(connection, 'release').status).toBeUndefined();
+  expect(arrive(connection, 'hold').status).toBeUndefined();
+  expect(arrive(new FakeConnection(), 'acquire').status).toBeUndefined();
+  await turns(2);
+  streams[0]!.end();
+  const later = arrive(connection, 'acquire later');
+  await turns(2);
+  expect(later.status).toBeUndefined();
+  expect(served).toContain('acquire later');
+});
+
+it('bounds the unanswered releases of one connection too, at a much higher number', async () => {
+  const connection = new FakeConnection();
+  for (let round = 0; round < MAX_URGENT_CALLS / 20; round += 1) {
+    arriveMany(20, connection, 'release');
+    await turns(1);
+  }
+  const refused = arrive(connection, 'release');
+  await turns(2);
+  expect(refused.status).toBe(status.RESOURCE_EXHAUSTED);
+});
+
+it('answers OVERLOADED to calls that have waited for half a second, and never to a release', async () => {
+  const connection = new FakeConnection();
+  const acquires = arriveMany(200, connection, 'acquire');
+  const releases = arriveMany(200, connection, 'release');
+  clock.pass(501);
+  await turns(100);
+  expect(acquires.filter((stream) => stream.status === status.RESOURCE_EXHAUSTED).length).toBeGreaterThan(
+    150,
+  );
+  expect(releases.filter((stream) => stream.status !== undefined)).toEqual([]);
+  expect(served.filter((name) => name.startsWith('release'))).toHaveLength(200);
+});
+
+it('answers OVERLOADED soon to calls that would wait too long, because each turn takes long', async () => {
+  const connections = Array.from({ length: 10 }, () => new FakeConnection());
+  for (const connection of connections) arriveMany(100, connection, 'acquire');
+  for (let turn = 0; turn < 30; turn += 1) {
+    clock.pass(20);
+    await turns(1);
+  }
+  const before = clock.now();
+  const late = connections.flatMap((connection) => arriveMany(200, connection, 'acquire late'));
+  await turns(200);
+  expect(late.filter((stream) => stream.reason === 'OVERLOADED').length).toBeGreaterThan(200);
+  expect(clock.now()).toBe(before);
+});
+
+it('takes the wait off the deadline of the call', async () => {
+  arriveMany(100, new FakeConnection(), 'acquire');
+  const headers = { 'grpc-timeout': '2S', ':path': 'acquire' };
+  const seen: IncomingHttpHeaders[] = [];
+  const stream = new FakeStream(new FakeConnection().session);
+  gate.arrive(stream as unknown as ServerHttp2Stream, headers, (_, given) => seen.push(given));
+  clock.pass(300);
+  await turns(100);
+  expect(seen).toEqual([{ 'grpc-timeout': '1700m', ':path': 'acquire' }]);
+});
+
+it('answers OVERLOADED to a call that has waited past its own deadline', async () => {
+  arriveMany(100, new FakeConnection(), 'acquire');
+  const hurried = arrive(new FakeConnection(), 'acquire', { 'grpc-timeout': '100m' });
+  clock.pass(101);
+  await turns(10);
+  expect(hurried.reason).toBe('OVERLOADED');
+});
+
+test.each([
+  ['10S', 10_000],
+  ['1H', 3_600_000],
+  ['5M', 300_000],
+  ['250m', 250],
+  ['1500u', 1.5],
+  ['2000000n', 2],
+  ['S', undefined],
+  ['5x', undefined],
+])('the timeout %s is %p ms', (timeout, ms) => {
+  expect(timeoutMs({ 'grpc-timeout': timeout })).toBe(ms);
+});
+
+it('leaves a timeout of more than a day as it is, because the header has at most eight digits', () => {
+  const headers = { 'grpc-timeout': '500H' };
+  shortenTimeout(headers, 100);
+  expect(headers).toEqual({ 'grpc-timeout': '500H' });
+});
+
+it('knows which calls are urgent', () => {
+  const kindOf = callKinds([lockServiceDefinition, HealthService]);
+  const priorities = ['RenewLock', 'ReleaseLock', 'AcquireLock', 'HoldLock', 'GetLock'].map(
+    (name) => kindOf(`/holdfast.v1.LockService/${name}`).priority,
+  );
+  expect(priorities).toEqual(['high', 'high', 'normal', 'normal', 'low']);
+  expect(kindOf('/grpc.health.v1.Health/Check')).toEqual({ priority: 'high', unary: true });
+  expect(kindOf('/holdfast.v1.LockService/HoldLock').unary).toBe(false);
+  expect(kindOf('/another.Service/Call')).toEqual({ priority: 'low', unary: true });
+});

@@ -1,0 +1,114 @@
+import { bucketOf, dictionaryNamesKey, slotOfBucket, slotOfKey } from '../../src/redis/keys';
+import { eventually } from '../support/eventually';
+import { refusal } from '../support/clients/call-ending';
+import { RedisClusterProcesses, type ClusterNode } from '../support/processes/redis-cluster';
+import type { RedisProcess } from '../support/processes/redis-process';
+import { RedisSentinels } from '../support/processes/redis-sentinels';
+import { namesOf, overStore, untilAvailable, type Stage } from './stage';
+
+/** A setting that replicas do not confirm takes the whole command timeout. */
+const SHORT_TIMEOUT = { HOLDFAST_COMMAND_TIMEOUT: '2s' };
+/** Replicas that a test has paused must count for longer than the test takes, or Redis would refuse writes. */
+const ONE_REPLICA = ['--min-replicas-to-write', '1', '--min-replicas-max-lag', '600'];
+
+const overSentinel = (run: (sentinels: RedisSentinels, stage: Stage) => Promise<void>) =>
+  overStore(RedisSentinels.start({ replicas: 1, args: ONE_REPLICA }), SHORT_TIMEOUT, run);
+
+const overCluster = (run: (cluster: RedisClusterProcesses, stage: Stage) => Promise<void>) =>
+  overStore(RedisClusterProcesses.start({ replicas: 1, args: ONE_REPLICA }), SHORT_TIMEOUT, run);
+
+/** Expects that a call ends because the replicas have not confirmed its change. */
+async function isUnconfirmed(call: Promise<unknown>): Promise<void> {
+  const ending = await refusal(call);
+  expect(ending).toMatchObject({ code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' });
+  expect(ending.text).toContain('its replicas have not confirmed the change');
+}
+
+const limitOf = async ({ other }: Stage, name: string): Promise<number> =>
+  (await untilAvailable('the next master', () => other.semaphores().get(name))).limit;
+
+/** Kills the master while its replica lacks the last writes, and lets the replica take over. */
+async function takeOverByLaggingReplica(master: RedisProcess, replica: RedisProcess): Promise<void> {
+  await master.kill();
+  // The kill also discards the writes that the replica has received and not read.
+  await replica.kill();
+  await replica.restart();
+}
+
+test('with Sentinel, a limit that was acknowledged is in force after the master was killed', () =>
+  overSentinel(async (sentinels, stage) => {
+    const client = stage.one.semaphores();
+    await client.setLimit('gpu', 8);
+    await client.setLimit('gpu', 2);
+    const master = await sentinels.master();
+    await master.kill();
+    await eventually('another master', async () => (await sentinels.master()) !== master, {
+      timeoutMs: 60_000,
+    });
+    expect(await limitOf(stage, 'gpu')).toBe(2);
+  }));
+
+test('with Sentinel, a limit that the replica lacks is not acknowledged, and a failover undoes it', () =>
+  overSentinel(async (sentinels, stage) => {
+    const client = stage.one.semaphores();
+    await client.setLimit('gpu', 8);
+    const master = await sentinels.master();
+    const replica = sentinels.redis.find((redis) => redis !== master) as RedisProcess;
+    await replica.stop();
+    await isUnconfirmed(client.setLimit('gpu', 2));
+    expect((await client.get('gpu')).limit).toBe(2);
+    await isUnconfirmed(client.setLimit('gpu', 2));
+    await takeOverByLaggingReplica(master, replica);
+    await eventually('another master', async () => (await sentinels.master()) === replica, {
+      timeoutMs: 60_000,
+    });
+    expect(await limitOf(stage, 'gpu')).toBe(8);
+  }));
+
+/** One name with its keys on each master. */
+async function oneOfEach(cluster: RedisClusterProcesses, stem: string): Promise<[ClusterNode, string][]> {
+  const found = new Map<ClusterNode, string>();
+  for (const name of namesOf(stem, 60)) {
+    const master = await cluster.masterOf(slotOfBucket(bucketOf(name)));
+    if (!found.has(master)) found.set(master, name);
+  }
+  return [...found];
+}
+
+test('in a Cluster, the replicas of the node of a name must confirm its limit, and other nodes have no effect', () =>
+  overCluster(async (cluster, stage) => {
+    const client = stage.one.semaphores();
+    const places = await oneOfEach(cluster, 'pool');
+    expect(places).toHaveLength(3);
+    for (const [, name] of places) await client.setLimit(name, 8);
+    const [[master, name], ...others] = places as [[ClusterNode, string], ...[ClusterNode, string][]];
+    const replica = await cluster.replicaOf(master);
+    await replica.redis.stop();
+    await isUnconfirmed(client.setLimit(name, 2));
+    await isUnconfirmed(client.delete(name));
+    for (const [, other] of others) expect((await client.setLimit(other, 2)).limit).toBe(2);
+    await replica.redis.cont();
+    await untilAvailable('the replica to confirm the deletion', () => client.delete(name));
+    await client.setLimit(name, 3);
+    await master.redis.kill();
+    expect(await limitOf(stage, name)).toBe(3);
+  }));
+
+test('in a Cluster, replicas of the dictionary and of the list of all dictionaries must confirm a dictionary', () =>
+  overCluster(async (cluster, stage) => {
+    const client = stage.one.autocomplete();
+    const places = await oneOfEach(cluster, 'towns');
+    const listMaster = await cluster.masterOf(slotOfKey(dictionaryNamesKey('holdfast')));
+    const [[master, name], [, other]] = places.filter(([node]) => node !== listMaster) as [
+      [ClusterNode, string],
+      [ClusterNode, string],
+    ];
+    for (const node of [master, listMaster]) {
+      const { redis } = await cluster.replicaOf(node);
+      await redis.stop();
+      await isUnconfirmed(client.create(name));
+      if (node === master) await client.create(other);
+      await redis.cont();
+      await untilAvailable('the replicas to confirm the dictionary', () => client.create(name));
+    }
+  }));
