@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import * as generated from '../../generated/redis/scripts';
+import * as operation from '../../src/redis/connection/operation';
+import type { Script } from '../../src/redis/connection/operation';
+import { ROOT } from '../support/root';
+
+interface Embedding {
+  embeddedScripts(read?: (path: string) => string): Map<string, string>;
+}
+
+const FOLDER = join(ROOT, 'src', 'redis', 'scripts');
+const sourceName = (path: string): string => relative(FOLDER, path).split(sep).join('/');
+
+/** The scripts by the names of their constants. */
+export type Scripts = ReadonlyMap<string, Script>;
+
+/** Replaces the texts of the scripts in this process. Create this object before a test file is loaded. */
+export class ScriptTexts {
+  /** The sources by their paths below src/redis/scripts, as they were at the start. */
+  readonly sources: ReadonlyMap<string, string>;
+  private readonly unbroken: Scripts;
+  private present: Scripts;
+
+  private constructor(private readonly embedding: Embedding) {
+    const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' });
+    this.sources = new Map(
+      files
+        .filter((file) => file.endsWith('.lua'))
+        .map((file) => [sourceName(join(FOLDER, file)), readFileSync(join(FOLDER, file), 'utf8')]),
+    );
+    this.unbroken = this.embed();
+    this.present = this.unbroken;
+    const names = new Map([...this.unbroken].map(([name, { text }]) => [text, name]));
+    const present = (name: string): Script => this.present.get(name) as Script;
+    const original = operation.script;
+    // The modules of the server keep the object that this function returns.
+    const script = (text: string): Script => {
+      const name = names.get(text);
+      if (name === undefined) return original(text);
+      return {
+        get text() {
+          return present(name).text;
+        },
+        get sha() {
+          return present(name).sha;
+        },
+      };
+    };
+    Object.assign(operation, { script });
+  }
+
+  static async open(): Promise<ScriptTexts> {
+    const { href } = pathToFileURL(join(ROOT, 'tools', 'embed-scripts.mjs'));
+    return new ScriptTexts((await import(href)) as Embedding);
+  }
+
+  /** The scripts with other texts for some source files. `change` changes the text of each script afterwards. */
+  embed(changed: ReadonlyMap<string, string> = new Map(), change = (text: string): string => text): Scripts {
+    const read = (path: string): string => {
+      const name = sourceName(path);
+      return changed.get(name) ?? (this.sources.get(name) as string);
+    };
+    return new Map(
+      [...this.embedding.embeddedScripts(read)].map(([name, embedded]) => {
+        const text = change(embedded);
+        return [name, { text, sha: createHash('sha1').update(text).digest('hex') }];
+      }),
+    );
+  }
+
+  /** From now on, the server runs these scripts. By default its own. */
+  use(scripts: Scripts = this.unbroken): void {
+    this.present = scripts;
+    for (const [name, { text }] of scripts) Object.assign(generated, { [name]: text });
+  }
+}
