@@ -1,9 +1,10 @@
 /**
  * `npm run bench`: runs the benchmarks, prints their tables and writes the results.
  *
- *     npm run bench [-- [--quick] [--most entries] [row ...]]
+ *     npm run bench [-- [--quick] [--most entries] [--attacks names] [row ...]]
  */
 import { rows } from './rows';
+import { chooseAttacks } from './rows/overload';
 import type { Row } from './rows/row';
 import { leaveOutLarger } from './rows/sizes';
 import { measuringProblem } from './support/cpu';
@@ -12,32 +13,42 @@ import { describeMachine, type Machine } from './support/machine';
 import { writePage, writeResult } from './support/results';
 import { textTable } from './support/table';
 
-const USAGE = `usage: npm run bench [-- [--quick] [--most entries] [row ...]]
+const USAGE = `usage: npm run bench [-- [--quick] [--most entries] [--attacks names] [row ...]]
 
-  --quick   fewer and shorter rounds, as a trial; writes no results
-  --most    leaves out larger dictionaries; the import of 1,000,000 entries takes minutes
-  row       ${rows.map(({ name }) => name).join(', ')}; default: all`;
+  --quick    fewer and shorter rounds, as a trial; writes no results
+  --most     leaves out larger dictionaries; the import of 1,000,000 entries takes minutes
+  --attacks  some attacks of the row overload, with commas between their names; writes no results
+  row        ${rows.map(({ name }) => name).join(', ')}; default: all`;
 
 interface Wanted {
   readonly quick: boolean;
+  /** Whether the results are written. */
+  readonly kept: boolean;
   readonly chosen: readonly Row[];
 }
 
+/** Takes an option and its value out of the arguments. Returns undefined if the option is missing. */
+function takeOption(args: string[], option: string): string | undefined {
+  const at = args.indexOf(option);
+  return at < 0 ? undefined : (args.splice(at, 2)[1] ?? '');
+}
+
 /** Reads the command line. Returns undefined for wrong arguments. */
-function parse(args: readonly string[]): Wanted | undefined {
-  const quick = args.includes('--quick');
-  const at = args.indexOf('--most');
-  const most = at < 0 ? Infinity : Number(args[at + 1]);
+function parse(all: readonly string[]): Wanted | undefined {
+  const quick = all.includes('--quick');
+  const names = all.filter((arg) => arg !== '--quick');
+  const most = Number(takeOption(names, '--most') ?? Infinity);
   if (!(most > 0)) return undefined;
   leaveOutLarger(most);
-  const names = args.filter((arg, i) => arg !== '--quick' && (at < 0 || (i !== at && i !== at + 1)));
+  const attacks = takeOption(names, '--attacks');
+  if (attacks !== undefined && !chooseAttacks(attacks.split(','))) return undefined;
   const chosen = rows.filter(({ name }) => names.includes(name));
   if (chosen.length !== new Set(names).size) return undefined;
-  return { quick, chosen: names.length === 0 ? rows : chosen };
+  return { quick, kept: !quick && attacks === undefined, chosen: names.length === 0 ? rows : chosen };
 }
 
 /** Returns true if results were written. */
-async function measure(row: Row, quick: boolean, machine: Machine): Promise<boolean> {
+async function measure(row: Row, { quick, kept }: Wanted, machine: Machine): Promise<boolean> {
   const startedAt = performance.now();
   console.log(`\n${row.name}: ${row.title}`);
   const figures = await row.run({ quick, say: (text) => console.log(`  ${text}`) });
@@ -47,7 +58,7 @@ async function measure(row: Row, quick: boolean, machine: Machine): Promise<bool
   }
   console.log(`  took ${((performance.now() - startedAt) / 1000).toFixed(0)} s\n`);
   console.log(textTable(figures));
-  if (quick) return false;
+  if (!kept) return false;
   const measured = new Date().toISOString().slice(0, 10);
   const options = process.argv.slice(2).filter((arg) => /^(--most|\d+)$/.test(arg));
   const command = ['npm run bench --', ...options, row.name].join(' ');
@@ -68,7 +79,7 @@ async function main(): Promise<void> {
   console.log(Object.values(machine).join(', '));
   let written = false;
   try {
-    for (const row of wanted.chosen) written = (await measure(row, wanted.quick, machine)) || written;
+    for (const row of wanted.chosen) written = (await measure(row, wanted, machine)) || written;
   } finally {
     await closeLibrary();
   }

@@ -5,6 +5,7 @@ import { etcd } from './etcd';
 import { guards } from './guards';
 import { handOver } from './hand-over';
 import { heldLeases } from './held-leases';
+import { overload } from './overload';
 import { prefix } from './prefix';
 import { readers } from './readers';
 import type { Row } from './row';
@@ -24,6 +25,7 @@ export const rows: readonly Row[] = [
   contention,
   heldLeases,
   readers,
+  overload,
   chapter,
   prefix,
   substring,

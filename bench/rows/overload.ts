@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { attacks } from '../../test/support/attacks';
+import type { Attack } from '../../test/support/attacks/attack';
+import { AttackProcess } from '../../test/support/attacks/attack-process';
+import { BenchClient } from '../load/bench-client';
+import type { BystanderTasks } from '../load/bystanders';
+import { cpuMs } from '../support/cpu';
+import { LoadProcess } from '../support/load-process';
+import { MemorySampler } from '../support/memory-sampler';
+import { monotonicMs } from '../support/monotonic';
+import { onStage, type Stage } from '../support/stage';
+import { warmUpServer } from '../support/warm-up';
+import { overloadFigures, type Damage } from './overload-figures';
+import type { Figure, Row, RowContext } from './row';
+
+const ATTACK_MS = 20_000;
+const QUICK_ATTACK_MS = 6000;
+
+const STREAMS = 100;
+const STREAM_CONNECTIONS = 10;
+const STREAM_TTL_MS = 5000;
+const INNOCENT_PER_SECOND = 50;
+
+/** The first calls of the other clients are not measured. */
+const SETTLING_MS = 1000;
+const BEFORE_MS = 6000;
+const GRACE_MS = 2000;
+const AFTER_MS = 5000;
+
+/** The attacks that the command line chose. Undefined: all attacks. */
+let chosen: readonly string[] | undefined;
+
+/** Chooses some attacks. Returns false for an unknown name. */
+export function chooseAttacks(names: readonly string[]): boolean {
+  chosen = names;
+  return names.every((name) => attacks.some((attack) => attack.name === name));
+}
+
+type Others = LoadProcess<BystanderTasks>;
+
+interface Watched extends Stage {
+  readonly bench: BenchClient;
+  readonly others: Others;
+  readonly memory: MemorySampler;
+}
+
+/** Starts the other clients, and everything that is measured beside them. */
+async function watch<T>({ server, redis }: Stage, work: (watched: Watched) => Promise<T>): Promise<T> {
+  const { listen: address } = server;
+  await warmUpServer(address);
+  const bench = new BenchClient(address);
+  const others: Others = new LoadProcess('bystanders');
+  const memory = new MemorySampler(server.pid);
+  const [streams, connections, ttlMs] = [STREAMS, STREAM_CONNECTIONS, STREAM_TTL_MS];
+  try {
+    await others.ask('start', {
+      bystanders: { address, label: 'bystander', streams, connections, ttlMs },
+      innocent: { address, label: 'innocent', perSecond: INNOCENT_PER_SECOND },
+    });
+    await sleep(SETTLING_MS);
+    return await work({ server, redis, bench, others, memory });
+  } finally {
+    memory.stop();
+    others.end();
+    bench.close();
+  }
+}
+
+/** Sleeps for this time. Returns its start and its end on the machine's monotonic clock. */
+async function phase(forMs: number): Promise<{ from: number; to: number }> {
+  const from = monotonicMs();
+  await sleep(forMs);
+  return { from, to: monotonicMs() };
+}
+
+async function suffer(watched: Watched, attack: Attack, forMs: number) {
+  const { server, redis } = watched;
+  const read = () => ({ at: monotonicMs(), server: cpuMs(server.pid), redis: cpuMs(redis.pid) });
+  const target = { address: server.listen, label: attack.name, forMs, scale: 1 };
+  const attacker = await AttackProcess.start(attack.name, target);
+  try {
+    const first = read();
+    const report = await attacker.report();
+    const last = read();
+    const ms = last.at - first.at;
+    const cores = { server: (last.server - first.server) / ms, redis: (last.redis - first.redis) / ms };
+    return { report, cores, from: first.at, to: last.at };
+  } finally {
+    await attacker.close();
+  }
+}
+
+/** Attacks a new server, which other clients use before, during and after the attack. */
+async function damageOf(watched: Watched, attack: Attack, forMs: number): Promise<Damage> {
+  const { bench, others, memory } = watched;
+  const before = await phase(BEFORE_MS);
+  await bench.loopDelay();
+  const memoryBefore = memory.now();
+  const { report, cores, ...during } = await suffer(watched, attack, forMs);
+  const loop = await bench.loopDelay();
+  await sleep(Math.max(during.to + GRACE_MS - monotonicMs(), 0));
+  const after = await phase(AFTER_MS);
+  // A stream that could not be renewed until the end of the attack is told of its loss within this time.
+  await sleep(Math.max(during.to + STREAM_TTL_MS - monotonicMs(), 0));
+  await others.ask('stop', undefined);
+  return {
+    attack: attack.name,
+    report,
+    cores,
+    bystanders: await others.ask('events', undefined),
+    before: await others.ask('latencies', before),
+    during: await others.ask('latencies', during),
+    after: await others.ask('latencies', after),
+    loop,
+    memory: {
+      before: memoryBefore,
+      peak: memory.peak,
+      after: memory.now(),
+      collected: await collected(bench, memory),
+    },
+  };
+}
+
+async function collected(bench: BenchClient, memory: MemorySampler): Promise<number> {
+  for (let turn = 0; turn < 3; turn += 1) {
+    await bench.collectGarbage();
+    await sleep(300);
+  }
+  return memory.now();
+}
+
+async function run({ quick, say }: RowContext): Promise<Figure[]> {
+  const damages: Damage[] = [];
+  for (const attack of attacks) {
+    if (chosen !== undefined && !chosen.includes(attack.name)) continue;
+    say(`${attack.name}: ${attack.title}`);
+    const forMs = quick ? QUICK_ATTACK_MS : ATTACK_MS;
+    damages.push(await onStage((stage) => watch(stage, (watched) => damageOf(watched, attack, forMs))));
+  }
+  return overloadFigures(damages);
+}
+
+export const overload: Row = {
+  name: 'overload',
+  title: 'Overload: attacks, and what other clients notice',
+  about:
+    `Each attack runs for ${ATTACK_MS / 1000} s against a new server and Redis, on the same machine, in a process with ` +
+    'a lower priority (niceness 10). Its frames are made by hand, so the attack costs less than with a gRPC client. The ' +
+    `other clients: ${STREAMS} HoldLock streams with a TTL of ${STREAM_TTL_MS / 1000} s on ${STREAM_CONNECTIONS} ` +
+    `connections, and one innocent client that acquires and releases its own locks ${INNOCENT_PER_SECOND} times a ` +
+    'second, on a connection of its own. A stream is late if its lease ended by its own clock before the next renewal ' +
+    `arrived. The innocent client is measured for ${BEFORE_MS / 1000} s before the attack, during the attack, and for ` +
+    `${AFTER_MS / 1000} s from ${GRACE_MS / 1000} s after its end. The attacks: ` +
+    `${attacks.map(({ name, title }) => `**${name}**: ${title}`).join('; ')}.`,
+  run,
+};

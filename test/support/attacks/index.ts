@@ -1,0 +1,17 @@
+import type { Attack } from './attack';
+import { acquiresAndResets, rapidResets } from './resets';
+import { tryOnce, tryOnceSpread } from './try-once';
+import { unfinishedCalls } from './unfinished-calls';
+import { unreadAnswers } from './unread-answers';
+import { waitersOfManyNames, waitersOfOneName } from './waiters';
+
+export const attacks: readonly Attack[] = [
+  tryOnce,
+  tryOnceSpread,
+  waitersOfOneName,
+  waitersOfManyNames,
+  rapidResets,
+  acquiresAndResets,
+  unreadAnswers,
+  unfinishedCalls,
+];
