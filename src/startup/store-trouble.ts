@@ -43,6 +43,9 @@ function refusalText(error: string, { kind }: StoreAddress): string | undefined 
   if (error.startsWith('DENIED')) {
     return `Redis is in protected mode and accepts only connections from its own machine; set a password for Redis, and add the password to HOLDFAST_REDIS_URL`;
   }
+  if (/DB index is out of range/i.test(error)) {
+    return 'Redis does not have the database of HOLDFAST_REDIS_URL; use a lower number, or raise `databases` in the configuration of Redis';
+  }
   if (error.startsWith('LOADING'))
     return 'Redis is loading its data; start again when Redis has loaded the data';
   if (/cluster support disabled/.test(error)) {

@@ -1,5 +1,5 @@
 import { epochAdopt, epochEnd } from '../../generated/redis/scripts';
-import { readGuardedReply } from '../../src/redis/connection/guarded-reply';
+import { readGuardedReply, type GuardedReply } from '../../src/redis/connection/guarded-reply';
 import type { Reply } from '../../src/redis/connection/script-command';
 import { RedisProcess } from '../support/processes/redis-process';
 
@@ -36,7 +36,7 @@ async function adoptAll(buckets: readonly Bucket[], adoption: Adoption) {
   const facts = [runId, durability, quarantineMs, known, isNew ? 1 : 0, setForwardUs];
   const args = [...facts, notAfter, overlapMs, sourceRuns];
   const raw = (await redis.command('EVAL', epochAdopt, keys.length, ...keys, ...args)) as Reply[];
-  const { word, pauseMs, values } = readGuardedReply(raw, 0);
+  const { word, pauseMs, values } = readGuardedReply(raw, 0) as GuardedReply;
   const [paused, still, cause, longestMs, weakest, overlap] = values;
   const leftUs = pauseMs * 1000;
   return { word, paused: Number(paused), still: Number(still), leftUs, cause, longestMs, weakest, overlap };
@@ -45,7 +45,7 @@ async function adoptAll(buckets: readonly Bucket[], adoption: Adoption) {
 async function endAll(buckets: readonly Bucket[], runId: string, notAfter = NEVER) {
   const keys = buckets.map(({ key }) => key);
   const raw = (await redis.command('EVAL', epochEnd, keys.length, ...keys, runId, notAfter)) as Reply[];
-  const { word, pauseMs, values } = readGuardedReply(raw, 0);
+  const { word, pauseMs, values } = readGuardedReply(raw, 0) as GuardedReply;
   return { word, leftUs: pauseMs * 1000, values };
 }
 

@@ -60,6 +60,13 @@ describe('the reason why the store cannot be used', () => {
   const single = (url: string): StoreAddress => ({ kind: 'single', url, tls: url.startsWith('rediss:') });
   const at = (port: number, scheme = 'redis') => single(`${scheme}://127.0.0.1:${port}`);
 
+  it('names the database that Redis does not have', async () => {
+    const refusal = 'ERR DB index is out of range';
+    expect(await trouble(at(redis.port), [refusal])).toMatch(
+      /^Redis does not have the database of HOLDFAST_REDIS_URL/,
+    );
+  });
+
   it('names an HTTP server at the address', async () => {
     const port = await portOf(createHttpServer((_request, response) => response.end('hello')));
     const text = `an HTTP server answers at 127.0.0.1:${port}, not a Redis; correct the address`;

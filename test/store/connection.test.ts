@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../../src/engine/clock';
 import { StoreFailure } from '../../src/engine/errors';
 import { RECONNECT_PATIENCE_MS, safeOptions } from '../../src/redis/connection/client';
 import { RedisConnection } from '../../src/redis/connection/connection';
-import { HIGH, script, type EpochGuard } from '../../src/redis/connection/operation';
+import { HIGH, script, UnreadableReply, type EpochGuard } from '../../src/redis/connection/operation';
 import type { Reply } from '../../src/redis/connection/script-command';
 import { eventually } from '../support/eventually';
 import { failureOf } from '../support/store-failure';
@@ -40,12 +40,12 @@ describe('RedisConnection', () => {
   });
   afterAll(() => redis.close());
 
-  function open(endpoint: string, clock: Clock = slowClock): RedisConnection {
+  function open(endpoint: string, clock: Clock = slowClock, errors: string[] = []): RedisConnection {
     const connection = new RedisConnection({
       endpoint,
       commandTimeoutMs: COMMAND_TIMEOUT_MS,
       clock,
-      onError: () => undefined,
+      onError: ({ message }) => errors.push(message),
     });
     opened.push(connection);
     return connection;
@@ -377,6 +377,14 @@ describe('RedisConnection', () => {
     expect(changes).toEqual([]);
   });
 
+  it('never becomes ready for a database that Redis does not have', async () => {
+    const errors: string[] = [];
+    const connection = open(`${redis.url}/99`, systemClock, errors);
+    await eventually('another attempt', () => errors.length > 1);
+    expect(errors).toContain('ERR DB index is out of range');
+    expect(connection.isReady).toBe(false);
+  });
+
   describe('with an epoch guard', () => {
     const guarded = script("return {'DONE', 0, {}, 0, 0, 'value'}");
 
@@ -406,6 +414,25 @@ describe('RedisConnection', () => {
       );
       expect(values).toEqual(['value']);
       expect(guard.checks).toBe(3);
+    });
+
+    it.each([
+      ['nothing', 'return nil'],
+      ['a number', 'return 1'],
+      ['too few values', "return {'DONE'}"],
+    ])('fails a command if a script answers %s, and frees its place in the window', async (_, text) => {
+      const connection = await connect();
+      for (let time = 0; time < 100; time += 1) {
+        const run = connection.commands.runGuarded(
+          script(text),
+          [],
+          [],
+          (reply) => reply,
+          guardThatFails(0),
+          HIGH,
+        );
+        await expect(run).rejects.toThrow(UnreadableReply);
+      }
     });
 
     it('fails a command at its deadline if every epoch check fails', async () => {

@@ -42,5 +42,11 @@ export function safeOptions(commandTimeoutMs: number) {
 }
 
 export function openClient(endpoint: RedisEndpoint, options: RedisOptions): Redis {
-  return typeof endpoint === 'string' ? new Redis(endpoint, options) : new Redis({ ...options, ...endpoint });
+  const client =
+    typeof endpoint === 'string' ? new Redis(endpoint, options) : new Redis({ ...options, ...endpoint });
+  // ioredis reports a database that Redis does not have, and would go on with database 0, where other data may be.
+  client.on('error', (error: Error & { command?: { name: string } }) => {
+    if (error.command?.name === 'select') client.disconnect(true);
+  });
+  return client;
 }

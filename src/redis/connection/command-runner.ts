@@ -197,8 +197,9 @@ export class CommandRunner {
         this.window.leave(turn.priority, {});
         return this.settle(operation, reply as Reply[], sentAt, answering);
       }
-      const guarded = readGuardedReply(reply as Reply[], sentAt);
-      this.window.leave(turn.priority, { leftAt: flush.at, ranAt: guarded.redisTimeMs });
+      const guarded = readGuardedReply(reply, sentAt);
+      this.window.leave(turn.priority, { leftAt: flush.at, ranAt: guarded?.redisTimeMs });
+      if (guarded === undefined) return operation.reject(new UnreadableReply(script.sha));
       const check = guard?.epochCheck(guarded, keys);
       if (check) this.followVerdict(operation, check, mayHaveRun);
       else this.settle(operation, guarded, sentAt, answering);

@@ -26,15 +26,17 @@ export interface GuardedReply {
 const HEADER_LENGTH = 5;
 const FOLLOW_UPS: Readonly<Record<string, FollowUp>> = { 1: 'touch', 2: 'check-epochs' };
 
-export function readGuardedReply(reply: readonly Reply[], sentAt: number): GuardedReply {
-  const [word, followUp, recheckIds, timeUs, pauseUs] = reply;
+/** Undefined: the reply has no header, so no script of this version has answered. */
+export function readGuardedReply(reply: unknown, sentAt: number): GuardedReply | undefined {
+  if (!Array.isArray(reply) || reply.length < HEADER_LENGTH) return undefined;
+  const [word, followUp, recheckIds, timeUs, pauseUs] = reply as Reply[];
   return {
     word: word as string,
     followUp: FOLLOW_UPS[followUp as string] ?? 'none',
     recheckIds: recheckIds as string[],
     redisTimeMs: Number(timeUs) / 1000,
     pauseMs: Number(pauseUs) / 1000,
-    values: reply.slice(HEADER_LENGTH),
+    values: reply.slice(HEADER_LENGTH) as Reply[],
     sentAt,
   };
 }

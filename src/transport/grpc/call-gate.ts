@@ -212,7 +212,7 @@ export class CallGate {
       const limit = priority === 'high' ? MAX_URGENT_CALLS : MAX_UNARY_CALLS;
       if (connection[counter] >= limit) return this.refuse(call, TOO_MANY_CALLS);
       connection[counter] += 1;
-      stream.once('close', () => (connection[counter] -= 1));
+      stream.on('close', () => (connection[counter] -= 1));
     }
     serve(stream, headers);
   }

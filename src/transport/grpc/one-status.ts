@@ -2,24 +2,36 @@ import type { ServerInterceptingCall, ServerInterceptingCallInterface } from '@g
 
 type Status = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
 
+interface Call extends ServerInterceptingCallInterface {
+  firstStatus?: Status;
+}
+
+/** The class of grpc-js, with the methods that the functions below take the place of. */
+function classOf(call: Call): ServerInterceptingCallInterface {
+  return Object.getPrototypeOf(call) as ServerInterceptingCallInterface;
+}
+
+function sendStatus(this: Call, status: Status): void {
+  this.firstStatus ??= status;
+  classOf(this).sendStatus.call(this, this.firstStatus);
+}
+
+function sendMessage(this: Call, ...[message, done]: Parameters<Call['sendMessage']>): void {
+  // grpc-js does not send a second status, but cancels the call for its handler.
+  if (this.firstStatus) classOf(this).sendStatus.call(this, this.firstStatus);
+  else classOf(this).sendMessage.call(this, message, done);
+}
+
 /**
  * Makes the first status of a call the last thing that the call sends. grpc-js itself ends a call that it cannot read,
  * or that has passed its deadline, while the handler still answers. A message after such a status would break the
  * HTTP/2 stream, and the client would receive neither the message nor the status.
+ *
+ * An interceptor that wraps the call would not see the statuses of grpc-js itself. All calls get the same two functions:
+ * with functions of its own, each call would be an object of a new shape for V8, and stay in memory for long.
  */
 export function oneStatus(_method: unknown, call: ServerInterceptingCallInterface): ServerInterceptingCall {
-  let first: Status | undefined;
-  const sendMessage = call.sendMessage.bind(call);
-  const sendStatus = call.sendStatus.bind(call);
-  // An interceptor that wraps the call would not see the statuses of grpc-js itself.
-  call.sendStatus = (status) => {
-    first ??= status;
-    sendStatus(first);
-  };
-  call.sendMessage = (message, done) => {
-    // grpc-js does not send a second status, but cancels the call for its handler.
-    if (first === undefined) sendMessage(message, done);
-    else sendStatus(first);
-  };
+  call.sendStatus = sendStatus;
+  call.sendMessage = sendMessage;
   return call as ServerInterceptingCall;
 }

@@ -20,7 +20,7 @@ export class OpenCalls {
     if (stream.session !== undefined) {
       const calls = this.callsOf(stream.session);
       calls.set(call, method);
-      stream.once('close', () => calls.delete(call));
+      stream.on('close', () => calls.delete(call));
     }
     return call as ServerInterceptingCall;
   };

@@ -107,8 +107,8 @@ class SingleRequest extends IncomingRequest {
 
   receive(): void {
     const { call, parts } = this;
-    call.stream.once('end', () => parts.unfinished.finish(this));
-    call.stream.once('close', () => {
+    call.stream.on('end', () => parts.unfinished.finish(this));
+    call.stream.on('close', () => {
       this.framing.stop();
       parts.unfinished.release(this);
     });
@@ -155,7 +155,7 @@ class StreamedRequest extends IncomingRequest {
     this.parts.unfinished.begin(this, this.connection);
     if (this.listening) return;
     this.listening = true;
-    this.call.stream.once('close', () => {
+    this.call.stream.on('close', () => {
       this.framing.stop();
       this.parts.unfinished.release(this);
     });
