@@ -23,10 +23,14 @@ const KINDS: Readonly<Record<string, CallKind>> = {
 /** A connection as the gate sees it. */
 class FakeConnection {
   isRead = true;
-  readonly session = {
+  readonly session = Object.assign(new EventEmitter(), {
     destroyed: false,
     socket: { _handle: { readStart: () => (this.isRead = true), readStop: () => (this.isRead = false) } },
-  } as unknown as Http2Session;
+  }) as unknown as Http2Session;
+
+  constructor() {
+    gate.connected(this.session);
+  }
 }
 
 class FakeStream extends EventEmitter {

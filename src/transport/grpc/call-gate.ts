@@ -9,8 +9,9 @@ import type { Clock } from '../../engine/clock';
 import { HoldfastError } from '../../engine/errors';
 import { FairQueue } from '../../engine/fair-queue';
 import type { Priority } from '../../engine/priority';
-import { setReading, type ServeStream } from './grpc-internals';
+import type { ServeStream } from './grpc-internals';
 import { clampTimeout, shortenTimeout, timeoutMs } from './grpc-timeout';
+import { Reader, ReadingTurns } from './reading-turns';
 import { refusalHeaders } from './refusal';
 
 /** What the gate must know about a method. */
@@ -35,8 +36,6 @@ const LONGEST_WAIT_MS = 500;
 export const MAX_UNARY_CALLS = 1000;
 /** The bound of unanswered renewals and releases of one connection. Only memory matters, so the bound is higher. */
 export const MAX_URGENT_CALLS = 10_000;
-/** A connection with so many waiting calls is not read, until half of the calls have begun. */
-const PAUSE_READING_AT = 256;
 const AVERAGE_WEIGHT = 1 / 16;
 
 const BUSY = refusalHeaders(
@@ -53,13 +52,15 @@ const TOO_MANY_CALLS = refusalHeaders(
   ),
 );
 
-/** The calls of one connection. */
-interface Connection {
-  readonly session: Http2Session;
-  waitingCount: number;
-  unaryCount: number;
-  urgentCount: number;
-  isPaused: boolean;
+/** The pause between two turns while calls wait (ms). */
+const PAUSE_MS = 1;
+/** The longest time for the calls that arrive in one turn of the event loop (ms). */
+const READING_MS = 4;
+
+/** The unanswered calls of one connection. */
+class Connection extends Reader {
+  unaryCount = 0;
+  urgentCount = 0;
 }
 
 interface ArrivedCall {
@@ -89,8 +90,11 @@ export class CallGate {
   private readonly connections = new WeakMap<object, Connection>();
   /** Calls that do not begin. They get their answers in later turns. */
   private readonly refused = new FairQueue<RefusedCall>();
+  private readonly reading = new ReadingTurns();
   private waitingCount = 0;
   private isTurnDue = false;
+  /** The arrival of the first call in this turn of the event loop. */
+  private firstArrivalAt: number | undefined;
   /** The calls that have begun in this turn. */
   private begunCount = 0;
   private lastTurnAt: number | undefined;
@@ -100,17 +104,32 @@ export class CallGate {
 
   constructor(private readonly options: CallGateOptions) {}
 
+  /** Must be called before the first call of a connection. */
+  connected(session: Http2Session): void {
+    const connection = new Connection(session);
+    this.connections.set(session, connection);
+    this.reading.add(connection);
+    session.once('close', () => this.reading.delete(connection));
+  }
+
   /** Passes the call to `serve`, now or later, or answers the call with OVERLOADED. */
   arrive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: ServeStream): void {
-    const { session } = stream;
-    if (session === undefined) return; // the connection was lost in the meantime
+    const connection = stream.session && this.connections.get(stream.session);
+    if (connection === undefined) return; // the connection was lost in the meantime
     clampTimeout(headers);
     const kind = this.options.kindOf(String(headers[':path']));
     const arrivedAt = this.options.clock.now();
-    const call = { stream, headers, serve, kind, connection: this.connectionOf(session), arrivedAt };
-    this.turnSoon();
+    const call = { stream, headers, serve, kind, connection, arrivedAt };
+    this.count(call);
     if (this.waitingCount === 0 && this.begunCount < CALLS_PER_QUIET_TURN) this.begin(call);
     else this.wait(call);
+  }
+
+  private count({ connection, arrivedAt }: ArrivedCall): void {
+    this.turnSoon();
+    this.reading.delivered(connection);
+    this.firstArrivalAt ??= arrivedAt;
+    if (arrivedAt - this.firstArrivalAt > READING_MS) this.reading.pause();
   }
 
   /** Node runs immediates after it has read all sockets, once in each turn of the event loop. */
@@ -127,7 +146,7 @@ export class CallGate {
     if (kind.priority !== 'high' && this.expectedWaitMs(call) > longestWaitMs(headers)) {
       this.refuse(call, BUSY);
     } else {
-      this.hold(connection);
+      this.reading.hold(connection);
       this.waitingCount += 1;
       this.queues[kind.priority].push(connection, call);
     }
@@ -135,17 +154,9 @@ export class CallGate {
 
   /** Node 20 may crash if a stream is closed while its connection is read, so the call is answered in a later turn. */
   private refuse(call: ArrivedCall, answer: OutgoingHttpHeaders): void {
-    this.hold(call.connection);
+    this.reading.hold(call.connection);
     this.refused.push(call.connection, { ...call, answer });
     this.turnSoon();
-  }
-
-  private hold(connection: Connection): void {
-    connection.waitingCount += 1;
-    if (connection.waitingCount >= PAUSE_READING_AT && !connection.isPaused) {
-      connection.isPaused = true;
-      setReading(connection.session, false);
-    }
   }
 
   private expectedWaitMs({ kind, connection }: ArrivedCall): number {
@@ -154,16 +165,25 @@ export class CallGate {
   }
 
   private turn(): void {
+    const now = this.options.clock.now();
     this.isTurnDue = false;
-    this.measure();
+    this.measure(now);
     this.begunCount = 0;
     while (this.waitingCount > 0 && this.begunCount < CALLS_PER_BUSY_TURN) this.beginNext();
     for (let count = 0; count < CALLS_PER_BUSY_TURN && this.refused.size > 0; count += 1) this.refuseNext();
-    if (this.waitingCount + this.refused.size > 0) this.turnSoon();
+    this.reading.next(this.firstArrivalAt ?? now, now);
+    this.firstArrivalAt = undefined;
+    if (this.waitingCount + this.refused.size > 0 || this.reading.isPaused) this.turnLater(now);
   }
 
-  private measure(): void {
-    const now = this.options.clock.now();
+  /** The pause leaves time for the calls of connections with few calls, and for other processes of the machine. */
+  private turnLater(now: number): void {
+    if (!this.reading.mustProtect(now)) return this.turnSoon();
+    this.isTurnDue = true;
+    setTimeout(() => this.turn(), PAUSE_MS);
+  }
+
+  private measure(now: number): void {
     if (this.lastTurnAt !== undefined && this.begunCount > 0) {
       const spacingMs = (now - this.lastTurnAt) / this.begunCount;
       this.spacingMs += (spacingMs - this.spacingMs) * AVERAGE_WEIGHT;
@@ -185,14 +205,14 @@ export class CallGate {
   private refuseNext(): void {
     const call = this.refused.shift();
     if (call === undefined) return;
-    leave(call.connection);
+    this.reading.release(call.connection);
     answer(call.stream, call.answer);
   }
 
   private endWait(call: ArrivedCall): void {
     const { stream, headers, kind, connection, arrivedAt } = call;
     this.waitingCount -= 1;
-    leave(connection);
+    this.reading.release(connection);
     if (stream.closed || stream.destroyed) return; // reset by its client
     const waitedMs = this.options.clock.now() - arrivedAt;
     if (kind.priority !== 'high' && waitedMs > longestWaitMs(headers)) return answer(stream, BUSY);
@@ -208,31 +228,14 @@ export class CallGate {
     const { priority, unary } = call.kind;
     this.begunCount += 1;
     if (unary) {
-      const counter = priority === 'high' ? 'urgentCount' : 'unaryCount';
+      const counted = priority === 'high' ? 'urgentCount' : 'unaryCount';
       const limit = priority === 'high' ? MAX_URGENT_CALLS : MAX_UNARY_CALLS;
-      if (connection[counter] >= limit) return this.refuse(call, TOO_MANY_CALLS);
-      connection[counter] += 1;
-      stream.on('close', () => (connection[counter] -= 1));
+      if (connection[counted] >= limit) return this.refuse(call, TOO_MANY_CALLS);
+      connection[counted] += 1;
+      stream.on('close', () => (connection[counted] -= 1));
     }
     serve(stream, headers);
   }
-
-  private connectionOf(session: Http2Session): Connection {
-    let connection = this.connections.get(session);
-    if (connection === undefined) {
-      connection = { session, waitingCount: 0, unaryCount: 0, urgentCount: 0, isPaused: false };
-      this.connections.set(session, connection);
-    }
-    return connection;
-  }
-}
-
-/** One call of the connection waits no longer. */
-function leave(connection: Connection): void {
-  connection.waitingCount -= 1;
-  if (!connection.isPaused || connection.waitingCount > PAUSE_READING_AT / 2) return;
-  connection.isPaused = false;
-  setReading(connection.session, true);
 }
 
 /** A call whose client gives up earlier must not wait longer than its client. */

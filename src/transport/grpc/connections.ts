@@ -5,7 +5,8 @@ import { Metadata, status, type Server } from '@grpc/grpc-js';
 import { HoldfastError } from '../../engine/errors';
 import { timeSpan } from '../../engine/time-span';
 import { toCallStatus } from './errors';
-import { watchSessions, type LetIn } from './grpc-internals';
+import type { CallGate } from './call-gate';
+import { watchSessions } from './grpc-internals';
 import { keepAlive, type KeepAliveTimes } from './keep-alive';
 import type { Log } from './log';
 import { OpenCalls } from './open-calls';
@@ -27,21 +28,22 @@ export class Connections {
     private readonly log: Log,
   ) {}
 
-  /** Must be called once, after the server is bound and before clients learn the address. `letIn` gets each new call. */
-  watch(server: Server, letIn: LetIn): void {
+  /** Must be called once, after the server is bound and before clients learn the address. `gate` gets each new call. */
+  watch(server: Server, gate: CallGate): void {
     const error = new HoldfastError(
       'REATTACH',
       `the connection left an HTTP/2 ping unanswered for ${timeSpan(this.times.timeoutMs)}: a lease or a wait continues; open the stream again`,
     );
     const onSession = (session: ServerHttp2Session, socket: Socket) => {
       this.open.set(session, socket);
+      gate.connected(session);
       session.once('close', () => this.open.delete(session));
       keepAlive(session, this.times, () => {
         this.endCalls(session, error);
         setTimeout(() => disconnect(socket), FAREWELL_MS).unref();
       });
     };
-    watchSessions(server, onSession, letIn);
+    watchSessions(server, onSession, (stream, headers, serve) => gate.arrive(stream, headers, serve));
   }
 
   /** Ends all calls, and closes all connections. Resolves after at most `FAREWELL_MS`. */

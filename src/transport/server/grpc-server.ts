@@ -113,8 +113,7 @@ export class GrpcServer {
   async listen(address: Address, credentials: ServerCredentials): Promise<string> {
     const target = await listen(this.server, address, credentials);
     const kindOf = callKinds(OFFERED_SERVICES);
-    const gate = new CallGate({ clock: this.parts.clock, kindOf });
-    this.connections.watch(this.server, (stream, headers, serve) => gate.arrive(stream, headers, serve));
+    this.connections.watch(this.server, new CallGate({ clock: this.parts.clock, kindOf }));
     return target;
   }
 

@@ -1,0 +1,150 @@
+import type { Http2Session } from 'node:http2';
+import { setReading } from './grpc-internals';
+
+/** A connection that delivers more calls in one turn of the event loop is busy. */
+const FEW_CALLS = 16;
+/** A new connection counts as busy, until it has delivered few calls several times. */
+const FIRST_BURST = 8 * FEW_CALLS;
+/** After a step with too many calls, busy connections are not read for this multiple of the time of the step. */
+const PAUSE_FACTOR = 3;
+const LONGEST_PAUSE_MS = 100;
+/** However many connections are busy, the pauses of one round over all of them are not longer. */
+const LONGEST_ROUND_MS = 2000;
+/** After a call of a connection with few calls, such connections are protected for this time (ms). */
+const PROTECTED_MS = 1000;
+/** More connections are not paused, because each pause takes a system call. */
+const MOST_PAUSED = 1024;
+/** A connection with so many calls that have not begun is not read, until half of these calls have begun. */
+const FULL_AT = 256;
+/** While so many calls have not begun, no busy connection is read: each such call takes 10 KB. */
+const MOST_HELD = 1024;
+
+/** A connection that delivers calls. The fields belong to `ReadingTurns`. */
+export class Reader {
+  /** The calls of this turn of the event loop. */
+  delivered = 0;
+  /** The most calls of a turn lately. */
+  burst = FIRST_BURST;
+  /** The calls that have not begun. */
+  heldCount = 0;
+  isFull = false;
+  isPaused = false;
+  isRead = true;
+
+  constructor(readonly session: Http2Session) {}
+}
+
+/**
+ * Divides the time for reading between the connections. Node reads all sockets with data in one step, and nothing else
+ * happens until all calls of all sockets have arrived. When a step takes too long, busy connections are not read any
+ * more, until as much time has passed without them. Then they are read in turn. Connections with few calls are always
+ * read. A connection that is not read is slowed down by TCP.
+ */
+export class ReadingTurns {
+  /** The busy connections. The one that was read longest ago comes first. */
+  private readonly busy = new Set<Reader>();
+  private readonly delivering: Reader[] = [];
+  private paused: Reader[] = [];
+  /** While busy connections are paused: the end of the pause (ms). */
+  private pausedUntil = 0;
+  /** The calls of all connections that have not begun. */
+  private heldCount = 0;
+  /** When a connection with few calls delivered its latest call (ms). */
+  private fewCallsAt = -Infinity;
+
+  /** True while busy connections are not read. */
+  get isPaused(): boolean {
+    return this.paused.length > 0;
+  }
+
+  /** Takes a new connection. */
+  add(reader: Reader): void {
+    this.busy.add(reader);
+    if (this.isPaused) this.pauseOne(reader);
+  }
+
+  delete(reader: Reader): void {
+    this.busy.delete(reader);
+  }
+
+  /** Notes a call of the connection. */
+  delivered(reader: Reader): void {
+    if (reader.delivered === 0) this.delivering.push(reader);
+    reader.delivered += 1;
+  }
+
+  /** Notes that a call of the connection does not begin now. */
+  hold(reader: Reader): void {
+    reader.heldCount += 1;
+    this.heldCount += 1;
+    if (this.heldCount >= MOST_HELD) this.pause();
+    if (reader.heldCount < FULL_AT) return;
+    reader.isFull = true;
+    apply(reader);
+  }
+
+  /** Notes that a held call begins or ends. */
+  release(reader: Reader): void {
+    reader.heldCount -= 1;
+    this.heldCount -= 1;
+    if (!reader.isFull || reader.heldCount > FULL_AT / 2) return;
+    reader.isFull = false;
+    apply(reader);
+  }
+
+  /** Reads no busy connection for now. */
+  pause(): void {
+    if (this.isPaused) return;
+    this.pausedUntil = Infinity;
+    for (const reader of this.busy) {
+      if (this.paused.length === MOST_PAUSED) return;
+      this.pauseOne(reader);
+    }
+  }
+
+  /** Ends a step that began to read calls at `since`. */
+  next(since: number, now: number): void {
+    for (const reader of this.delivering) {
+      reader.burst = Math.max(reader.delivered, reader.burst / 2);
+      reader.delivered = 0;
+      this.busy.delete(reader);
+      if (reader.burst <= FEW_CALLS) this.fewCallsAt = now;
+      else if (!reader.session.destroyed) this.busy.add(reader);
+    }
+    this.delivering.length = 0;
+    if (!this.isPaused) return;
+    if (this.pausedUntil === Infinity) this.pausedUntil = now + this.pauseMs(now - since, now);
+    if (now >= this.pausedUntil && this.heldCount < MOST_HELD / 2) this.resume();
+  }
+
+  /** True if connections with few calls are in use. Nobody profits from a pause if all connections are busy. */
+  mustProtect(now: number): boolean {
+    return now - this.fewCallsAt <= PROTECTED_MS;
+  }
+
+  private pauseOne(reader: Reader): void {
+    reader.isPaused = true;
+    apply(reader);
+    this.paused.push(reader);
+  }
+
+  private pauseMs(readingMs: number, now: number): number {
+    if (!this.mustProtect(now)) return 0;
+    return Math.min(PAUSE_FACTOR * readingMs, LONGEST_PAUSE_MS, LONGEST_ROUND_MS / this.busy.size);
+  }
+
+  private resume(): void {
+    for (const reader of this.paused) reader.isPaused = false;
+    // The system reports the sockets in the order in which reading begins again.
+    for (const reader of this.busy) apply(reader);
+    for (const reader of this.paused) apply(reader);
+    this.paused = [];
+  }
+}
+
+function apply(reader: Reader): void {
+  const isRead = !reader.isFull && !reader.isPaused;
+  if (isRead === reader.isRead) return;
+  reader.isRead = isRead;
+  setReading(reader.session, isRead);
+}
