@@ -40,6 +40,7 @@ class FakeStream extends EventEmitter {
   readonly state = { remoteClose: 1 };
   status: number | undefined;
   reason: unknown;
+  message = '';
 
   constructor(readonly session: Http2Session) {
     super();
@@ -48,6 +49,7 @@ class FakeStream extends EventEmitter {
   respond(headers: Record<string, unknown>): void {
     this.status = Number(headers['grpc-status']);
     this.reason = headers['holdfast-reason'];
+    this.message = decodeURI(String(headers['grpc-message']));
   }
 
   resume(): void {
@@ -185,6 +187,7 @@ it('bounds the unanswered releases of one connection too, at a much higher numbe
   const refused = arrive(connection, 'release');
   await turns(2);
   expect(refused.status).toBe(status.RESOURCE_EXHAUSTED);
+  expect(refused.message).toContain(`${MAX_URGENT_CALLS} unanswered renewals and releases`);
 });
 
 it('answers OVERLOADED to calls that have waited for half a second, and never to a release', async () => {
@@ -212,6 +215,18 @@ it('answers OVERLOADED soon to calls that would wait too long, because each turn
   await turns(200);
   expect(late.filter((stream) => stream.reason === 'OVERLOADED').length).toBeGreaterThan(200);
   expect(clock.now()).toBe(before);
+});
+
+it('survives the error of a stream that waits or is refused', async () => {
+  const connection = new FakeConnection();
+  for (let round = 0; round < MAX_UNARY_CALLS / 20; round += 1) {
+    arriveMany(20, connection, 'acquire');
+    await turns(1);
+  }
+  const refused = arrive(connection, 'read');
+  const [waiting] = arriveMany(100, new FakeConnection(), 'acquire').slice(-1);
+  for (const stream of [refused, waiting!]) expect(stream.emit('error', new Error('reset'))).toBe(true);
+  await turns(100);
 });
 
 it('takes the wait off the deadline of the call', async () => {

@@ -38,10 +38,10 @@ class Request extends UnfinishedRequest {
   }
 }
 
-function arena() {
+function arena(limits: Partial<IntakeLimits> = {}) {
   const clock = new ManualClock();
   const refusals: number[] = [];
-  const requests = new UnfinishedRequests(clock, LIMITS, (count) => refusals.push(count));
+  const requests = new UnfinishedRequests(clock, { ...LIMITS, ...limits }, (count) => refusals.push(count));
   const begin = (connection: object, request = new Request()): Request => {
     requests.begin(request, connection);
     return request;
@@ -123,6 +123,19 @@ test('a small request ends after 10 s and a large request after 60 s, with QUOTA
   await clock.advance(50_000);
   expect(reasons([small, large])).toEqual(['QUOTA_EXCEEDED', 'QUOTA_EXCEEDED']);
   expect(refusals).toEqual([1, 1]);
+});
+
+test('thousands of requests that are too old end in small steps', async () => {
+  const { clock, begin } = arena({ maxPerConnection: 1000, maxPerServer: 1000 });
+  const connection = {};
+  const all = Array.from({ length: 500 }, () => begin(connection));
+  const refusedCount = () => all.filter(({ refusal }) => refusal).length;
+  await clock.advance(10_999);
+  expect(refusedCount()).toBe(0);
+  await clock.advance(1);
+  expect(refusedCount()).toBeLessThan(100);
+  await clock.advance(100);
+  expect(refusedCount()).toBe(500);
 });
 
 test('a request from which the server does not read has no age', async () => {

@@ -101,13 +101,14 @@ test.each(attacks)(
       // A lease that could not be renewed during the attack ends within one ttl.
       await sleep(STREAM_TTL_MS);
       await innocent.stop();
-      expect(bystanders.counts).toMatchObject({ lost: {}, ended: {} });
+      const { lost, ended } = bystanders.counts;
+      expect({ lost, ended }).toEqual({ lost: {}, ended: {} });
       const calls = innocent.between(startedAt, performance.now());
       const of = (call: 'acquire' | 'release') =>
         new Set(calls.filter((one) => one.call === call).map(({ outcome }) => outcome ?? 'no answer'));
       // A server that is too busy for any acquire may refuse every acquire, but no release.
       expect([...of('acquire')].filter((outcome) => !['OK', 'OVERLOADED'].includes(outcome))).toEqual([]);
-      expect(of('release')).toEqual(new Set(['OK']));
+      expect([...of('release')].filter((outcome) => outcome !== 'OK')).toEqual([]);
       const unexpected = Object.entries(outcomes).filter(([outcome]) => !EXPECTED.includes(outcome));
       expect(unexpected).toEqual([]);
     }),

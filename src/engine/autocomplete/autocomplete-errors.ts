@@ -1,4 +1,4 @@
-import { HoldfastError, StoreFailure } from '../errors';
+import { HoldfastError, StoreFailure, type Reason } from '../errors';
 import { outcomeUnknown, storeFull, storeOverloaded, storeUnavailable, unconfirmed } from '../store-errors';
 import type { Profile } from './suggestion';
 
@@ -71,6 +71,8 @@ export function badPageToken(): HoldfastError {
   });
 }
 
+const NOTHING_DONE: readonly Reason[] = ['STORE_UNAVAILABLE', 'OVERLOADED'];
+
 /** The caller's error for a store failure. Any other error is a defect and is returned unchanged. */
 export function translateStoreFailure(error: unknown, subject: string, advice = 'repeat the call'): unknown {
   if (!(error instanceof StoreFailure)) return error;
@@ -87,6 +89,22 @@ export function translateStoreFailure(error: unknown, subject: string, advice = 
     `the request for ${subject} may have been carried out, completely or in part`,
     advice,
   );
+}
+
+/**
+ * Resolves to the state after a change. The change has been made, so a failure of this read must not say that nothing
+ * was done.
+ */
+export async function stateAfterChange<T>(state: Promise<T>, subject: string, advice?: string): Promise<T> {
+  try {
+    return await state;
+  } catch (error) {
+    if (!(error instanceof HoldfastError && NOTHING_DONE.includes(error.reason))) throw error;
+    throw outcomeUnknown(
+      `the change of ${subject} was made, but its result is unknown`,
+      advice ?? 'repeat the call',
+    );
+  }
 }
 
 /** Resolves to the result of a store command. Rejects with the caller's error. */

@@ -4,6 +4,7 @@ import {
   dictionaryText,
   noSuchDictionary,
   recentsText,
+  stateAfterChange,
   tooManyImports,
 } from './autocomplete-errors';
 import type { AutocompleteEngine } from './autocomplete-engine';
@@ -93,7 +94,7 @@ export class Autocomplete implements AutocompleteEngine {
     await answerOf(dictionaries.register(name), dictionaryText(name));
     const created = await answerOf(dictionaries.create(name, storedProfile(profile)), dictionaryText(name));
     if (created.kind === 'other-profile') refuseProfile(name, created.profile, profile);
-    return this.getDictionary(name);
+    return stateAfterChange(this.getDictionary(name), dictionaryText(name));
   }
 
   async putEntries(dictionary: string, entries: readonly Entry[]): Promise<void> {

@@ -1,4 +1,11 @@
-import { answerOf, dictionaryText, importLost, noSuchDictionary, wrongCount } from './autocomplete-errors';
+import {
+  answerOf,
+  dictionaryText,
+  importLost,
+  noSuchDictionary,
+  stateAfterChange,
+  wrongCount,
+} from './autocomplete-errors';
 import type { Clock, Timer } from '../clock';
 import type { DictionaryStore, StoredProfile } from './dictionary-store';
 import { reportDefect } from '../errors';
@@ -7,6 +14,8 @@ import type { DictionaryView, Entry, ImportSession } from './suggestion';
 
 /** The pause between heartbeats of an open import. The store ends an import after a minute without a heartbeat. */
 const HEARTBEAT_MS = 15_000;
+
+const IMPORT_ADVICE = 'check the generation of the dictionary, and import again if it has not risen';
 
 export interface ImportOptions {
   readonly store: DictionaryStore;
@@ -45,15 +54,12 @@ export class StoreImport implements ImportSession {
     }
     this.end();
     try {
-      const { kind } = await this.answerOf(
-        store.commitImport(name, importId),
-        'check the generation of the dictionary, and import again if it has not risen',
-      );
+      const { kind } = await this.answerOf(store.commitImport(name, importId), IMPORT_ADVICE);
       if (kind === 'lost') throw importLost(name);
     } finally {
       sweepSoon(name);
     }
-    const dictionary = await view(name);
+    const dictionary = await stateAfterChange(view(name), dictionaryText(name), IMPORT_ADVICE);
     if (dictionary === undefined) throw noSuchDictionary(name);
     return dictionary;
   }

@@ -11,7 +11,8 @@ const SLICE_MS = 2;
 
 /**
  * Runs the work of a server that is due at a given time: renewals, touches, ends of waits. One timer serves all
- * entries. An entry never runs early, and at most one slot late.
+ * entries. An entry never runs early. An entry runs more than one slot late only if the entries before it take longer
+ * than a slice.
  */
 export class TimerQueue {
   private readonly slots = new Map<number, Set<() => void>>();

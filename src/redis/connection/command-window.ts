@@ -57,7 +57,8 @@ interface Lane {
  */
 export class CommandWindow {
   private readonly lanes: Lanes = { high: newLane(64, 64), normal: newLane(16, 64), low: newLane(8, 8) };
-  private lastAnswerAt = -Infinity;
+  /** Since when commands are in flight, and Redis has answered none. Undefined: no command is in flight. */
+  private silentSince: number | undefined;
   private sending = false;
 
   constructor(
@@ -69,7 +70,7 @@ export class CommandWindow {
   tryEnter(priority: Priority): boolean {
     const lane = this.lanes[priority];
     if (lane.waitingCount > 0 || lane.inFlight >= this.placesOf(priority)) return false;
-    lane.inFlight += 1;
+    this.enter(lane);
     return true;
   }
 
@@ -87,6 +88,8 @@ export class CommandWindow {
       this.fail(command);
     });
     lane.limit.full();
+    // The average of an earlier time of load says little after a time without a queue.
+    if (lane.waitingCount === 0) lane.spacingMs /= 2;
     lane.waitingCount += 1;
     lane.queue.push(turn.caller, waiting);
     this.deadlines.add(waiting);
@@ -102,7 +105,7 @@ export class CommandWindow {
 
   private noteAnswer(lane: Lane, { leftAt, ranAt }: Answer): void {
     const now = this.clock.now();
-    this.lastAnswerAt = now;
+    this.silentSince = this.inFlightCount > 0 ? now : undefined;
     if (leftAt !== undefined && ranAt !== undefined) lane.limit.answered(leftAt, ranAt, now);
     if (lane.lastBusyAt !== undefined) {
       const spacingMs = Math.min(now - lane.lastBusyAt, LONGEST_SPACING_MS);
@@ -113,7 +116,7 @@ export class CommandWindow {
 
   /** A node that answers nothing is not overloaded but unavailable. */
   private fail(command: WaitingCommand): void {
-    const isAnswering = this.clock.now() - this.lastAnswerAt <= LONGEST_WAIT_MS;
+    const isAnswering = this.clock.now() - (this.silentSince ?? Infinity) <= LONGEST_WAIT_MS;
     command.fail(command.sheddable && isAnswering ? 'overloaded' : 'unavailable');
   }
 
@@ -121,10 +124,13 @@ export class CommandWindow {
     // A command that fails while it is sent leaves the window immediately. The loop then takes the next command.
     if (this.sending) return;
     this.sending = true;
-    this.sendOf('high');
-    this.sendOf('normal');
-    this.sendOf('low');
-    this.sending = false;
+    try {
+      this.sendOf('high');
+      this.sendOf('normal');
+      this.sendOf('low');
+    } finally {
+      this.sending = false;
+    }
   }
 
   private sendOf(priority: Priority): void {
@@ -134,9 +140,19 @@ export class CommandWindow {
       if (waiting === undefined || waiting.settled) continue;
       waiting.settled = true;
       lane.waitingCount -= 1;
-      lane.inFlight += 1;
+      this.enter(lane);
       waiting.command.send();
     }
+  }
+
+  private enter(lane: Lane): void {
+    lane.inFlight += 1;
+    this.silentSince ??= this.clock.now();
+  }
+
+  private get inFlightCount(): number {
+    const { high, normal, low } = this.lanes;
+    return high.inFlight + normal.inFlight + low.inFlight;
   }
 
   private placesOf(priority: Priority): number {

@@ -44,13 +44,17 @@ const BUSY = refusalHeaders(
     'this server has too much work to answer in time: nothing was done; try again later, with fewer calls at a time',
   ),
 );
-const TOO_MANY_CALLS = refusalHeaders(
-  new HoldfastError(
+const TOO_MANY_CALLS = tooMany('unary calls', MAX_UNARY_CALLS);
+const TOO_MANY_URGENT_CALLS = tooMany('renewals and releases', MAX_URGENT_CALLS);
+
+function tooMany(calls: string, limit: number): OutgoingHttpHeaders {
+  const error = new HoldfastError(
     'OVERLOADED',
-    `this connection has ${MAX_UNARY_CALLS} unanswered unary calls, the limit: nothing was done; wait for answers before the next call, or use more connections`,
-    { metadata: { limit: String(MAX_UNARY_CALLS) } },
-  ),
-);
+    `this connection has ${limit} unanswered ${calls}, the limit: nothing was done; wait for answers before the next call, or use more connections`,
+    { metadata: { limit: String(limit) } },
+  );
+  return refusalHeaders(error);
+}
 
 /** The pause between two turns while calls wait (ms). */
 const PAUSE_MS = 1;
@@ -115,6 +119,8 @@ export class CallGate {
   /** Passes the call to `serve`, now or later, or answers the call with OVERLOADED. */
   arrive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: ServeStream): void {
     const connection = stream.session && this.connections.get(stream.session);
+    // A stream that is reset emits 'error', which would end the process without a listener.
+    stream.on('error', () => undefined);
     if (connection === undefined) return; // the connection was lost in the meantime
     clampTimeout(headers);
     const kind = this.options.kindOf(String(headers[':path']));
@@ -140,9 +146,7 @@ export class CallGate {
   }
 
   private wait(call: ArrivedCall): void {
-    const { stream, headers, kind, connection } = call;
-    // A reset stream emits 'error', which would end the process without a listener.
-    stream.on('error', () => undefined);
+    const { headers, kind, connection } = call;
     if (kind.priority !== 'high' && this.expectedWaitMs(call) > longestWaitMs(headers)) {
       this.refuse(call, BUSY);
     } else {
@@ -215,7 +219,7 @@ export class CallGate {
     this.reading.release(connection);
     if (stream.closed || stream.destroyed) return; // reset by its client
     const waitedMs = this.options.clock.now() - arrivedAt;
-    if (kind.priority !== 'high' && waitedMs > longestWaitMs(headers)) return answer(stream, BUSY);
+    if (kind.priority !== 'high' && waitedMs > longestWaitMs(headers)) return this.refuse(call, BUSY);
     shortenTimeout(headers, waitedMs);
     // A call without a message ends while it waits. grpc-js must see this end too.
     const hasEnded = stream.readableEnded;
@@ -228,9 +232,11 @@ export class CallGate {
     const { priority, unary } = call.kind;
     this.begunCount += 1;
     if (unary) {
-      const counted = priority === 'high' ? 'urgentCount' : 'unaryCount';
-      const limit = priority === 'high' ? MAX_URGENT_CALLS : MAX_UNARY_CALLS;
-      if (connection[counted] >= limit) return this.refuse(call, TOO_MANY_CALLS);
+      const [counted, limit, refusal] =
+        priority === 'high'
+          ? (['urgentCount', MAX_URGENT_CALLS, TOO_MANY_URGENT_CALLS] as const)
+          : (['unaryCount', MAX_UNARY_CALLS, TOO_MANY_CALLS] as const);
+      if (connection[counted] >= limit) return this.refuse(call, refusal);
       connection[counted] += 1;
       stream.on('close', () => (connection[counted] -= 1));
     }
@@ -246,7 +252,6 @@ function longestWaitMs(headers: IncomingHttpHeaders): number {
 /** Answers a call that has not begun. The rest of its message is not kept. */
 function answer(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void {
   if (stream.closed || stream.destroyed) return;
-  stream.on('error', () => undefined);
   stream.respond(headers, { endStream: true });
   // A client that does not end its message would keep the stream open.
   if (stream.state.remoteClose === 1) stream.resume();

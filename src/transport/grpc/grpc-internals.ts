@@ -57,9 +57,15 @@ function takeOverStreams(http2Server: Http2Server, letIn: LetIn): void {
   http2Server.on('stream', (stream, headers) => letIn(stream, headers, serve));
 }
 
-interface ReadableHandle {
+interface SocketHandle {
+  /** The bytes that the system has not taken yet. */
+  readonly writeQueueSize: number;
   readStart(): void;
   readStop(): void;
+}
+
+function handleOf(session: Http2Session): SocketHandle | null | undefined {
+  return (session.socket as unknown as { _handle?: SocketHandle | null })._handle;
 }
 
 /**
@@ -68,9 +74,14 @@ interface ReadableHandle {
  */
 export function setReading(session: Http2Session, reading: boolean): void {
   if (session.destroyed) return;
-  const { _handle: handle } = session.socket as unknown as { _handle?: ReadableHandle | null };
+  const handle = handleOf(session);
   if (reading) handle?.readStart();
   else handle?.readStop();
+}
+
+/** True while the client does not take the answers that were sent. */
+export function isWriting(session: Http2Session): boolean {
+  return !session.destroyed && (handleOf(session)?.writeQueueSize ?? 0) > 0;
 }
 
 /**

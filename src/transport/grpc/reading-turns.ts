@@ -1,5 +1,5 @@
 import type { Http2Session } from 'node:http2';
-import { setReading } from './grpc-internals';
+import { isWriting, setReading } from './grpc-internals';
 
 /** A connection that delivers more calls in one turn of the event loop is busy. */
 const FEW_CALLS = 16;
@@ -8,6 +8,8 @@ const FIRST_BURST = 8 * FEW_CALLS;
 /** After a step with too many calls, busy connections are not read for this multiple of the time of the step. */
 const PAUSE_FACTOR = 3;
 const LONGEST_PAUSE_MS = 100;
+/** A connection with answers that its client does not take is not read for this time. */
+const WRITING_PAUSE_MS = 20;
 /** However many connections are busy, the pauses of one round over all of them are not longer. */
 const LONGEST_ROUND_MS = 2000;
 /** After a call of a connection with few calls, such connections are protected for this time (ms). */
@@ -30,6 +32,7 @@ export class Reader {
   isFull = false;
   isPaused = false;
   isRead = true;
+  isDelayed = false;
 
   constructor(readonly session: Http2Session) {}
 }
@@ -37,8 +40,7 @@ export class Reader {
 /**
  * Divides the time for reading between the connections. Node reads all sockets with data in one step, and nothing else
  * happens until all calls of all sockets have arrived. When a step takes too long, busy connections are not read any
- * more, until as much time has passed without them. Then they are read in turn. Connections with few calls are always
- * read. A connection that is not read is slowed down by TCP.
+ * more for three times the time of the step. Then they are read in turn. Connections with few calls are always read. A connection that is not read is slowed down by TCP.
  */
 export class ReadingTurns {
   /** The busy connections. The one that was read longest ago comes first. */
@@ -145,6 +147,17 @@ export class ReadingTurns {
 function apply(reader: Reader): void {
   const isRead = !reader.isFull && !reader.isPaused;
   if (isRead === reader.isRead) return;
+  // Node itself may have stopped the reading, because the client does not read its answers.
+  if (isRead && isWriting(reader.session)) return applyLater(reader);
   reader.isRead = isRead;
   setReading(reader.session, isRead);
+}
+
+function applyLater(reader: Reader): void {
+  if (reader.isDelayed) return;
+  reader.isDelayed = true;
+  setTimeout(() => {
+    reader.isDelayed = false;
+    apply(reader);
+  }, WRITING_PAUSE_MS).unref();
 }

@@ -91,8 +91,9 @@ abstract class IncomingRequest extends UnfinishedRequest {
     this.framing.stop();
     const answered = call.stream.headersSent;
     call.sendStatus(toCallStatus(error, parts.path, parts.log));
-    // Otherwise the stream would stay open until the client ends its side.
-    if (!answered) call.stream.close(constants.NGHTTP2_NO_ERROR);
+    // Otherwise the stream would stay open until the client ends its side. Node 20 may crash if a stream is closed while
+    // its connection is read.
+    if (!answered) setImmediate(() => call.stream.close(constants.NGHTTP2_NO_ERROR));
     return !answered;
   }
 

@@ -48,11 +48,20 @@ export async function refusal(call: Promise<unknown>): Promise<Ending> {
   throw new Error(`the call must fail, but it answered ${String(answer.value)}`);
 }
 
-/** As `refusal`. Repeats the call while the server answers OVERLOADED, as a client of a busy server does. */
-export async function patientRefusal(call: () => Promise<unknown>): Promise<Ending> {
+/** Repeats the call while the server answers OVERLOADED, as a client of a busy server does. */
+export async function patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
-    const ending = await refusal(call());
-    if (ending.reason !== 'OVERLOADED') return ending;
-    await sleep(ending.retryAfterMs ?? 0);
+    try {
+      return await call();
+    } catch (error) {
+      const { reason, retryAfterMs } = endingOf(error);
+      if (reason !== 'OVERLOADED') throw error;
+      await sleep(retryAfterMs ?? 0);
+    }
   }
+}
+
+/** As `refusal`, for a call that is repeated while the server answers OVERLOADED. */
+export function patientRefusal(call: () => Promise<unknown>): Promise<Ending> {
+  return refusal(patiently(call));
 }
