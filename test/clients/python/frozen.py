@@ -11,7 +11,9 @@ TIMEOUT = 60
 
 def print_end(label, error):
     reasons = [value for key, value in error.trailing_metadata() or () if key == "holdfast-reason"]
-    print(f"{label}: {error.code().name} {reasons[0] if reasons else 'none'} | {error.details()}", flush=True)
+    line = f"{label}: {error.code().name} {reasons[0] if reasons else 'none'} | {error.details()}"
+    # One write, because the calls of several threads end at the same time.
+    print(line + "\n", end="", flush=True)
 
 
 def run(label, call):
