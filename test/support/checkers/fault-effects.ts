@@ -68,7 +68,9 @@ const EFFECTS: Readonly<Record<FaultKind, Effect>> = {
   redis_deleted: effect(['exclusion', 'over_issue', ...LOST_DATA], ['STORE_RESET'], 2 * SECOND),
   scripts_flushed: effect([], [], 0),
   connections_killed: effect([], [], 0),
-  reply_dropped: effect(['lost_wake_up', 'recovery', 'dead_grant'], [], 5 * SECOND),
+  // A lost reply may report a short lease that ends before the command is repeated. The wait then goes on, and the next
+  // waiter is served meanwhile (decision 019).
+  reply_dropped: effect(['fifo', 'lost_wake_up', 'recovery', 'dead_grant'], [], 5 * SECOND),
   link_cut: effect(
     ['fifo', 'lost_wake_up', 'recovery', 'loss', 'dead_grant'],
     ['EXPIRED', 'STORE_UNAVAILABLE'],
