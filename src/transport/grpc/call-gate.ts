@@ -119,9 +119,7 @@ export class CallGate {
   /** Passes the call to `serve`, now or later, or answers the call with OVERLOADED. */
   arrive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: ServeStream): void {
     const connection = stream.session && this.connections.get(stream.session);
-    // A stream that is reset emits 'error', which would end the process without a listener.
-    stream.on('error', () => undefined);
-    if (connection === undefined) return; // the connection was lost in the meantime
+    if (connection === undefined) return surviveErrors(stream); // the connection was lost in the meantime
     clampTimeout(headers);
     const kind = this.options.kindOf(String(headers[':path']));
     const arrivedAt = this.options.clock.now();
@@ -146,7 +144,8 @@ export class CallGate {
   }
 
   private wait(call: ArrivedCall): void {
-    const { headers, kind, connection } = call;
+    const { stream, headers, kind, connection } = call;
+    surviveErrors(stream);
     if (kind.priority !== 'high' && this.expectedWaitMs(call) > longestWaitMs(headers)) {
       this.refuse(call, BUSY);
     } else {
@@ -158,6 +157,7 @@ export class CallGate {
 
   /** Node 20 may crash if a stream is closed while its connection is read, so the call is answered in a later turn. */
   private refuse(call: ArrivedCall, answer: OutgoingHttpHeaders): void {
+    surviveErrors(call.stream);
     this.reading.hold(call.connection);
     this.refused.push(call.connection, { ...call, answer });
     this.turnSoon();
@@ -242,6 +242,11 @@ export class CallGate {
     }
     serve(stream, headers);
   }
+}
+
+/** A stream that is reset emits 'error', which would end the process without a listener. grpc-js listens later. */
+function surviveErrors(stream: ServerHttp2Stream): void {
+  stream.on('error', () => undefined);
 }
 
 /** A call whose client gives up earlier must not wait longer than its client. */
