@@ -20,14 +20,11 @@ export class FairQueue<T> {
     return this.count;
   }
 
-  lengthOf(caller: unknown): number {
-    const lane = this.lanes.get(caller);
-    return lane === undefined ? 0 : lane.items.length - lane.head;
-  }
-
   /** An upper bound of the number of items that leave the queue before a new item of the caller. */
   ahead(caller: unknown): number {
-    return Math.min(this.count, (this.lengthOf(caller) + 1) * this.lanes.size);
+    const lane = this.lanes.get(caller);
+    const own = lane === undefined ? 0 : lane.items.length - lane.head;
+    return Math.min(this.count, (own + 1) * this.lanes.size);
   }
 
   push(caller: unknown, item: T): void {

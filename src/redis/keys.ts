@@ -52,12 +52,16 @@ export function slotOfKey(key: string): number {
  * the node may no longer create.
  */
 export function absentKey(key: string): string {
-  return `${key.slice(0, key.indexOf('}') + 1)}:absent`;
+  return inSlotOf(key, 'absent');
 }
 
 /** The key of the mark that follows a change, in the slot of the change (scripts/replication/replication-mark.lua). */
 export function markKey(key: string): string {
-  return `${key.slice(0, key.indexOf('}') + 1)}:mark`;
+  return inSlotOf(key, 'mark');
+}
+
+function inSlotOf(key: string, part: string): string {
+  return `${key.slice(0, key.indexOf('}') + 1)}:${part}`;
 }
 
 const serviceLetters = { lock: 'l', semaphore: 's' } as const;

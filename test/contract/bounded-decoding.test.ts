@@ -73,7 +73,7 @@ describe('a request of 4 MiB with a list that is too long', () => {
     ]);
   });
 
-  test('gets an error without a reason if no client writes so many fields', async () => {
+  test('gets an error without a reason for more fields than any client writes', async () => {
     const body = frame(Buffer.concat([name, field(2, repeated(5, 2_000_000))]));
     expect(await connection.call({ path: service.putEntries.path, body })).toMatchObject({
       code: status.INTERNAL,

@@ -98,6 +98,14 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await settled();
 }
 
+/** Lets calls begin in small groups, so that none has to wait. */
+async function beginMany(count: number, on: FakeConnection, path: string): Promise<void> {
+  for (let begun = 0; begun < count; begun += 20) {
+    arriveMany(20, on, path);
+    await turns(1);
+  }
+}
+
 it('begins a call immediately while few calls arrive', () => {
   arriveMany(10, new FakeConnection(), 'acquire');
   expect(served).toHaveLength(10);
@@ -159,10 +167,7 @@ it('tells the server of the end of a request that ended while it waited', async 
 
 it('answers OVERLOADED to the call after a thousand unanswered unary calls, until an answer was sent', async () => {
   const connection = new FakeConnection();
-  for (let round = 0; round < MAX_UNARY_CALLS / 20; round += 1) {
-    arriveMany(20, connection, 'acquire');
-    await turns(1);
-  }
+  await beginMany(MAX_UNARY_CALLS, connection, 'acquire');
   const refused = arrive(connection, 'read');
   expect(refused.closed).toBe(false);
   await turns(2);
@@ -180,10 +185,7 @@ it('answers OVERLOADED to the call after a thousand unanswered unary calls, unti
 
 it('bounds the unanswered releases of one connection too, at a much higher number', async () => {
   const connection = new FakeConnection();
-  for (let round = 0; round < MAX_URGENT_CALLS / 20; round += 1) {
-    arriveMany(20, connection, 'release');
-    await turns(1);
-  }
+  await beginMany(MAX_URGENT_CALLS, connection, 'release');
   const refused = arrive(connection, 'release');
   await turns(2);
   expect(refused.status).toBe(status.RESOURCE_EXHAUSTED);
@@ -219,10 +221,7 @@ it('answers OVERLOADED soon to calls that would wait too long, because each turn
 
 it('survives the error of a stream that waits or is refused', async () => {
   const connection = new FakeConnection();
-  for (let round = 0; round < MAX_UNARY_CALLS / 20; round += 1) {
-    arriveMany(20, connection, 'acquire');
-    await turns(1);
-  }
+  await beginMany(MAX_UNARY_CALLS, connection, 'acquire');
   const refused = arrive(connection, 'read');
   const [waiting] = arriveMany(100, new FakeConnection(), 'acquire').slice(-1);
   for (const stream of [refused, waiting!]) expect(stream.emit('error', new Error('reset'))).toBe(true);

@@ -12,14 +12,14 @@ import { newYork, someLease } from './fake-engines';
 import { acquireRequest, Harness } from './harness';
 import { frame, RawConnection, type RawOutcome } from './raw-call';
 
-/** A client whose connection stops to answer pings. */
+/** A client with a connection that no longer answers pings. */
 
 const KEEPALIVE_MS = 200;
 
 let harness: Harness;
 let proxy: TcpProxy;
 let connection: RawConnection;
-/** The number of calls whose handlers have been informed of the end. */
+/** The number of handlers that have been informed of the end of their call. */
 let cancelled: number;
 beforeEach(async () => {
   cancelled = 0;

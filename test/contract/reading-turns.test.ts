@@ -1,7 +1,7 @@
 import type { Http2Session } from 'node:http2';
 import { Reader, ReadingTurns } from '../../src/transport/grpc/reading-turns';
 
-/** The connections whose reading began again, in this order. */
+/** The names of the connections, in the order in which reading began again. */
 let begun: string[];
 let turns: ReadingTurns;
 beforeEach(() => {

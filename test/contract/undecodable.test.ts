@@ -149,7 +149,7 @@ test.each(cases)('%s ends with a status after %s', async (name, bad) => {
   expect(connection.closed).toBe(false);
 });
 
-test('a stream whose handler writes at the deadline ends with DEADLINE_EXCEEDED', async () => {
+test('a stream ends with DEADLINE_EXCEEDED if its handler writes at the deadline', async () => {
   harness.permits.answers.hold = (call, _service, _start, sink) => {
     let over = false;
     call.onCancelled(() => (over = true));

@@ -159,7 +159,7 @@ test('a pause of the whole server makes no request too old', async () => {
   expect(request.refusal).toBeUndefined();
 });
 
-test('a stream whose client does not read the status is closed within 2 s', async () => {
+test('a stream is closed within 2 s if its client does not read the status', async () => {
   const { clock, begin } = arena();
   const [stuck, read] = [new Request(), new Request()];
   stuck.statusIsSent = false;

@@ -16,15 +16,6 @@ describe('permits-limit', () => {
   });
   afterAll(() => fixture.close());
 
-  /** A semaphore with one holder of all permits. */
-  async function full(limit: number) {
-    const semaphore = fixture.resource('semaphore');
-    is('set', await fixture.setLimit(semaphore, limit));
-    const holder = await fixture.request('s1', semaphore, { permits: limit });
-    is('granted', await holder.try());
-    return { semaphore, holder };
-  }
-
   async function waiters(count: number, server: string, semaphore: Resource, permits = 1) {
     const all = await fixture.requests(count, server, semaphore, { permits });
     await Promise.all(all.map(async (waiter) => is('waiting', await waiter.queue())));
@@ -64,7 +55,7 @@ describe('permits-limit', () => {
     });
 
     it('answers MISMATCH with the limit in force if the expected limit differs, and changes nothing', async () => {
-      const { semaphore } = await full(3);
+      const { semaphore } = await fixture.fullSemaphore(3);
       await waiter('s1', semaphore);
       const before = await fixture.stored(semaphore);
       expect(await fixture.setLimit(semaphore, 5, { expectedLimit: 2 })).toEqual({
@@ -100,7 +91,7 @@ describe('permits-limit', () => {
 
   describe('when it raises the limit', () => {
     it('offers permits to waiters of two servers, and sends a hint to the other server', async () => {
-      const { semaphore } = await full(1);
+      const { semaphore } = await fixture.fullSemaphore(1);
       const s2 = await fixture.server('s2');
       await fixture.listen(s2);
       const [own, others] = [await waiter('s1', semaphore), await waiter('s2', semaphore)];
@@ -117,7 +108,7 @@ describe('permits-limit', () => {
     });
 
     it('offers nothing to later waiters while the head of the queue does not fit', async () => {
-      const { semaphore } = await full(4);
+      const { semaphore } = await fixture.fullSemaphore(4);
       const heavy = await waiter('s1', semaphore, 4);
       const light = await waiter('s1', semaphore);
       is('set', await fixture.setLimit(semaphore, 7));
@@ -128,7 +119,7 @@ describe('permits-limit', () => {
     });
 
     it('makes 64 offers in one script and answers `more`', async () => {
-      const { semaphore } = await full(1);
+      const { semaphore } = await fixture.fullSemaphore(1);
       const all = await waiters(150, 's1', semaphore);
       const server = await fixture.server('s1');
       const before = server.mores;
@@ -165,7 +156,7 @@ describe('permits-limit', () => {
     });
 
     it('returns waiters with offers to their places in the queue, if the offers exceed the limit', async () => {
-      const { semaphore, holder } = await full(4);
+      const { semaphore, holder } = await fixture.fullSemaphore(4);
       const four = await waiters(4, 's1', semaphore);
       const [a, b, c, d] = four as [Requester, Requester, Requester, Requester];
       const fifth = await waiter('s2', semaphore);
@@ -193,7 +184,7 @@ describe('permits-limit', () => {
     });
 
     it('takes back more than 64 offers in batches, and grants nothing before the last batch', async () => {
-      const { semaphore, holder } = await full(150);
+      const { semaphore, holder } = await fixture.fullSemaphore(150);
       const all = await waiters(150, 's1', semaphore);
       await holder.release(holder.secret);
       await fixture.finishBatches(semaphore, () => Promise.resolve());
@@ -219,7 +210,7 @@ describe('permits-limit', () => {
     it.each(between)(
       'finishes all batches before it answers a %s that arrives between two batches',
       async (_, act, kind) => {
-        const { semaphore, holder } = await full(150);
+        const { semaphore, holder } = await fixture.fullSemaphore(150);
         const all = await waiters(150, 's2', semaphore);
         await holder.release(holder.secret);
         await fixture.finishBatches(semaphore, () => Promise.resolve());
@@ -233,7 +224,7 @@ describe('permits-limit', () => {
     );
 
     it('removes waiters that never fit, notifies their servers, and moves the other waiters up', async () => {
-      const { semaphore } = await full(5);
+      const { semaphore } = await fixture.fullSemaphore(5);
       const [s1, s2] = [await fixture.server('s1'), await fixture.server('s2')];
       await fixture.listen(s2);
       const own = await waiter('s1', semaphore, 4);
@@ -268,7 +259,7 @@ describe('permits-limit', () => {
     });
 
     it('begins a new walk at the head of the queue if the limit is lowered again before the end of a walk', async () => {
-      const { semaphore } = await full(4);
+      const { semaphore } = await fixture.fullSemaphore(4);
       const three = await waiter('s1', semaphore, 3);
       await waiters(100, 's1', semaphore, 1);
       for (const limit of [3, 2]) is('set', await fixture.setLimit(semaphore, limit));
@@ -277,7 +268,7 @@ describe('permits-limit', () => {
     });
 
     it('keeps the offers, if the permits in use fit the lower limit', async () => {
-      const { semaphore, holder } = await full(4);
+      const { semaphore, holder } = await fixture.fullSemaphore(4);
       const first = await waiter('s1', semaphore, 2);
       await holder.release(holder.secret);
       const { token } = (await fixture.stored(semaphore)).numbers;
@@ -286,7 +277,7 @@ describe('permits-limit', () => {
     });
 
     it('answers NEVER_FITS to a detached waiter that queues or claims again', async () => {
-      const { semaphore } = await full(5);
+      const { semaphore } = await fixture.fullSemaphore(5);
       const [asks, claims] = [await waiter('s1', semaphore, 5), await waiter('s1', semaphore, 5)];
       for (const one of [asks, claims]) is('withdrawn', await one.withdraw());
       await fixture.setLimit(semaphore, 4);
@@ -299,7 +290,7 @@ describe('permits-limit', () => {
 
   describe('with a limit of 0', () => {
     it('takes all offers back and lets every request wait', async () => {
-      const { semaphore, holder } = await full(2);
+      const { semaphore, holder } = await fixture.fullSemaphore(2);
       const offered = await waiter('s1', semaphore);
       await holder.release(holder.secret);
       expect(is('set', await fixture.setLimit(semaphore, 0)).view).toMatchObject({
@@ -332,7 +323,7 @@ describe('permits-limit', () => {
     });
 
     it('takes nothing from holders', async () => {
-      const { semaphore, holder } = await full(2);
+      const { semaphore, holder } = await fixture.fullSemaphore(2);
       expect(is('set', await fixture.setLimit(semaphore, 0)).view).toMatchObject({ limit: 0, usedCount: 2 });
       is('granted', await holder.renew(holder.secret));
       is('released', await holder.release(holder.secret));
@@ -357,7 +348,7 @@ describe('permits-limit', () => {
     });
 
     it('keeps the limit when the other keys of the semaphore are deleted', async () => {
-      const { semaphore } = await full(2);
+      const { semaphore } = await fixture.fullSemaphore(2);
       expect(await fixture.redis.command('PTTL', fixture.limitKey(semaphore))).toBe('-1');
       await fixture.redis.command('DEL', fixture.key(semaphore, 'state'));
       const store = (await fixture.server('s1')).store;

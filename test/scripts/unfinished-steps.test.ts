@@ -14,15 +14,6 @@ describe('a step of a limit change or a deletion', () => {
   });
   afterAll(() => fixture.close());
 
-  /** A semaphore with one holder of all permits. */
-  async function full(limit: number) {
-    const semaphore = fixture.resource('semaphore');
-    is('set', await fixture.setLimit(semaphore, limit));
-    const holder = await fixture.request('s1', semaphore, { permits: limit });
-    is('granted', await holder.try());
-    return { semaphore, holder };
-  }
-
   async function waiter(semaphore: Resource, permits = 1): Promise<Requester> {
     const one = await fixture.request('s1', semaphore, { permits });
     is('waiting', await one.queue());
@@ -33,7 +24,7 @@ describe('a step of a limit change or a deletion', () => {
     fixture.redis.command('ZADD', fixture.key(semaphore, part), score, 'ghost');
 
   it('looks at the first waiter after the last offer is back in the queue, even if its offer was the last', async () => {
-    const { semaphore, holder } = await full(150);
+    const { semaphore, holder } = await fixture.fullSemaphore(150);
     const first = await waiter(semaphore, 5);
     is('withdrawn', await first.withdraw());
     for (let i = 0; i < 70; i += 1) await waiter(semaphore);
@@ -52,7 +43,7 @@ describe('a step of a limit change or a deletion', () => {
   });
 
   it('removes an offer and a waiter without a record when it lowers the limit', async () => {
-    const { semaphore, holder } = await full(4);
+    const { semaphore, holder } = await fixture.fullSemaphore(4);
     const [one, two] = [await waiter(semaphore, 2), await waiter(semaphore, 2)];
     is('released', await holder.release(holder.secret));
     await addGhost(semaphore, 'offers', Number(await fixture.now()) + 1_000_000);
@@ -65,7 +56,7 @@ describe('a step of a limit change or a deletion', () => {
   });
 
   it('removes all members without a record when it deletes the semaphore', async () => {
-    const { semaphore, holder } = await full(4);
+    const { semaphore, holder } = await fixture.fullSemaphore(4);
     const lost = await waiter(semaphore);
     const later = Number(await fixture.now()) + 1_000_000;
     for (const part of ['ends', 'offers', 'queue', 'detached'] as const)

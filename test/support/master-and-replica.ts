@@ -1,13 +1,11 @@
-import { readConfig } from '../../src/config/config';
-import { systemClock } from '../../src/engine/clock';
-import { connectStore, type Store } from '../../src/redis';
+import type { Store } from '../../src/redis';
 import { eventually } from './eventually';
 import { RedisProcess } from './processes/redis-process';
 import { TcpProxy } from './proxy/tcp-proxy';
+import { connectTestStore } from './test-store';
 
 /** A replica that is silent for this time no longer counts. The time is longer than every test. */
 const MAX_LAG_SECONDS = 3600;
-const START_TIMEOUT_MS = 60_000;
 const WAIT = { timeoutMs: 60_000 };
 
 export interface MasterAndReplicaOptions {
@@ -54,22 +52,11 @@ export class MasterAndReplica {
 
   /** One server's store. The first server may start without a quarantine. */
   async connect({ commandTimeoutMs = 1000, url }: StoreServerOptions = {}): Promise<Store> {
-    const { redis } = readConfig({ HOLDFAST_REDIS_URL: url ?? `redis://${this.front.address}` });
-    const options = {
-      address: redis.address,
-      replica: undefined,
-      security: { tls: undefined, sentinelUser: undefined },
-      prefix: 'test',
-      serverId: `s${this.stores.length + 1}`,
+    const serverId = `s${this.stores.length + 1}`;
+    const store = await connectTestStore(url ?? `redis://${this.front.address}`, {
+      serverId,
       commandTimeoutMs,
-      quarantineMs: 600_000,
-      storeIsNew: true,
-      retentionMs: 3_600_000,
-      recentsRetentionMs: undefined,
-      clock: systemClock,
-      onError: () => undefined,
-    };
-    const store = await connectStore(options, START_TIMEOUT_MS);
+    });
     store.permits.listen({ recheck: () => undefined, workLeft: () => undefined });
     this.stores.push(store);
     return store;

@@ -6,6 +6,7 @@ import { Requester, type RequesterOptions } from './permits-requester';
 import { FROZEN_CLOCK, PREFIX, TestServer, withFrozenClock } from './permits-server';
 import { keyOf, moveTimes, PARTS, readStored, type Part, type Stored } from './permits-stored';
 import { RedisProcess, type RedisProcessOptions } from './processes/redis-process';
+import { is } from './reply-kinds';
 
 export interface FixtureOptions extends RedisProcessOptions {
   readonly commandTimeoutMs?: number;
@@ -100,6 +101,15 @@ export class PermitsFixture {
     { expectedLimit, by = 's1' }: { expectedLimit?: number; by?: string } = {},
   ): Promise<SetLimitReply> {
     return (await this.server(by)).store.setLimit(resource, { limit, expectedLimit });
+  }
+
+  /** A semaphore with one holder of all permits. */
+  async fullSemaphore(limit: number): Promise<{ semaphore: Resource; holder: Requester }> {
+    const semaphore = this.resource('semaphore');
+    is('set', await this.setLimit(semaphore, limit));
+    const holder = await this.request('s1', semaphore, { permits: limit });
+    is('granted', await holder.try());
+    return { semaphore, holder };
   }
 
   async remove(

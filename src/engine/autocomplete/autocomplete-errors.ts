@@ -71,10 +71,12 @@ export function badPageToken(): HoldfastError {
   });
 }
 
+const REPEAT = 'repeat the call';
+/** The reasons of errors that say that nothing was done. */
 const NOTHING_DONE: readonly Reason[] = ['STORE_UNAVAILABLE', 'OVERLOADED'];
 
 /** The caller's error for a store failure. Any other error is a defect and is returned unchanged. */
-export function translateStoreFailure(error: unknown, subject: string, advice = 'repeat the call'): unknown {
+export function translateStoreFailure(error: unknown, subject: string, advice = REPEAT): unknown {
   if (!(error instanceof StoreFailure)) return error;
   if (error.kind === 'unconfirmed') return unconfirmed(subject);
   if (error.kind === 'full') {
@@ -95,15 +97,12 @@ export function translateStoreFailure(error: unknown, subject: string, advice = 
  * Resolves to the state after a change. The change has been made, so a failure of this read must not say that nothing
  * was done.
  */
-export async function stateAfterChange<T>(state: Promise<T>, subject: string, advice?: string): Promise<T> {
+export async function stateAfterChange<T>(state: Promise<T>, subject: string, advice = REPEAT): Promise<T> {
   try {
     return await state;
   } catch (error) {
     if (!(error instanceof HoldfastError && NOTHING_DONE.includes(error.reason))) throw error;
-    throw outcomeUnknown(
-      `the change of ${subject} was made, but its result is unknown`,
-      advice ?? 'repeat the call',
-    );
+    throw outcomeUnknown(`the change of ${subject} was made, but its result is unknown`, advice);
   }
 }
 

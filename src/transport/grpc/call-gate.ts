@@ -36,6 +36,10 @@ const LONGEST_WAIT_MS = 500;
 export const MAX_UNARY_CALLS = 1000;
 /** The bound of unanswered renewals and releases of one connection. Only memory matters, so the bound is higher. */
 export const MAX_URGENT_CALLS = 10_000;
+/** The pause between two turns while calls wait (ms). */
+const PAUSE_MS = 1;
+/** The longest time for the calls that arrive in one turn of the event loop (ms). */
+const READING_MS = 4;
 const AVERAGE_WEIGHT = 1 / 16;
 
 const BUSY = refusalHeaders(
@@ -44,22 +48,20 @@ const BUSY = refusalHeaders(
     'this server has too much work to answer in time: nothing was done; try again later, with fewer calls at a time',
   ),
 );
-const TOO_MANY_CALLS = tooMany('unary calls', MAX_UNARY_CALLS);
-const TOO_MANY_URGENT_CALLS = tooMany('renewals and releases', MAX_URGENT_CALLS);
+/** The bounds of the unanswered calls of one connection. */
+const BOUNDS = {
+  unaryCount: bound('unary calls', MAX_UNARY_CALLS),
+  urgentCount: bound('renewals and releases', MAX_URGENT_CALLS),
+};
 
-function tooMany(calls: string, limit: number): OutgoingHttpHeaders {
+function bound(calls: string, limit: number): { limit: number; refusal: OutgoingHttpHeaders } {
   const error = new HoldfastError(
     'OVERLOADED',
     `this connection has ${limit} unanswered ${calls}, the limit: nothing was done; wait for answers before the next call, or use more connections`,
     { metadata: { limit: String(limit) } },
   );
-  return refusalHeaders(error);
+  return { limit, refusal: refusalHeaders(error) };
 }
-
-/** The pause between two turns while calls wait (ms). */
-const PAUSE_MS = 1;
-/** The longest time for the calls that arrive in one turn of the event loop (ms). */
-const READING_MS = 4;
 
 /** The unanswered calls of one connection. */
 class Connection extends Reader {
@@ -76,7 +78,7 @@ interface ArrivedCall {
   readonly arrivedAt: number;
 }
 
-interface RefusedCall extends ArrivedCall {
+interface RefusedCall extends Pick<ArrivedCall, 'stream' | 'connection'> {
   readonly answer: OutgoingHttpHeaders;
 }
 
@@ -156,10 +158,10 @@ export class CallGate {
   }
 
   /** Node 20 may crash if a stream is closed while its connection is read, so the call is answered in a later turn. */
-  private refuse(call: ArrivedCall, answer: OutgoingHttpHeaders): void {
-    surviveErrors(call.stream);
-    this.reading.hold(call.connection);
-    this.refused.push(call.connection, { ...call, answer });
+  private refuse({ stream, connection }: ArrivedCall, answer: OutgoingHttpHeaders): void {
+    surviveErrors(stream);
+    this.reading.hold(connection);
+    this.refused.push(connection, { stream, connection, answer });
     this.turnSoon();
   }
 
@@ -232,10 +234,8 @@ export class CallGate {
     const { priority, unary } = call.kind;
     this.begunCount += 1;
     if (unary) {
-      const [counted, limit, refusal] =
-        priority === 'high'
-          ? (['urgentCount', MAX_URGENT_CALLS, TOO_MANY_URGENT_CALLS] as const)
-          : (['unaryCount', MAX_UNARY_CALLS, TOO_MANY_CALLS] as const);
+      const counted = priority === 'high' ? 'urgentCount' : 'unaryCount';
+      const { limit, refusal } = BOUNDS[counted];
       if (connection[counted] >= limit) return this.refuse(call, refusal);
       connection[counted] += 1;
       stream.on('close', () => (connection[counted] -= 1));
@@ -249,7 +249,7 @@ function surviveErrors(stream: ServerHttp2Stream): void {
   stream.on('error', () => undefined);
 }
 
-/** A call whose client gives up earlier must not wait longer than its client. */
+/** The longest wait of a call (ms). If the client gives up earlier, the wait ends with the client's time limit. */
 function longestWaitMs(headers: IncomingHttpHeaders): number {
   return Math.min(LONGEST_WAIT_MS, timeoutMs(headers) ?? Infinity);
 }

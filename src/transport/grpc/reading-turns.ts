@@ -16,9 +16,15 @@ const LONGEST_ROUND_MS = 2000;
 const PROTECTED_MS = 1000;
 /** More connections are not paused, because each pause takes a system call. */
 const MOST_PAUSED = 1024;
-/** A connection with so many calls that have not begun is not read, until half of these calls have begun. */
+/**
+ * The bound of the calls of one connection that have not begun. At this bound the connection is not read, until half of
+ * the calls have begun.
+ */
 const FULL_AT = 256;
-/** While so many calls have not begun, no busy connection is read: each such call takes 10 KB. */
+/**
+ * The bound of the calls of all connections that have not begun: each such call takes 10 KB. At this bound no busy
+ * connection is read, until half of the calls have begun.
+ */
 const MOST_HELD = 1024;
 
 /** A connection that delivers calls. The fields belong to `ReadingTurns`. */
@@ -40,7 +46,8 @@ export class Reader {
 /**
  * Divides the time for reading between the connections. Node reads all sockets with data in one step, and nothing else
  * happens until all calls of all sockets have arrived. When a step takes too long, busy connections are not read any
- * more for three times the time of the step. Then they are read in turn. Connections with few calls are always read. A connection that is not read is slowed down by TCP.
+ * more for three times the time of the step. Then they are read in turn. Connections with few calls are always read. A
+ * connection that is not read is slowed down by TCP.
  */
 export class ReadingTurns {
   /** The busy connections. The one that was read longest ago comes first. */

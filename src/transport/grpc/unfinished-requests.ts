@@ -73,8 +73,9 @@ export class UnfinishedRequests {
   private readonly connections = new Map<object, ConnectionAccount>();
   /** The unfinished large messages, the oldest first. */
   private readonly large = new Set<UnfinishedRequest>();
-  /** Requests whose clients have not yet read the status: refused before the last sweep, and since then. */
+  /** Refused requests with a status that the client has not read, from before the last sweep. */
   private refusedBefore: UnfinishedRequest[] = [];
+  /** The same, since the last sweep. */
   private refusedNow: UnfinishedRequest[] = [];
   private refusals = 0;
   private count = 0;

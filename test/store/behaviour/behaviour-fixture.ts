@@ -1,15 +1,13 @@
-import { readConfig } from '../../../src/config/config';
-import { systemClock } from '../../../src/engine/clock';
 import type { Resource, Service } from '../../../src/engine/leases/lease';
-import { connectStore, type Store } from '../../../src/redis';
+import type { Store } from '../../../src/redis';
 import { eventually } from '../../support/eventually';
 import { Requester, type RequesterOptions } from '../../support/permits-requester';
 import { is } from '../../support/reply-kinds';
+import { connectTestStore } from '../../support/test-store';
 import type { Topology } from './topology';
 
 /** The number of names of each behaviour, which is enough for every node of a Cluster to serve some of the names. */
 const NAME_COUNT = 6;
-const START_TIMEOUT_MS = 60_000;
 const WAIT = { timeoutMs: 60_000 };
 
 /** One server's store, with the hints that it received. */
@@ -111,22 +109,7 @@ export class BehaviourFixture {
 }
 
 async function openServer(url: string, id: string): Promise<StoreServer> {
-  const config = readConfig({ HOLDFAST_REDIS_URL: url });
-  const options = {
-    address: config.redis.address,
-    replica: undefined,
-    security: { tls: undefined, sentinelUser: undefined },
-    prefix: 'test',
-    serverId: id,
-    commandTimeoutMs: 10_000,
-    quarantineMs: 600_000,
-    storeIsNew: true,
-    retentionMs: 3_600_000,
-    recentsRetentionMs: undefined,
-    clock: systemClock,
-    onError: () => undefined,
-  };
-  const store = await connectStore(options, START_TIMEOUT_MS);
+  const store = await connectTestStore(url, { serverId: id, commandTimeoutMs: 10_000 });
   const hints: string[] = [];
   store.permits.listen({
     recheck: (_resource, requestId) => void hints.push(requestId),

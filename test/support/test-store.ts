@@ -1,0 +1,32 @@
+import { readConfig } from '../../src/config/config';
+import { systemClock } from '../../src/engine/clock';
+import { connectStore, type Store } from '../../src/redis';
+
+const START_TIMEOUT_MS = 60_000;
+
+export interface TestStoreOptions {
+  readonly serverId: string;
+  readonly commandTimeoutMs: number;
+}
+
+/** Connects one server's store to a Redis that is new, so that the store starts without a quarantine. */
+export function connectTestStore(
+  url: string,
+  { serverId, commandTimeoutMs }: TestStoreOptions,
+): Promise<Store> {
+  const options = {
+    address: readConfig({ HOLDFAST_REDIS_URL: url }).redis.address,
+    replica: undefined,
+    security: { tls: undefined, sentinelUser: undefined },
+    prefix: 'test',
+    serverId,
+    commandTimeoutMs,
+    quarantineMs: 600_000,
+    storeIsNew: true,
+    retentionMs: 3_600_000,
+    recentsRetentionMs: undefined,
+    clock: systemClock,
+    onError: () => undefined,
+  };
+  return connectStore(options, START_TIMEOUT_MS);
+}
