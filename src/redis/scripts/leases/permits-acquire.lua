@@ -41,7 +41,7 @@ if request and request.state == ENDED then
     request.fencing_token, request.ticket = nil, nil -- a second call learns of the end, so no call may give the lease back
     store(id, request)
   end
-  return answer_finished(retention_ms, request, attach)
+  return answer_finished(retention_ms, request)
 end
 if not find_or_create(initial_limit) then return answer(retention_ms, 'UNKNOWN') end
 

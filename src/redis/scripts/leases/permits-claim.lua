@@ -36,7 +36,7 @@ local request = records[id]
 -- The request waited for a semaphore that was deleted. A new semaphore of the same name is another resource.
 if not request and change.cut and ticket <= change.cut then return answer(retention_ms, 'UNKNOWN') end
 if request and request.attach ~= attach then return answer(retention_ms, 'SUPERSEDED') end
-if request and request.state == ENDED then return answer_finished(retention_ms, request, attach) end
+if request and request.state == ENDED then return answer_finished(retention_ms, request) end
 if not find_or_create(initial_limit) then return answer(retention_ms, 'UNKNOWN') end
 
 if never_fits(permits) and not (request and request.state == HELD) then

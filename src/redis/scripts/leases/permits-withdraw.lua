@@ -38,10 +38,9 @@ local is_meant = token == '' or request and (request.state == HELD or request.st
 local ticket = request and request.ticket or ''
 if request and request.state == ENDED then
   if not (give_back and is_meant and request.fencing_token) then
-    return answer_finished(retention_ms, request, attach)
+    return answer_finished(retention_ms, request)
   end
   forget(ENDED_KEY, { id }) -- the request has not finished; the call keeps the ticket and claims with it
-  request = nil
 end
 if request and give_back and is_meant then
   if request.state == HELD and not (request.answered == attach and request.returnable == 1) then

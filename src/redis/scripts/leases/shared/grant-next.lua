@@ -43,5 +43,4 @@ local function grant_next()
     end
   end
   more = true
-  return false
 end

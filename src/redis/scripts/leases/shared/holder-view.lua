@@ -7,6 +7,6 @@ local function holder_view(id, ends_at)
   if not request then return {} end
   return {
     request.holder_id, request.metadata, request.fencing_token, request.permits, request.mode, request.granted_at,
-    ends_at, request.revoked and 1 or 0,
+    ends_at, request.revoked or 0,
   }
 end

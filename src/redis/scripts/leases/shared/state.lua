@@ -32,7 +32,7 @@ local stored = {}           -- the values of NUMBERS in Redis; `answer` writes t
 local change = {}
 local had_change = false
 local is_new = false        -- the limit came from this script's request
-local records = {}          -- request id -> record, as read or changed by this script
+local records = {}          -- request id -> record, as read or changed by this script; false: Redis has none
 local unsaved = {}          -- request id -> true: `answer` writes the record
 local touched_keys = {}     -- key -> true: `answer` sets the key's expiry
 local known_ends = {}       -- request id -> end of the lease, for some requests in ENDS_KEY
@@ -47,7 +47,7 @@ local rival_until = 0       -- while grants pause: another Redis may grant until
                             -- before is renewed
 local clock_shift = 0       -- while grants pause: how far Redis's clock was set forward (us); leases last longer by this
 
-local function unpack_record(packed) return packed and cmsgpack.unpack(packed) or nil end
+local function unpack_record(packed) return packed and cmsgpack.unpack(packed) end
 -- @enclose
 
 -- Reads the numbers and the record of the script's own request. Every script begins with this function.
@@ -69,7 +69,6 @@ local function begin(server, id)
     change.at, change.cut, change.id = nil, nil, nil
   end
   records[id] = unpack_record(values[2])
-  return records[id]
 end
 
 local function load(id)
