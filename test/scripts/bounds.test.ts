@@ -1,3 +1,4 @@
+import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { Requester } from '../support/permits-requester';
 import { grantsWaitingReaders } from '../support/waiting-readers';
@@ -107,30 +108,50 @@ describe('a script', () => {
     expect(view).toMatchObject({ usedCount: 0, holderCount: 0 });
   });
 
+  /** Adds tombstones that are younger than the oldest tombstone. */
+  async function addTombstones(lock: Resource, count: number): Promise<void> {
+    const fill = `
+      local record = cmsgpack.pack({ s = 'E', c = 'released', a = 's1.0', k = 'k' })
+      local oldest = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]
+      for i = 1, ARGV[1] do
+        redis.call('HSET', KEYS[1], 'rfilled' .. i, record)
+        redis.call('ZADD', KEYS[2], string.format('%.0f', oldest + i), 'filled' .. i)
+      end`;
+    const keys = [fixture.key(lock, 'state'), fixture.key(lock, 'ended')];
+    await fixture.redis.command('EVAL', fill, 2, ...keys, count);
+  }
+
   it('keeps at most 10,000 tombstones of a name, and forgets the oldest first', async () => {
     const lock = fixture.resource();
     const first = await fixture.request('s1', lock);
     is('granted', await first.try());
     const { secret } = first;
     await first.release(secret);
-    const fill = `
-      local record = cmsgpack.pack({ s = 'E', c = 'released', a = 's1.0', k = 'k' })
-      local oldest = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]
-      for i = 1, 9999 do
-        redis.call('HSET', KEYS[1], 'rfilled' .. i, record)
-        redis.call('ZADD', KEYS[2], string.format('%.0f', oldest + i), 'filled' .. i)
-      end`;
-    await fixture.redis.command('EVAL', fill, 2, fixture.key(lock, 'state'), fixture.key(lock, 'ended'));
+    await addTombstones(lock, 9998);
     expect(await first.release(secret)).toEqual({ kind: 'finished', cause: 'released' });
     await fixture.passInUse(lock, 1000);
-    const next = await fixture.request('s1', lock);
+    const [second, next] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
+    is('granted', await second.try());
+    is('released', await second.release(second.secret));
+    expect(await first.release(secret)).toEqual({ kind: 'finished', cause: 'released' });
     is('granted', await next.try());
-    await fixture.redis.command('ZINCRBY', fixture.key(lock, 'ends'), '1', next.requestId);
     is('released', await next.release(next.secret));
     expect(await fixture.redis.command('ZCARD', fixture.key(lock, 'ended'))).toBe('10000');
     expect(await first.release(secret)).toEqual({ kind: 'gone' });
     expect(await fixture.redis.command('HEXISTS', fixture.key(lock, 'state'), 'rfilled1')).toBe('1');
     expect(await next.release(next.secret)).toEqual({ kind: 'finished', cause: 'released' });
+  });
+
+  it('forgets at most 64 tombstones at a time, even if there are far more than 10,000', async () => {
+    const lock = fixture.resource();
+    const [first, next] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
+    is('granted', await first.try());
+    is('released', await first.release(first.secret));
+    await addTombstones(lock, 10_100);
+    await fixture.passInUse(lock, 1000);
+    is('granted', await next.try());
+    is('released', await next.release(next.secret));
+    expect(await fixture.redis.command('ZCARD', fixture.key(lock, 'ended'))).toBe(String(10_102 - BATCH));
   });
 
   it('forgets tombstones in batches of 64', async () => {

@@ -97,6 +97,15 @@ describe('after a manual DEL of one key of a resource', () => {
     is('granted', await bob.renew(bob.secret));
   });
 
+  it('(key ends) the next script offers exactly the permits of the lost leases', async () => {
+    const { semaphore } = await fixture.fullSemaphore(3);
+    const waiters = await fixture.requests(4, 's1', semaphore);
+    for (const waiter of waiters) is('waiting', await waiter.queue());
+    await remove(semaphore, 'ends');
+    await (await fixture.server('s1')).store.touch(semaphore, []);
+    expect(await fixture.idsIn(semaphore, 'queue')).toEqual([waiters[3]?.requestId]);
+  });
+
   it('(key offers) the waiter queues again, and only one request gets the lock', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);
@@ -136,9 +145,10 @@ describe('after a manual DEL of one key of a resource', () => {
     expect((await fixture.stored(lock)).sets.offers).toEqual([]);
   });
 
-  it('(key state) a touch does not answer `more` because of a left-over long queue', async () => {
+  it('(key state) a touch does not answer `more` because of many left-over leases and waiters', async () => {
     const lock = fixture.resource();
-    is('granted', await (await fixture.request('s1', lock)).try());
+    for (let i = 0; i < 70; i += 1)
+      await (await fixture.request('s1', lock, { mode: 'shared', ttlMs: 5000 })).try();
     for (let i = 0; i < 70; i += 1) await (await fixture.request('s2', lock)).queue();
     await fixture.pass(lock, 11_000);
     await remove(lock, 'state');

@@ -163,6 +163,16 @@ describe('a script that judges whether servers are alive', () => {
       expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
     });
 
+    it('forgets no server within the next 3 s, even if there was a stall before', async () => {
+      const { lock, alice, bob, carol } = await lockWithWaiters();
+      await fixture.pass(lock, 3500);
+      await bob.touch();
+      await fixture.pass(lock, 20_000);
+      await carol.touch();
+      await alice.release(alice.secret);
+      expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
+    });
+
     it('judges dead servers 3 s later', async () => {
       const { lock, alice, bob, carol } = await lockWithWaiters();
       await fixture.pass(lock, 7000);
@@ -236,6 +246,15 @@ describe('a script that judges whether servers are alive', () => {
       await fixture.pass(lock, 4000);
       answer = (await (await fixture.request('s1', lock)).try()).kind;
     }
+  });
+
+  it('skips a waiter of a dead server even if every script runs 4 s after the previous script', async () => {
+    const { lock, alice, carol } = await lockWithWaiters();
+    await fixture.pass(lock, 4000);
+    await carol.touch();
+    await fixture.pass(lock, 4000);
+    await alice.release(alice.secret);
+    expect(await fixture.idsIn(lock, 'offers')).toEqual([carol.requestId]);
   });
 
   it('forgets kept places even if every script runs 4 s after the previous script', async () => {

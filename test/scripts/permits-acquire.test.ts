@@ -1,5 +1,7 @@
+import { permitsTouch } from '../../generated/redis/scripts';
 import { LOCK_LIMIT } from '../../src/engine/leases/limits';
 import { PermitsFixture } from '../support/permits-fixture';
+import { FROZEN_CLOCK } from '../support/permits-server';
 import { is } from '../support/reply-kinds';
 
 describe('permits-acquire', () => {
@@ -210,6 +212,15 @@ describe('permits-acquire', () => {
         expect(is('granted', await next.renew(next.secret)).fencingToken).toBe(expected);
         expect((await fixture.stored(lock)).numbers.token).toBe(String(expected));
       }
+    });
+
+    it('are exact, because a script fails if the clock of Redis is later than the largest exact integer', async () => {
+      const lock = fixture.resource();
+      const now = await fixture.now();
+      await fixture.redis.command('HSET', FROZEN_CLOCK, 's', 9_007_199_254, 'us', 740_992);
+      const failure = await fixture.step(permitsTouch, lock, 3_600_000).catch(String);
+      await fixture.redis.command('HSET', FROZEN_CLOCK, 's', now.slice(0, -6), 'us', now.slice(-6));
+      expect(failure).toContain('clock is past 2^53 us');
     });
 
     it('differ for all shared holders', async () => {

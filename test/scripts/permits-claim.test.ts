@@ -1,5 +1,6 @@
 import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
+import { brokenInvariants } from '../support/permits-invariants';
 import type { Requester, RequesterOptions } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
@@ -91,6 +92,7 @@ describe('permits-claim', () => {
     expect((await carol.touch()).waiters).toEqual([1]);
     is('waiting', await bob.claim());
     expect((await carol.touch()).waiters).toEqual([2]);
+    expect(brokenInvariants(await fixture.stored(lock))).toEqual([]);
   });
 
   it('queues the request with its old ticket after the offer has lapsed, and skips the fencing token', async () => {
@@ -245,6 +247,16 @@ describe('permits-claim', () => {
       is('granted', await waiter.claim());
       expect((await fixture.stored(semaphore)).numbers).toMatchObject({ limit: '4', used: '3' });
     });
+  });
+
+  it('answers a second claim with the same lease, although the limit is below the permits of the lease', async () => {
+    const { semaphore, holder } = await fixture.fullSemaphore(5);
+    const waiter = await fixture.request('s1', semaphore, { permits: 5 });
+    is('waiting', await waiter.queue());
+    is('released', await holder.release(holder.secret));
+    const { fencingToken } = is('granted', await waiter.claim());
+    is('set', await fixture.setLimit(semaphore, 4));
+    expect(is('granted', await waiter.claim()).fencingToken).toBe(fencingToken);
   });
 
   it('answers NEVER_FITS to a claim of more permits than the limit', async () => {

@@ -1,3 +1,4 @@
+import { LOCK_LIMIT } from '../../src/engine/leases/limits';
 import { PermitsFixture } from '../support/permits-fixture';
 import { PARTS } from '../support/permits-stored';
 import { is } from '../support/reply-kinds';
@@ -97,6 +98,22 @@ describe('permits-inspect', () => {
     await fixture.pass(semaphore, 5001);
     const view = await (await fixture.server('s1')).store.inspect(semaphore);
     expect(view).toMatchObject({ usedCount: 1, holderCount: 1, holders: [{ holderId: 'long' }] });
+  });
+
+  it('leaves out a lease and a waiter without a record', async () => {
+    const lock = fixture.resource();
+    const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
+    is('granted', await alice.try());
+    is('waiting', await bob.queue());
+    const now = Number(await fixture.now());
+    for (const [part, score, id] of [
+      ['ends', now - 1, 'expired ghost'],
+      ['ends', now + 1, 'ghost'],
+      ['queue', 1, 'ghost'],
+    ] as const)
+      await fixture.redis.command('ZADD', fixture.key(lock, part), score, id);
+    const view = await alice.server.store.inspect(lock);
+    expect(view).toMatchObject({ usedCount: LOCK_LIMIT, holders: [{}], waiters: [{ position: 2 }] });
   });
 
   it('changes nothing, even if leases have expired', async () => {

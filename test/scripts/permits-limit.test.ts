@@ -223,6 +223,25 @@ describe('permits-limit', () => {
       },
     );
 
+    it('lets a holder release between two batches while grants are refused, and continues no batch', async () => {
+      const { semaphore, holder } = await fixture.fullSemaphore(150);
+      await waiters(149, 's2', semaphore);
+      await holder.release(holder.secret);
+      await fixture.finishBatches(semaphore, () => Promise.resolve());
+      const last = await fixture.request('s1', semaphore);
+      is('granted', await last.try());
+      expect(await fixture.step(permitsLimit, semaphore, 10, '', 16, 3_600_000)).toBe('SET');
+      const server = await fixture.server('s1');
+      const known = server.epochArguments;
+      server.epochArguments = ['another-run w 0 0', Number.MAX_SAFE_INTEGER];
+      try {
+        is('released', await last.release(last.secret));
+      } finally {
+        server.epochArguments = known;
+      }
+      expect(await fixture.idsIn(semaphore, 'offers')).toHaveLength(149 - BATCH);
+    });
+
     it('removes waiters that never fit, notifies their servers, and moves the other waiters up', async () => {
       const { semaphore } = await fixture.fullSemaphore(5);
       const [s1, s2] = [await fixture.server('s1'), await fixture.server('s2')];
@@ -238,6 +257,7 @@ describe('permits-limit', () => {
       expect((await others.touch()).waiters).toEqual(['recheck']);
       for (const one of [own, others]) expect(await one.claim()).toEqual({ kind: 'never-fits', limit: 3 });
       expect(is('waiting', await fits.claim()).position).toBe(1);
+      expect((await fixture.stored(semaphore)).numbers.moving).toBeUndefined();
     });
 
     it('walks a queue of 251 waiters in batches of 64, and offers the permits to the waiter that fits', async () => {

@@ -75,6 +75,14 @@ describe('permits-release', () => {
     await eventually('the hint from the other server', () => s1.hinted.includes(other.requestId));
   });
 
+  it('leaves a tombstone without token, ticket and metadata', async () => {
+    const { lock, alice } = await held({ metadata: { job: '7' } });
+    is('released', await alice.release(alice.secret));
+    const { attach, secret } = alice;
+    const tombstone = { state: 'ended', cause: 'released', attach, secret };
+    expect((await fixture.stored(lock)).records[alice.requestId]).toEqual(tombstone);
+  });
+
   it('frees exactly the permits of its own lease', async () => {
     const semaphore = fixture.resource('semaphore');
     const holders = [3, 1].map((permits) => ({ permits, initialLimit: 4 }));

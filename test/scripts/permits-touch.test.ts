@@ -36,6 +36,22 @@ describe('permits-touch', () => {
     expect(snapshot.earliestEndMs).toBeLessThanOrEqual(5000);
   });
 
+  it('answers an offer as the holder if there is no lease', async () => {
+    const lock = fixture.resource();
+    const [alice, bob] = [
+      await fixture.request('s1', lock),
+      await fixture.request('s1', lock, { holderId: 'bob' }),
+    ];
+    is('granted', await alice.try());
+    is('waiting', await bob.queue());
+    is('released', await alice.release(alice.secret));
+    const expireTimeMs = Number(await fixture.now()) / 1000 + 3000;
+    expect((await bob.touch()).snapshot).toMatchObject({
+      holder: { holderId: 'bob', expireTimeMs },
+      holderEndMs: 3000,
+    });
+  });
+
   it('answers the end of an offer that lapses before the first lease ends', async () => {
     const semaphore = fixture.resource('semaphore');
     is('set', await fixture.setLimit(semaphore, 2));
@@ -44,7 +60,12 @@ describe('permits-touch', () => {
     const [carol, dave] = [await fixture.request('s1', semaphore), await fixture.request('s1', semaphore)];
     for (const waiter of [carol, dave]) is('waiting', await waiter.queue());
     is('released', await alice.release(alice.secret));
-    expect((await dave.touch()).snapshot.earliestEndMs).toBe(3000);
+    const expireTimeMs = Number(await fixture.now()) / 1000 + 30_000;
+    expect((await dave.touch()).snapshot).toMatchObject({
+      earliestEndMs: 3000,
+      holder: { expireTimeMs },
+      holderEndMs: 30_000,
+    });
   });
 
   it('answers no end of a lease if there is no holder', async () => {

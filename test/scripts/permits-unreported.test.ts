@@ -93,8 +93,12 @@ describe('a lease that ended before its call reported the lease', () => {
   it('has ended for good after another call of the request has learned of the end', async () => {
     const lock = fixture.resource();
     const { call, fencingToken } = await ended(lock);
+    await call.server.store.touch(lock, []);
     const retry = await fixture.request('s2', lock, { requestId: call.requestId });
     expect(await retry.queue()).toEqual(FINISHED);
+    const { attach, secret } = call;
+    const tombstone = { state: 'ended', cause: 'expired', attach, secret };
+    expect((await fixture.stored(lock)).records[call.requestId]).toEqual(tombstone);
     expect(await call.giveBack(fencingToken)).toEqual(FINISHED);
     expect(await call.giveBack()).toEqual(FINISHED);
     expect(await call.claim()).toEqual(FINISHED);
@@ -115,8 +119,8 @@ describe('a lease that ended before its call reported the lease', () => {
     for (const asking of [call, retry]) {
       const reply = await asking.giveBack(fencingToken);
       expect([FINISHED, { kind: 'superseded' }]).toContainEqual(reply);
-      expect(await asking.queue()).toEqual(FINISHED);
     }
+    for (const asking of [call, retry]) expect(await asking.queue()).toEqual(FINISHED);
   });
 
   it('has ended for good if its holder released the lease', async () => {

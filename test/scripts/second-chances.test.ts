@@ -30,6 +30,23 @@ describe('a script that judges offers and servers', () => {
     expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
   });
 
+  it('extends a kept place in a stall, although the offer of the waiter was extended before', async () => {
+    const lock = fixture.resource();
+    const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s2', lock)];
+    const { store } = await fixture.server('s1');
+    is('granted', await alice.try());
+    is('waiting', await bob.queue());
+    is('released', await alice.release(alice.secret));
+    await fixture.pass(lock, 5000);
+    await store.touch(lock, []);
+    expect((await fixture.stored(lock)).records[bob.requestId]).toMatchObject({ extended: '1' });
+    await fixture.passInUse(lock, 3001);
+    await store.touch(lock, []);
+    await fixture.pass(lock, 12_000);
+    await store.touch(lock, []);
+    expect(await fixture.idsIn(lock, 'detached')).toEqual([bob.requestId]);
+  });
+
   it('removes an offer and a kept place without a record, even if they are due after a stall', async () => {
     const lock = fixture.resource();
     const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
