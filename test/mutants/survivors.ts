@@ -11,6 +11,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
     mutants: {
       'epochs/epoch-adopt.lua': ['true for `after ~= before`'],
       'leases/permits-acquire.lua': [
+        '`request.attach ~= attach and request.fencing_token` without `request.fencing_token`',
         "`is_queue_empty and 0 or redis.call('ZCARD', QUEUE_KEY)` without `is_queue_empty and 0`",
       ],
       'leases/permits-limit.lua': ['true for `change.misfits`'],
@@ -23,7 +24,58 @@ export const EXPLANATIONS: readonly Explanation[] = [
         "`has_waiters and ARGV[3] or ''` without `has_waiters and ARGV[3]`",
         '`has_waiters and ARGV[3]` without `has_waiters`',
       ],
+      'leases/shared/answer.lua': [
+        'true for `had_change`',
+        'true for `had_change` (2)',
+        'true for `not meta.limit or not stored.limit or meta.till ~= stored.till`',
+      ],
+      'leases/shared/end-of.lua': [
+        "`known_ends[id] or tonumber(redis.call('ZSCORE', ENDS_KEY, id))` without `known_ends[id]`",
+      ],
+      'leases/shared/find-or-create.lua': ['true for `meta.limit ~= nil`'],
+      'leases/shared/grant-next.lua': [
+        "`next(known_ends) or redis.call('ZCARD', ENDS_KEY) + redis.call('ZCARD', OFFERS_KEY) > 0` without `next(known_ends)`",
+        "`offer_count or redis.call('ZCARD', OFFERS_KEY)` without `offer_count`",
+      ],
+      'leases/shared/hold.lua': ['true for `request.state == OFFERED`'],
+      'leases/shared/purge.lua': [
+        'true for `first_end <= now`',
+        'delete `known_ends[first[1]] = first_end`',
+        "`known_ends[own_id] or tonumber(redis.call('ZSCORE', key, own_id))` without `known_ends[own_id]`",
+      ],
+      'leases/shared/state.lua': ['delete `records[id] = request`'],
     },
+  },
+  {
+    reason:
+      'A lower bound that is too low costs a command: the script looks for due members, and finds none.',
+    mutants: {
+      'leases/shared/constants.lua': ['4503599627370495 in `local NEVER = 9007199254740991`'],
+      'leases/shared/find-or-create.lua': [
+        '`meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER` without `meta.offers`',
+        '`meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER` without `meta.detached`',
+        '`meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER` without `meta.ended`',
+        'delete `meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER`',
+      ],
+      'leases/shared/purge.lua': [
+        'delete `if now < meta[name] then return {} end`',
+        "delete `if #ids < BATCH then local left = redis.call('ZRANGEBYSCORE', key, '(' .. NOW_TEXT, '+inf', 'WITHSCO...`",
+        'delete `meta[name] = tonumber(left[2]) or NEVER`',
+      ],
+    },
+  },
+  {
+    reason: 'The code spares the comparison of each part of two equal epochs.',
+    mutants: {
+      'leases/shared/epoch-check.lua': [
+        'delete `if epoch == expected then own_only = nil return nil end`',
+        'delete `return nil`',
+      ],
+    },
+  },
+  {
+    reason: 'Any number that is later than every time has the same effect.',
+    mutants: { 'leases/shared/constants.lua': ['18014398509481982 in `local NEVER = 9007199254740991`'] },
   },
   {
     reason: 'Lua converts a text to a number when it calculates. The conversion states the type.',
@@ -55,6 +107,16 @@ export const EXPLANATIONS: readonly Explanation[] = [
   },
   {
     reason: 'Redis answers true as 1.',
-    mutants: { 'leases/permits-inspect.lua': ['`more and 1` without `1`'] },
+    mutants: {
+      'leases/permits-inspect.lua': ['`more and 1` without `1`'],
+      'leases/shared/answer.lua': ['`more and 1` without `1`'],
+    },
+  },
+  {
+    reason: 'The server reads a missing value as 0.',
+    mutants: {
+      'leases/shared/answer.lua': ['`more and 1 or 0` without `0`'],
+      'leases/shared/holder-view.lua': ['`request.revoked or 0` without `0`'],
+    },
   },
 ];
