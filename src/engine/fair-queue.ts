@@ -9,41 +9,54 @@ const COMPACT_AT = 64;
 
 /**
  * A queue that serves its callers in turn: one item of each caller, then the next item of each caller (round robin). So
- * a caller with many items delays its own items, and delays any other caller by one item a round.
+ * a caller with many items delays its own items, and delays any other caller by one item a round. While callers wait
+ * that have not been served since they came, every second item is one of theirs. So a caller with few items hardly
+ * waits for many callers with many items. The idea is from FQ-CoDel (RFC 8290), which serves new flows first.
  */
 export class FairQueue<T> {
-  /** By caller, in the order in which the callers are served next. No lane is empty. */
-  private readonly lanes = new Map<unknown, Lane<T>>();
+  /** The callers that have not been served since they came, by arrival. No lane is empty. */
+  private readonly arrived = new Map<unknown, Lane<T>>();
+  /** The callers that have been served and have more items, in the order in which they are served next. */
+  private readonly returned = new Map<unknown, Lane<T>>();
+  private isTurnOfReturned = false;
   private count = 0;
 
   get size(): number {
     return this.count;
   }
 
-  /** An upper bound of the number of items that leave the queue before a new item of the caller. */
+  /** An upper bound of the number of items that leave the queue before a new item of the caller, if no caller comes. */
   ahead(caller: unknown): number {
-    const lane = this.lanes.get(caller);
-    const own = lane === undefined ? 0 : lane.items.length - lane.head;
-    return Math.min(this.count, (own + 1) * this.lanes.size);
+    const lane = this.laneOf(caller);
+    if (lane === undefined) return Math.min(this.count, 2 * this.arrived.size + 1);
+    const own = lane.items.length - lane.head;
+    const callers = this.arrived.size + this.returned.size;
+    return Math.min(this.count, (own + 1) * callers + this.arrived.size);
   }
 
   push(caller: unknown, item: T): void {
     this.count += 1;
-    const lane = this.lanes.get(caller);
+    const lane = this.laneOf(caller);
     if (lane) lane.items.push(item);
-    else this.lanes.set(caller, { items: [item], head: 0 });
+    else this.arrived.set(caller, { items: [item], head: 0 });
   }
 
   shift(): T | undefined {
-    for (const [caller, lane] of this.lanes) {
+    this.isTurnOfReturned = this.arrived.size === 0 || (!this.isTurnOfReturned && this.returned.size > 0);
+    const lanes = this.isTurnOfReturned ? this.returned : this.arrived;
+    for (const [caller, lane] of lanes) {
       const item = take(lane);
       this.count -= 1;
-      this.lanes.delete(caller);
+      lanes.delete(caller);
       // The caller is served again after all other callers.
-      if (lane.head < lane.items.length) this.lanes.set(caller, lane);
+      if (lane.head < lane.items.length) this.returned.set(caller, lane);
       return item;
     }
     return undefined;
+  }
+
+  private laneOf(caller: unknown): Lane<T> | undefined {
+    return this.returned.get(caller) ?? this.arrived.get(caller);
   }
 }
 

@@ -119,6 +119,28 @@ it('begins few of thousands of calls in one turn of the event loop, and all call
   expect(served).toHaveLength(3000);
 });
 
+it('begins few calls in one turn of the event loop while calls that waited too long are refused', async () => {
+  const quiet = new FakeConnection();
+  for (let turn = 0; turn < 4; turn += 1) {
+    arrive(quiet, 'acquire');
+    await turns(1);
+  }
+  const hurried = new FakeConnection();
+  const patient = new FakeConnection();
+  for (let at = 0; at < 200; at += 1) arrive(hurried, 'acquire', { 'grpc-timeout': '10m' });
+  arriveMany(800, patient, 'hold');
+  await clock.advance(20);
+  let most = 0;
+  while (served.length < 800) {
+    const before = served.length;
+    await turns(1);
+    most = Math.max(most, served.length - before);
+  }
+  const refused = streams.filter((stream) => stream.status === status.RESOURCE_EXHAUSTED);
+  expect(refused.length).toBeGreaterThan(100);
+  expect(most).toBeLessThanOrEqual(32);
+});
+
 it('begins the call of another connection after a few turns, while hundreds of earlier calls wait', async () => {
   arriveMany(900, new FakeConnection(), 'acquire');
   arrive(new FakeConnection(), 'acquire of another');

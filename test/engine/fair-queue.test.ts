@@ -10,10 +10,29 @@ function filled(items: readonly Caller[]): FairQueue<{ caller: Caller; at: numbe
   return queue;
 }
 
-it('serves each caller in turn, so a caller with one item waits for one item of each other caller', () => {
+it('serves each caller in turn, so a caller with few items waits for few items of each other caller', () => {
   const queue = filled([...Array<Caller>(1000).fill('alice'), 'bob', 'bob', 'carol']);
-  const first = Array.from({ length: 6 }, () => queue.shift()?.caller);
-  expect(first).toEqual(['alice', 'bob', 'carol', 'alice', 'bob', 'alice']);
+  const first = Array.from({ length: 7 }, () => queue.shift()?.caller);
+  expect(first).toEqual(['alice', 'alice', 'bob', 'alice', 'carol', 'bob', 'alice']);
+});
+
+it('serves a caller that comes before most of a hundred callers that have been served and wait again', () => {
+  const queue = new FairQueue<string>();
+  const callers = Array.from({ length: 100 }, (_, at) => `busy ${at}`);
+  for (const caller of callers) for (let item = 0; item < 5; item += 1) queue.push(caller, caller);
+  for (let served = 0; served < 200; served += 1) queue.shift();
+  queue.push('new', 'new');
+  expect([queue.shift(), queue.shift()]).toContain('new');
+});
+
+it('serves callers that wait again every second time, while other callers come without end', () => {
+  const queue = new FairQueue<string>();
+  for (let item = 0; item < 100; item += 1) queue.push('busy', 'busy');
+  const served = Array.from({ length: 100 }, (_, at) => {
+    queue.push(`new ${at}`, 'new');
+    return queue.shift();
+  });
+  expect(served.filter((caller) => caller === 'busy').length).toBeGreaterThanOrEqual(50);
 });
 
 it('keeps the order of one caller, loses no item, and is then empty', () => {

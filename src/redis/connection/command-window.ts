@@ -30,8 +30,8 @@ export interface Answer {
 const LONGEST_WAIT_MS = 500;
 /** How many commands of one priority may wait, to limit memory. Only sheddable commands are refused. */
 const MOST_WAITING = 10_000;
-/** While commands of a higher priority wait, a lower priority may use this share of its places. */
-const YIELDED_SHARE = 1 / 8;
+/** The fewest places of each priority. So few commands delay a higher priority by a few milliseconds at most. */
+const LEAST_PLACES: Readonly<Record<Priority, number>> = { high: 64, normal: 16, low: 8 };
 /** One pause of Redis or of this process must not make the next commands seem slow. */
 const LONGEST_SPACING_MS = 50;
 const SPACING_WEIGHT = 1 / 32;
@@ -56,7 +56,11 @@ interface Lane {
  * takes the place of a renewal. A lower priority is slowed down while a higher priority waits, and never stopped.
  */
 export class CommandWindow {
-  private readonly lanes: Lanes = { high: newLane(64, 64), normal: newLane(16, 64), low: newLane(8, 8) };
+  private readonly lanes: Lanes = {
+    high: newLane('high', 64),
+    normal: newLane('normal', 64),
+    low: newLane('low', 8),
+  };
   /** Since when commands are in flight, and Redis has answered none. Undefined: no command is in flight. */
   private silentSince: number | undefined;
   private sending = false;
@@ -157,7 +161,7 @@ export class CommandWindow {
 
   private placesOf(priority: Priority): number {
     const { current } = this.lanes[priority].limit;
-    return this.mustYield(priority) ? Math.max(1, Math.floor(current * YIELDED_SHARE)) : current;
+    return this.mustYield(priority) ? Math.min(current, LEAST_PLACES[priority]) : current;
   }
 
   private mustYield(priority: Priority): boolean {
@@ -169,8 +173,8 @@ export class CommandWindow {
 
 type Lanes = Readonly<Record<Priority, Lane>>;
 
-function newLane(least: number, initial: number): Lane {
-  const limit = new LatencyLimit({ least, initial });
+function newLane(priority: Priority, initial: number): Lane {
+  const limit = new LatencyLimit({ least: LEAST_PLACES[priority], initial });
   return { limit, queue: new FairQueue(), waitingCount: 0, inFlight: 0, spacingMs: 0, lastBusyAt: undefined };
 }
 

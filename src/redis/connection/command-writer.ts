@@ -8,13 +8,22 @@ const ASKING = commandBytes(['ASKING']).toString();
 /** The commands that leave this process in one write. */
 export interface Flush {
   /** When the commands left (ms, monotonic clock). Undefined: not yet. */
-  at: number | undefined;
+  readonly at: number | undefined;
 }
 
-/** Writes commands to one connection. All commands of one turn of the event loop leave in one write. */
+interface PendingWrite extends Flush {
+  at: number | undefined;
+  readonly stream: Redis['stream'];
+  readonly since: number;
+}
+
+/** A write contains the commands of this time at most (ms), so that Redis works while a long turn goes on. */
+const LONGEST_COLLECTION_MS = 1;
+
+/** Writes commands to one connection. The commands of a short turn of the event loop leave in one write. */
 export class CommandWriter {
-  private corkedStream: Redis['stream'] | undefined;
-  private flush: Flush = { at: undefined };
+  /** The write that takes more commands. */
+  private open: PendingWrite | undefined;
 
   constructor(
     private readonly client: () => Redis,
@@ -24,8 +33,7 @@ export class CommandWriter {
 
   /** `asking`: the command's slot is still moving to this node. ASKING holds for the next command of the connection. */
   write(command: ScriptCommand, asking: boolean): Flush {
-    this.cork();
-    const { flush } = this;
+    const flush = this.currentWrite();
     // If ASKING fails, Redis redirects the command.
     if (asking) this.send(new ScriptCommand('asking', ASKING, command.deadline, () => undefined, false));
     this.send(command);
@@ -37,17 +45,23 @@ export class CommandWriter {
     void this.client().sendCommand(command.asCommand());
   }
 
-  private cork(): void {
+  private currentWrite(): PendingWrite {
+    const { open } = this;
     const { stream } = this.client();
-    if (this.corkedStream === stream) return;
-    this.corkedStream = stream;
-    const flush: Flush = { at: undefined };
-    this.flush = flush;
+    const now = this.clock.now();
+    if (open?.stream === stream && now - open.since <= LONGEST_COLLECTION_MS) return open;
+    if (open) this.finish(open);
+    const next: PendingWrite = { stream, since: now, at: undefined };
+    this.open = next;
     stream.cork();
-    setImmediate(() => {
-      if (this.corkedStream === stream) this.corkedStream = undefined;
-      flush.at = this.clock.now();
-      stream.uncork();
-    });
+    setImmediate(() => this.finish(next));
+    return next;
+  }
+
+  private finish(write: PendingWrite): void {
+    if (write.at !== undefined) return;
+    if (this.open === write) this.open = undefined;
+    write.at = this.clock.now();
+    write.stream.uncork();
   }
 }

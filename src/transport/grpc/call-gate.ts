@@ -172,13 +172,14 @@ export class CallGate {
 
   private turn(): void {
     const now = this.options.clock.now();
-    this.isTurnDue = false;
     this.measure(now);
     this.begunCount = 0;
     while (this.waitingCount > 0 && this.begunCount < CALLS_PER_BUSY_TURN) this.beginNext();
     for (let count = 0; count < CALLS_PER_BUSY_TURN && this.refused.size > 0; count += 1) this.refuseNext();
     this.reading.next(this.firstArrivalAt ?? now, now);
     this.firstArrivalAt = undefined;
+    // Only now: a call that this turn refuses must not ask for a second turn.
+    this.isTurnDue = false;
     if (this.waitingCount + this.refused.size > 0 || this.reading.isPaused) this.turnLater(now);
   }
 
