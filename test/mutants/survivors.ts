@@ -113,9 +113,10 @@ export const EXPLANATIONS: readonly Explanation[] = [
     },
   },
   {
-    reason: 'The server reads a missing value as 0.',
+    reason: 'The server reads a missing value as 0, or as an empty text.',
     mutants: {
       'leases/shared/answer.lua': ['`more and 1 or 0` without `0`'],
+      'leases/shared/answer-finished.lua': ["`request.fencing_token or ''` without `''`"],
       'leases/shared/holder-view.lua': ['`request.revoked or 0` without `0`'],
     },
   },
