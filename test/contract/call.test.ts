@@ -62,6 +62,16 @@ test('receivedAt is the monotonic time at which the handler starts', async () =>
   expect(receivedAt).toBeLessThan(performance.now());
 });
 
+test('an answer has no date and no other header that gRPC does not need', async () => {
+  harness.permits.answers.acquire = () => Promise.resolve(someLease);
+  const headers = await new Promise<Metadata>((resolve, reject) => {
+    const answer = client.acquireLock(acquireRequest(), (error) => error && reject(error));
+    answer.on('metadata', resolve);
+  });
+  // The client removes the headers of gRPC itself.
+  expect(Object.keys(headers.toJSON())).toEqual(['content-type']);
+});
+
 describe('timeoutMs of a call', () => {
   test('is undefined without a deadline', async () => {
     expect((await receivedCall()).timeoutMs).toBeUndefined();

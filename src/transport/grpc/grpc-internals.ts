@@ -100,6 +100,10 @@ export interface IncomingCall {
   decoder: { write(data: Buffer): Buffer[] };
   /** The bound of a message after its decompression. */
   maxReceiveMessageSize: number;
+  /** Whether the headers of the answer were sent. */
+  metadataSent: boolean;
+  /** Whether the call has ended. */
+  checkCancelled(): boolean;
   /** Ends the call. Does nothing if the call has ended. */
   sendStatus(status: object): void;
 }
@@ -107,8 +111,8 @@ export interface IncomingCall {
 /** An interceptor receives the call before any data arrives. Throws if a field is missing. */
 export function incomingCall(interceptedCall: object): IncomingCall {
   const call = interceptedCall as IncomingCall;
-  if (typeof call.decoder?.write !== 'function' || typeof call.maxReceiveMessageSize !== 'number') {
-    throw new Error('calls of this version of @grpc/grpc-js have no field decoder; use the pinned version');
+  if (typeof call.decoder?.write !== 'function' || typeof call.metadataSent !== 'boolean') {
+    throw new Error('calls of this version of @grpc/grpc-js have other fields; use the pinned version');
   }
   return call;
 }

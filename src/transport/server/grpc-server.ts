@@ -14,12 +14,12 @@ import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-
 import { autocompleteHandlers, autocompleteServiceDefinition } from '../autocomplete/autocomplete-handlers';
 import { AUTOCOMPLETE_REQUEST_BYTES } from '../autocomplete/request-sizes';
 import type { CallContext } from '../grpc/call';
+import { callAnswers } from '../grpc/call-answers';
 import { CallGate } from '../grpc/call-gate';
 import { callKinds } from '../grpc/call-kinds';
 import { Connections } from '../grpc/connections';
 import { listen, type Address } from '../grpc/listen';
 import type { Log } from '../grpc/log';
-import { oneStatus } from '../grpc/one-status';
 import { RequestIntake } from '../grpc/request-intake';
 import type { IntakeLimits, IntakeStats } from '../grpc/unfinished-requests';
 import { lockHandlers, lockServiceDefinition } from '../leases/lock-handlers';
@@ -90,7 +90,7 @@ export class GrpcServer {
     this.server = new Server({
       // Nothing reads the channelz counters, and their updates would cost time in each call.
       'grpc.enable_channelz': 0,
-      interceptors: [oneStatus, this.connections.interceptor, this.intake.interceptor],
+      interceptors: [callAnswers, this.connections.interceptor, this.intake.interceptor],
     });
     this.health = new Health(autocomplete ? [...SERVICES, AUTOCOMPLETE] : SERVICES);
     this.reflection = new Reflection(new Descriptors(readFileSync(DESCRIPTOR_FILE)), log);
