@@ -25,8 +25,8 @@ module.exports = {
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.cjs'],
   // Long enough for a machine with busy cores. On an idle machine most tests take less than a second.
   testTimeout: 90_000,
-  // Many tests measure times, and more workers than cores would slow each other.
-  maxWorkers: 2,
+  // Many tests wait for a part of their time, so three workers keep two cores busy.
+  maxWorkers: 3,
   // At its end a worker frees up to 1 GB of memory. On a busy machine this takes longer than the default of 500 ms.
   workerGracefulExitTimeout: 10_000,
 };
