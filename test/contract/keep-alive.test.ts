@@ -68,12 +68,14 @@ async function openCalls(): Promise<Readonly<Record<string, Promise<RawOutcome>>
   };
 }
 
-async function expectUnavailable(calls: Awaited<ReturnType<typeof openCalls>>): Promise<void> {
+async function expectUnavailable(
+  calls: Awaited<ReturnType<typeof openCalls>>,
+  problem = 'left an HTTP/2 ping unanswered for 200 ms',
+): Promise<void> {
   const streamEnd = {
     code: status.UNAVAILABLE,
     reason: 'REATTACH',
-    message:
-      'the connection left an HTTP/2 ping unanswered for 200 ms: a lease or a wait continues; open the stream again [REATTACH]',
+    message: `the connection ${problem}: a lease or a wait continues; open the stream again [REATTACH]`,
   };
   expect(await calls.hold).toMatchObject(streamEnd);
   expect((await calls.hold)?.headers['grpc-retry-pushback-ms']).toBe('0');
@@ -88,6 +90,14 @@ test('all calls end with UNAVAILABLE when the answers to pings do not arrive', a
   await expectUnavailable(calls);
   await eventually('the handlers to be informed', () => cancelled === 2);
   expect(harness.logged).toEqual([]);
+});
+
+test('all calls end with UNAVAILABLE some time after the client announced the end of the connection', async () => {
+  const calls = await openCalls();
+  await connection.announceEnd();
+  proxy.blackHole('toTarget');
+  await expectUnavailable(calls, 'was to end, as the client said 400 ms ago');
+  await eventually('the handlers to be informed', () => cancelled === 2);
 });
 
 test('all calls have ended with UNAVAILABLE when a frozen link thaws', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   connect,
   constants,
@@ -57,6 +58,12 @@ export class RawConnection {
     this.session.on('close', () => (this.closed = true));
     // The server may close a connection after a protocol violation. Tests check `closed`.
     this.session.on('error', () => undefined);
+  }
+
+  /** Tells the server that no more calls will come. The open calls go on. Resolves when the server has answered. */
+  async announceEnd(): Promise<void> {
+    this.session.goaway(constants.NGHTTP2_NO_ERROR);
+    await once(this.session, 'goaway');
   }
 
   /** Makes one call. */

@@ -3,7 +3,6 @@ import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Metadata, status, type Server } from '@grpc/grpc-js';
 import { HoldfastError } from '../../engine/errors';
-import { timeSpan } from '../../engine/time-span';
 import { toCallStatus } from './errors';
 import type { CallGate } from './call-gate';
 import { watchSessions } from './grpc-internals';
@@ -30,16 +29,12 @@ export class Connections {
 
   /** Must be called once, after the server is bound and before clients learn the address. `gate` gets each new call. */
   watch(server: Server, gate: CallGate): void {
-    const error = new HoldfastError(
-      'REATTACH',
-      `the connection left an HTTP/2 ping unanswered for ${timeSpan(this.times.timeoutMs)}: a lease or a wait continues; open the stream again`,
-    );
     const onSession = (session: ServerHttp2Session, socket: Socket) => {
       this.open.set(session, socket);
       gate.connected(session);
       session.once('close', () => this.open.delete(session));
-      keepAlive(session, this.times, () => {
-        this.endCalls(session, error);
+      keepAlive(session, this.times, (problem) => {
+        this.endCalls(session, lost(problem));
         setTimeout(() => disconnect(socket), FAREWELL_MS).unref();
       });
     };
@@ -71,6 +66,13 @@ export class Connections {
     });
     session.close();
   }
+}
+
+function lost(problem: string): HoldfastError {
+  return new HoldfastError(
+    'REATTACH',
+    `the connection ${problem}: a lease or a wait continues; open the stream again`,
+  );
 }
 
 /** Closes a socket without a reset of the open streams. Clients report the end of the socket as UNAVAILABLE. */

@@ -1,4 +1,5 @@
 import type { ServerHttp2Session } from 'node:http2';
+import { timeSpan } from '../../engine/time-span';
 
 export interface KeepAliveTimes {
   /** From the answer to a ping until the next ping. */
@@ -8,13 +9,18 @@ export interface KeepAliveTimes {
 }
 
 /**
- * Pings the client of a connection, and calls `onSilent` once if a ping stays unanswered. The pings of grpc-js are not
- * used, because a timeout there resets all streams with a code that clients do not retry.
+ * Pings the client of a connection, and calls `onLost` once if a ping stays unanswered. `problem` completes a sentence
+ * about the connection. The pings of grpc-js are not used, because a timeout there resets all streams with a code that
+ * clients do not retry.
+ *
+ * Node cannot ping a client that has announced the end of the connection (GOAWAY). Such a connection counts as lost
+ * after the time in which the pings would have found a lost connection. Otherwise the server could renew the leases of a
+ * vanished client for ever.
  */
 export function keepAlive(
   session: ServerHttp2Session,
   { timeMs, timeoutMs }: KeepAliveTimes,
-  onSilent: () => void,
+  onLost: (problem: string) => void,
 ): void {
   let timer: NodeJS.Timeout;
   let answered = true;
@@ -25,18 +31,24 @@ export function keepAlive(
     session.ping(() => {
       answered = true;
       clearTimeout(timer);
-      // A connection that is being closed sends no pings. The drain timeout ends such a connection.
       if (!session.closed && !session.destroyed) wait();
     });
   };
   // Timers run before reads. After a pause of this process an unread answer is read before setImmediate.
   const expire = (): void =>
     void setImmediate(() => {
-      if (!answered && !session.destroyed) onSilent();
+      if (!answered && !session.destroyed)
+        onLost(`left an HTTP/2 ping unanswered for ${timeSpan(timeoutMs)}`);
     });
+  const endSoon = (): void => {
+    clearTimeout(timer);
+    const ms = timeMs + timeoutMs;
+    timer = setTimeout(() => onLost(`was to end, as the client said ${timeSpan(ms)} ago`), ms).unref();
+  };
   const wait = (): void => {
     timer = setTimeout(ping, timeMs).unref();
   };
+  session.once('goaway', endSoon);
   session.once('close', () => clearTimeout(timer));
   wait();
 }
