@@ -8,29 +8,28 @@ interface Lane<T> {
 const COMPACT_AT = 64;
 
 /**
- * A queue that serves its callers in turn: one item of each caller, then the next item of each caller (round robin). So
- * a caller with many items delays its own items, and delays any other caller by one item a round. While callers wait
- * that have not been served since they came, every second item is one of theirs. So a caller with few items hardly
- * waits for many callers with many items. The idea is from FQ-CoDel (RFC 8290), which serves new flows first.
+ * A queue that serves its callers in turn: one item of each caller in each round. A new caller does not wait for the
+ * round: every second item goes to a new caller, while new callers wait. A caller is new again after a round without
+ * items. The idea is from FQ-CoDel (RFC 8290), which serves new flows first.
  */
 export class FairQueue<T> {
-  /** The callers that have not been served since they came, by arrival. No lane is empty. */
+  /** The new callers, by arrival. No lane is empty. */
   private readonly arrived = new Map<unknown, Lane<T>>();
-  /** The callers that have been served and have more items, in the order in which they are served next. */
-  private readonly returned = new Map<unknown, Lane<T>>();
-  private isTurnOfReturned = false;
+  /** The callers of this round, in the order in which they are served next. A caller without items stays for one round. */
+  private readonly round = new Map<unknown, Lane<T>>();
+  private isTurnOfRound = false;
   private count = 0;
 
   get size(): number {
     return this.count;
   }
 
-  /** An upper bound of the number of items that leave the queue before a new item of the caller, if no caller comes. */
+  /** An upper bound of the number of items that leave the queue before a new item of the caller, if nothing else comes. */
   ahead(caller: unknown): number {
     const lane = this.laneOf(caller);
     if (lane === undefined) return Math.min(this.count, 2 * this.arrived.size + 1);
     const own = lane.items.length - lane.head;
-    const callers = this.arrived.size + this.returned.size;
+    const callers = this.arrived.size + this.round.size;
     return Math.min(this.count, (own + 1) * callers + this.arrived.size);
   }
 
@@ -42,21 +41,28 @@ export class FairQueue<T> {
   }
 
   shift(): T | undefined {
-    this.isTurnOfReturned = this.arrived.size === 0 || (!this.isTurnOfReturned && this.returned.size > 0);
-    const lanes = this.isTurnOfReturned ? this.returned : this.arrived;
+    if (this.count === 0) return undefined;
+    this.isTurnOfRound = !this.isTurnOfRound;
+    const item = this.isTurnOfRound
+      ? (this.shiftFrom(this.round) ?? this.shiftFrom(this.arrived))
+      : (this.shiftFrom(this.arrived) ?? this.shiftFrom(this.round));
+    this.count -= 1;
+    if (this.count === 0) this.round.clear();
+    return item;
+  }
+
+  private shiftFrom(lanes: Map<unknown, Lane<T>>): T | undefined {
     for (const [caller, lane] of lanes) {
-      const item = take(lane);
-      this.count -= 1;
       lanes.delete(caller);
-      // The caller is served again after all other callers.
-      if (lane.head < lane.items.length) this.returned.set(caller, lane);
-      return item;
+      if (lane.head === lane.items.length) continue;
+      this.round.set(caller, lane);
+      return take(lane);
     }
     return undefined;
   }
 
   private laneOf(caller: unknown): Lane<T> | undefined {
-    return this.returned.get(caller) ?? this.arrived.get(caller);
+    return this.round.get(caller) ?? this.arrived.get(caller);
   }
 }
 

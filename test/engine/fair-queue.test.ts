@@ -10,22 +10,43 @@ function filled(items: readonly Caller[]): FairQueue<{ caller: Caller; at: numbe
   return queue;
 }
 
-it('serves each caller in turn, so a caller with few items waits for few items of each other caller', () => {
-  const queue = filled([...Array<Caller>(1000).fill('alice'), 'bob', 'bob', 'carol']);
-  const first = Array.from({ length: 7 }, () => queue.shift()?.caller);
-  expect(first).toEqual(['alice', 'alice', 'bob', 'alice', 'carol', 'bob', 'alice']);
+/** The callers of the next items. */
+function serve(queue: FairQueue<string>, count: number): (string | undefined)[] {
+  return Array.from({ length: count }, () => queue.shift());
+}
+
+it('serves one item of each caller in each round', () => {
+  const queue = filled([...Array<Caller>(1000).fill('alice'), ...Array<Caller>(1000).fill('bob'), 'carol']);
+  const served = Array.from({ length: 100 }, () => queue.shift()?.caller);
+  expect(served).toContain('carol');
+  const ofAlice = served.filter((caller) => caller === 'alice').length;
+  expect(Math.abs(ofAlice - (99 - ofAlice))).toBeLessThanOrEqual(2);
 });
 
-it('serves a caller that comes before most of a hundred callers that have been served and wait again', () => {
+it('serves a new caller within two items while a hundred served callers wait', () => {
   const queue = new FairQueue<string>();
   const callers = Array.from({ length: 100 }, (_, at) => `busy ${at}`);
   for (const caller of callers) for (let item = 0; item < 5; item += 1) queue.push(caller, caller);
-  for (let served = 0; served < 200; served += 1) queue.shift();
+  serve(queue, 200);
   queue.push('new', 'new');
-  expect([queue.shift(), queue.shift()]).toContain('new');
+  expect(serve(queue, 2)).toContain('new');
 });
 
-it('serves callers that wait again every second time, while other callers come without end', () => {
+it('gives a caller with many items no more than each of a hundred callers that come back after each item', () => {
+  const queue = new FairQueue<string>();
+  for (let item = 0; item < 5000; item += 1) queue.push('busy', 'busy');
+  for (let at = 0; at < 100; at += 1) queue.push(`light ${at}`, `light ${at}`);
+  const counts = new Map<string, number>();
+  for (let served = 0; served < 2000; served += 1) {
+    const caller = queue.shift()!;
+    counts.set(caller, (counts.get(caller) ?? 0) + 1);
+    if (caller !== 'busy') queue.push(caller, caller);
+  }
+  expect(Math.max(...counts.values())).toBeLessThanOrEqual(25);
+  expect(Math.min(...counts.values())).toBeGreaterThan(15);
+});
+
+it('serves the callers of a round at least every second time, while new callers come without end', () => {
   const queue = new FairQueue<string>();
   for (let item = 0; item < 100; item += 1) queue.push('busy', 'busy');
   const served = Array.from({ length: 100 }, (_, at) => {

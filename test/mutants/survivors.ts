@@ -50,7 +50,6 @@ export const EXPLANATIONS: readonly Explanation[] = [
     reason:
       'A lower bound that is too low costs a command: the script looks for due members, and finds none.',
     mutants: {
-      'leases/shared/constants.lua': ['4503599627370495 in `local NEVER = 9007199254740991`'],
       'leases/shared/find-or-create.lua': [
         '`meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER` without `meta.offers`',
         '`meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER` without `meta.detached`',
@@ -75,7 +74,12 @@ export const EXPLANATIONS: readonly Explanation[] = [
   },
   {
     reason: 'Any number that is later than every time has the same effect.',
-    mutants: { 'leases/shared/constants.lua': ['18014398509481982 in `local NEVER = 9007199254740991`'] },
+    mutants: {
+      'leases/shared/constants.lua': [
+        '4503599627370495 in `local NEVER = 9007199254740991`',
+        '18014398509481982 in `local NEVER = 9007199254740991`',
+      ],
+    },
   },
   {
     reason: 'Lua converts a text to a number when it calculates. The conversion states the type.',

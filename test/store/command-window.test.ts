@@ -129,6 +129,16 @@ it('sends new commands after hundreds of waiting commands have failed', async ()
   expect(store.sent.at(-1)).toBe('new');
 });
 
+it('keeps eight acquires and two reads in flight while renewals wait', async () => {
+  store.giveMany(200, 'acquire', NORMAL);
+  store.giveMany(50, 'read', LOW);
+  store.giveMany(2000, 'renewal', HIGH);
+  const countOf = (priority: Priority) => store.inFlight.filter((one) => one.priority === priority).length;
+  await store.answerEach(0.01, 400);
+  expect([countOf('normal'), countOf('low')]).toEqual([8, 2]);
+  expect(countOf('high')).toBeGreaterThanOrEqual(64);
+});
+
 it('does not stop reads and acquires while renewals always wait', async () => {
   store.giveMany(20, 'read', LOW);
   store.giveMany(70, 'acquire', NORMAL);

@@ -17,12 +17,12 @@ interface PendingWrite extends Flush {
   readonly since: number;
 }
 
-/** A write contains the commands of this time at most (ms), so that Redis works while a long turn goes on. */
+/** The longest time from the first to the last command of a write (ms). Redis works while a long turn goes on. */
 const LONGEST_COLLECTION_MS = 1;
 
 /** Writes commands to one connection. The commands of a short turn of the event loop leave in one write. */
 export class CommandWriter {
-  /** The write that takes more commands. */
+  /** The write that is not sent yet. */
   private open: PendingWrite | undefined;
 
   constructor(

@@ -1,5 +1,5 @@
-import type { ServerInterceptingCall, ServerInterceptingCallInterface } from '@grpc/grpc-js';
-import { incomingCall } from './grpc-internals';
+import type { Metadata, ServerInterceptingCall, ServerInterceptingCallInterface } from '@grpc/grpc-js';
+import { sendHeaders } from './grpc-internals';
 
 type Status = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
 
@@ -7,13 +7,12 @@ interface Call extends ServerInterceptingCallInterface {
   firstStatus?: Status;
 }
 
-/** The headers of each answer that has messages. No handler adds headers. */
+/** The headers of each answer that has messages. */
 const HEADERS = {
   ':status': 200,
   'content-type': 'application/grpc+proto',
   'grpc-accept-encoding': 'identity,deflate,gzip',
 } as const;
-const OPTIONS = { waitForTrailers: true, sendDate: false } as const;
 
 /** The class of grpc-js, with the methods that the functions below take the place of. */
 function classOf(call: Call): ServerInterceptingCallInterface {
@@ -21,11 +20,9 @@ function classOf(call: Call): ServerInterceptingCallInterface {
 }
 
 /** grpc-js would merge four objects for the headers of each answer, and Node would add the date. */
-function sendMetadata(this: Call): void {
-  const call = incomingCall(this);
-  if (call.checkCancelled() || call.metadataSent) return;
-  call.metadataSent = true;
-  call.stream.respond(HEADERS, OPTIONS);
+function sendMetadata(this: Call, metadata: Metadata): void {
+  if (Object.keys(metadata.getMap()).length > 0) classOf(this).sendMetadata.call(this, metadata);
+  else sendHeaders(this, HEADERS);
 }
 
 function sendStatus(this: Call, status: Status): void {
@@ -40,7 +37,7 @@ function sendMessage(this: Call, ...[message, done]: Parameters<Call['sendMessag
 }
 
 /**
- * Sends the same headers with each answer, and makes the first status of a call the last thing that the call sends.
+ * Sends the same headers with each answer that has messages, and makes the first status of a call the last thing that the call sends.
  * grpc-js itself ends a call that it cannot read, or that has passed its deadline, while the handler still answers. A
  * message after such a status would break the HTTP/2 stream, and the client would receive neither the message nor the
  * status.

@@ -255,10 +255,12 @@ function longestWaitMs(headers: IncomingHttpHeaders): number {
   return Math.min(LONGEST_WAIT_MS, timeoutMs(headers) ?? Infinity);
 }
 
+const REFUSED = { endStream: true, sendDate: false };
+
 /** Answers a call that has not begun. The rest of its message is not kept. */
 function answer(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void {
   if (stream.closed || stream.destroyed) return;
-  stream.respond(headers, { endStream: true });
+  stream.respond(headers, REFUSED);
   // A client that does not end its message would keep the stream open.
   if (stream.state.remoteClose === 1) stream.resume();
   else stream.close(constants.NGHTTP2_NO_ERROR);

@@ -2,6 +2,7 @@ import type {
   Http2Server,
   Http2Session,
   IncomingHttpHeaders,
+  OutgoingHttpHeaders,
   ServerHttp2Session,
   ServerHttp2Stream,
 } from 'node:http2';
@@ -102,8 +103,6 @@ export interface IncomingCall {
   maxReceiveMessageSize: number;
   /** Whether the headers of the answer were sent. */
   metadataSent: boolean;
-  /** Whether the call has ended. */
-  checkCancelled(): boolean;
   /** Ends the call. Does nothing if the call has ended. */
   sendStatus(status: object): void;
 }
@@ -111,11 +110,24 @@ export interface IncomingCall {
 /** An interceptor receives the call before any data arrives. Throws if a field is missing. */
 export function incomingCall(interceptedCall: object): IncomingCall {
   const call = interceptedCall as IncomingCall;
-  if (typeof call.decoder?.write !== 'function' || typeof call.metadataSent !== 'boolean') {
+  const { decoder, maxReceiveMessageSize, metadataSent } = call;
+  if (
+    typeof decoder?.write !== 'function' ||
+    typeof maxReceiveMessageSize !== 'number' ||
+    typeof metadataSent !== 'boolean'
+  )
     throw new Error('calls of this version of @grpc/grpc-js have other fields; use the pinned version');
-  }
   return call;
 }
+
+/** Sends the headers of an answer. grpc-js then sends none. */
+export function sendHeaders(interceptedCall: object, headers: OutgoingHttpHeaders): void {
+  const call = interceptedCall as IncomingCall;
+  call.metadataSent = true;
+  call.stream.respond(headers, ANSWER_OPTIONS);
+}
+
+const ANSWER_OPTIONS = { waitForTrailers: true, sendDate: false } as const;
 
 /**
  * Sets how many messages of a client's stream are buffered ahead of the reader. The default of Node is 16 messages,

@@ -40,7 +40,8 @@ if request and request.state == ENDED then
   if not (give_back and is_meant and request.fencing_token) then
     return answer_finished(retention_ms, request)
   end
-  forget(ENDED_KEY, { id }) -- the request has not finished; the call keeps the ticket and claims with it
+  -- The request has not finished; the call keeps the ticket and claims with it. No branch below acts on ENDED.
+  forget(ENDED_KEY, { id })
 end
 if request and give_back and is_meant then
   if request.state == HELD and not (request.answered == attach and request.returnable == 1) then

@@ -16,7 +16,8 @@ local function fits(permits)
 end
 
 -- Offers the head of the queue its permits while they fit, and detaches a head with a silent server. The function looks
--- at no waiter behind the head, so no waiter overtakes another. True if the queue is empty.
+-- at no waiter behind the head, so no waiter overtakes another. True if the queue is empty; else false
+-- or nil.
 local function grant_next()
   if own_only then return false end
   local offer_count
