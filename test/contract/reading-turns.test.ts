@@ -65,6 +65,16 @@ it('reads the connection first that was read longest ago', () => {
   expect(begun).toEqual(['b', 'c', 'a']);
 });
 
+it('reads no other busy connection in the step in which a client has closed its connection', () => {
+  const [ended, busy, other] = [connect('ended'), connect('busy'), quiet(0)];
+  turns.ended(ended);
+  expect([busy.isRead, other.isRead]).toEqual([false, true]);
+  turns.next(1, 1);
+  expect(busy.isRead).toBe(true);
+  turns.ended(other);
+  expect(busy.isRead).toBe(true);
+});
+
 it('does not read a new connection during a pause', () => {
   connect('busy');
   turns.pause();

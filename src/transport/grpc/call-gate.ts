@@ -118,6 +118,14 @@ export class CallGate {
     session.once('close', () => this.reading.delete(connection));
   }
 
+  /** Must be called when the client has closed the connection, before the calls of the connection end. */
+  disconnected(session: Http2Session): void {
+    const connection = this.connections.get(session);
+    if (connection === undefined) return;
+    this.reading.ended(connection);
+    this.turnSoon();
+  }
+
   /** Passes the call to `serve`, now or later, or answers the call with OVERLOADED. */
   arrive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: ServeStream): void {
     const connection = stream.session && this.connections.get(stream.session);

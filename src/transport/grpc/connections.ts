@@ -32,6 +32,8 @@ export class Connections {
     const onSession = (session: ServerHttp2Session, socket: Socket) => {
       this.open.set(session, socket);
       gate.connected(session);
+      const onEnd = (): void => gate.disconnected(session);
+      socket.once('end', onEnd).once('error', onEnd);
       session.once('close', () => this.open.delete(session));
       keepAlive(session, this.times, (problem) => {
         this.endCalls(session, lost(problem));

@@ -76,6 +76,14 @@ export class ReadingTurns {
     this.busy.delete(reader);
   }
 
+  /**
+   * Notes that the client has closed a connection. All its calls end in one step. So no other busy connection is read in
+   * this step: if a thousand clients vanish at once, their connections end one by one.
+   */
+  ended(reader: Reader): void {
+    if (this.busy.delete(reader)) this.pause();
+  }
+
   /** Notes a call of the connection. */
   delivered(reader: Reader): void {
     if (reader.delivered === 0) this.delivering.push(reader);
