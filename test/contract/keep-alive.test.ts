@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { stat } from 'node:fs';
 import { connect, constants, type ServerHttp2Session } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -98,6 +99,25 @@ test('all calls end with UNAVAILABLE some time after the client announced the en
   proxy.blackHole('toTarget');
   await expectUnavailable(calls, 'was to end, as the client said 400 ms ago');
   await eventually('the handlers to be informed', () => cancelled === 2);
+});
+
+test('a connection that is to end is lost also if an earlier ping is answered after the announcement', async () => {
+  const answers: (() => void)[] = [];
+  const session = Object.assign(new EventEmitter(), {
+    destroyed: false,
+    closed: false,
+    ping: (answer: () => void) => void answers.push(answer),
+  });
+  const problems: string[] = [];
+  const times = { timeMs: 10, timeoutMs: 2000 };
+  keepAlive(session as unknown as ServerHttp2Session, times, (problem) => problems.push(problem));
+  await eventually('a ping', () => answers.length === 1);
+  session.emit('goaway');
+  session.closed = true;
+  answers[0]!();
+  await eventually('the end', () => problems.length > 0);
+  expect(problems).toEqual([expect.stringContaining('was to end')]);
+  session.emit('close');
 });
 
 test('all calls have ended with UNAVAILABLE when a frozen link thaws', async () => {

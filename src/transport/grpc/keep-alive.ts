@@ -23,6 +23,7 @@ export function keepAlive(
   onLost: (problem: string) => void,
 ): void {
   let timer: NodeJS.Timeout;
+  let endTimer: NodeJS.Timeout | undefined;
   let answered = true;
   const ping = (): void => {
     if (session.destroyed) return;
@@ -43,12 +44,16 @@ export function keepAlive(
   const endSoon = (): void => {
     clearTimeout(timer);
     const ms = timeMs + timeoutMs;
-    timer = setTimeout(() => onLost(`was to end, as the client said ${timeSpan(ms)} ago`), ms).unref();
+    // A timer of its own, because the answer to an earlier ping stops the other timer.
+    endTimer = setTimeout(() => onLost(`was to end, as the client said ${timeSpan(ms)} ago`), ms).unref();
   };
   const wait = (): void => {
     timer = setTimeout(ping, timeMs).unref();
   };
   session.once('goaway', endSoon);
-  session.once('close', () => clearTimeout(timer));
+  session.once('close', () => {
+    clearTimeout(timer);
+    clearTimeout(endTimer);
+  });
   wait();
 }
