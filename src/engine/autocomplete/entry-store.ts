@@ -1,0 +1,170 @@
+import type { DictionaryView, Profile } from './suggestion';
+
+/** The state of a dictionary at one moment. */
+export interface Head {
+  readonly kind: 'head';
+  readonly profile: Profile;
+  /** The id of the live generation. No id is used twice. */
+  readonly generationId: string;
+  /** Rises by 1 with each write and with each commit of an import. Two histories may have the same versions. */
+  readonly version: number;
+  /** The id of the last write. No id is used twice, so version and tail together name one history. */
+  readonly tail: string;
+}
+
+/** The dictionary does not exist, or this server cannot read its format. */
+export type Missing =
+  | { readonly kind: 'unknown' }
+  /** A dictionary of the first design. It can only be deleted. */
+  | { readonly kind: 'outdated' }
+  /** A newer server made the dictionary. */
+  | { readonly kind: 'too-new'; readonly format: number };
+
+/** The dictionary exists with another profile. */
+export interface OtherProfile {
+  readonly kind: 'other-profile';
+  readonly profile: Profile;
+}
+
+/** The import has ended: another import was committed, or the import expired, or the store lost its data. */
+export interface LostImport {
+  readonly kind: 'lost';
+}
+
+/** An entry as the store keeps it. Only the engine reads a record (stored-record.ts). */
+export interface StoredEntry {
+  readonly entryId: string;
+  readonly record: Uint8Array;
+}
+
+/** A change of one entry. A `put` keeps the selections of the entry, and a `delete` removes them. */
+export type EntryChange =
+  | { readonly kind: 'put'; readonly entryId: string; readonly record: Uint8Array }
+  | { readonly kind: 'delete'; readonly entryId: string }
+  /** `selectionCount` is the number of all selections after the change. */
+  | { readonly kind: 'select'; readonly entryId: string; readonly selectionCount: number };
+
+/** One write. All its changes belong to one version. */
+export interface Write {
+  readonly version: number;
+  /** The tail before this write. */
+  readonly before: string;
+  /** The id of this write, which is the tail after this write. */
+  readonly id: string;
+  readonly changes: readonly EntryChange[];
+}
+
+/** The writes after a version, as far as one answer has room for them. */
+export interface Writes {
+  readonly kind: 'writes';
+  readonly writes: readonly Write[];
+  /** The state of the dictionary when the writes were read. Later than the last write if not all writes fit. */
+  readonly head: Head;
+}
+
+/** The store does not have the writes after this version of this history any more. */
+export interface Gap {
+  readonly kind: 'gap';
+}
+
+/** Some buckets of a generation. */
+export interface BucketsRead {
+  readonly kind: 'buckets';
+  /** The version and tail at the moment of the read. The buckets contain every write up to this version. */
+  readonly version: number;
+  readonly tail: string;
+  /** The number of buckets at the moment of the read. It never falls. */
+  readonly bucketCount: number;
+  /** The next bucket to read. */
+  readonly next: number;
+  /** The entries of the buckets (bucket-entries.ts reads them). */
+  readonly packed: Uint8Array;
+}
+
+/** Where a load begins. */
+export interface LoadStart {
+  readonly kind: 'start';
+  readonly head: Head;
+  /**
+   * The version and tail from which the writes must be applied to the buckets. Earlier than the head while a large put is
+   * being written to its buckets.
+   */
+  readonly version: number;
+  readonly tail: string;
+  readonly entryCount: number;
+  /** The bytes of all ids and records. */
+  readonly entryBytes: number;
+  readonly bucketCount: number;
+}
+
+/**
+ * The port to the entries of dictionaries. Writes are atomic: a reader sees all or none of a put. The methods reject with
+ * a `StoreFailure` if the store did not answer. A repeated command of one call is carried out once.
+ */
+export interface EntryStore {
+  create(name: string, profile: Profile): Promise<{ readonly kind: 'ok' } | OtherProfile | Missing>;
+  /** Rejects with 'full' if the store has no room. If several entries have the same id, the last entry is stored. */
+  put(name: string, entries: readonly StoredEntry[]): Promise<{ readonly kind: 'ok' } | Missing>;
+  /** Resolves to the number of deleted entries. Not atomic: a failed call may have deleted some entries. */
+  delete(
+    name: string,
+    entryIds: readonly string[],
+  ): Promise<{ readonly kind: 'ok'; readonly deleted: number } | Missing>;
+  /** Resolves to the new count; undefined: no such entry. */
+  select(
+    name: string,
+    entryId: string,
+    count: number,
+  ): Promise<{ readonly kind: 'ok'; readonly count: number | undefined } | Missing>;
+
+  head(name: string): Promise<Head | Missing>;
+  /** The writes after this version of the live generation. */
+  writesAfter(
+    name: string,
+    after: { readonly generationId: string; readonly version: number; readonly tail: string },
+  ): Promise<Writes | Gap | Missing>;
+  /** The live generation. */
+  startLoad(name: string): Promise<LoadStart | Missing>;
+  /** 'gap': the generation was removed. */
+  readBuckets(name: string, generationId: string, from: number): Promise<BucketsRead | Gap>;
+  inspect(name: string): Promise<({ readonly kind: 'ok' } & StoredDictionary) | Missing>;
+
+  /** If `profile` is undefined, the dictionary's profile is used, or `defaultProfile` for a new dictionary. */
+  startImport(
+    name: string,
+    importId: string,
+    profile: Profile | undefined,
+    defaultProfile: Profile,
+  ): Promise<{ readonly kind: 'ok' } | OtherProfile | { readonly kind: 'busy' } | Missing>;
+  /** The batches of one import must not overlap. An empty batch is a sign of life. */
+  putImported(
+    name: string,
+    importId: string,
+    entries: readonly StoredEntry[],
+  ): Promise<{ readonly kind: 'ok' } | LostImport>;
+  commitImport(name: string, importId: string): Promise<{ readonly kind: 'ok' } | LostImport>;
+  abandonImport(name: string, importId: string): Promise<void>;
+
+  /** Deletes the dictionary, of any format. False: the dictionary did not exist. */
+  drop(name: string): Promise<boolean>;
+  /**
+   * One bounded step of clean-up. 'more': another step is needed. 'later': an import is in progress, or an old generation
+   * is kept for a while. 'clean': no work is left. 'gone': the dictionary does not exist any more.
+   */
+  sweep(name: string): Promise<'more' | 'later' | 'clean' | 'gone'>;
+
+  /** Adds the name to the list of dictionaries. */
+  register(name: string): Promise<void>;
+  unregister(name: string): Promise<void>;
+  /** The registered names with this prefix, after the name `after`, in byte order. Such a dictionary may not exist. */
+  names(prefix: string, after: string | undefined, limit: number): Promise<readonly string[]>;
+}
+
+/** The part of a dictionary's view that the store knows. */
+export interface StoredDictionary extends Pick<DictionaryView, 'entryCount' | 'generation' | 'imports'> {
+  readonly profile: Profile;
+  /** Estimated memory in the store (bytes), without open imports. */
+  readonly memoryBytes: number;
+  /** The part of `memoryBytes` that the last writes take. */
+  readonly feedBytes: number;
+}

@@ -1,0 +1,60 @@
+/**
+ * The entries of a part of a dictionary, in the order of rank: score from high to low, then folded text, then entry id,
+ * both by the bytes of UTF-8. The rank of an entry is its place in this order, from 0. A table never changes.
+ */
+export interface EntryTable {
+  /** The number of entries. */
+  readonly count: number;
+  /**
+   * The folded forms of all entries, in the order of rank: first the form of the entry's text, then the forms of its
+   * aliases. A zero byte ends each form, and no form contains a zero byte. Only the form of a text may be empty. An
+   * entry has no form twice. So a lower position in `forms` always belongs to an equal or better rank.
+   */
+  readonly forms: Uint8Array;
+  /** The position of each entry's first form, by rank. One more element is the number of bytes in `forms`. */
+  readonly formsAt: Uint32Array;
+  /** Weight plus selections of each entry, by rank. */
+  readonly scores: Float64Array;
+  /** The packed entries, in any order (packed-entry.ts). */
+  readonly entries: Uint8Array;
+  /** The position of each packed entry in `entries`, by rank. */
+  readonly entryAt: Uint32Array;
+  /** Hash table from entry ids to ranks (id-table.ts): 0 for a free place, else rank + 1. */
+  readonly ids: Uint32Array;
+  /** The seed of the hash table. A caller cannot choose ids that meet in the table. */
+  readonly idSeed: number;
+}
+
+/**
+ * Some positions in `forms`, sorted by the bytes from there to the end of the form, and equal bytes by position. All
+ * positions whose bytes begin with a query form one interval.
+ */
+export interface SortedPositions {
+  readonly positions: Uint32Array;
+  /** The minima of neighbouring positions, for the lowest position of an interval (minima.ts). */
+  readonly minima: readonly Uint32Array[];
+}
+
+/** An entry table with sorted positions. Every character of every form is in exactly one of the three lists. */
+export interface SuffixIndex extends EntryTable {
+  /** The beginnings of all forms, also of empty forms. */
+  readonly beginnings: SortedPositions;
+  /** The beginnings of words that are not at the beginning of a form (match.ts says where a word begins). */
+  readonly wordStarts: SortedPositions;
+  /** All other characters. */
+  readonly otherStarts: SortedPositions;
+  /**
+   * For each element of `beginnings`: the number of characters that its form has in common with the form of the element
+   * before; 0 for the first. Larger numbers than 255 are 255.
+   */
+  readonly common: Uint8Array;
+  /** The minimum of each 64 neighbours in `common`. */
+  readonly commonMinima: Uint8Array;
+}
+
+/** A part of a dictionary that can be searched. Small parts have no sorted positions. */
+export type Layer = EntryTable | SuffixIndex;
+
+export function isSuffixIndex(layer: Layer): layer is SuffixIndex {
+  return 'beginnings' in layer;
+}

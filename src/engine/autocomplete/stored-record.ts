@@ -1,0 +1,83 @@
+import type { Entry } from './suggestion';
+
+/**
+ * A record is an entry without its id, as the store keeps it:
+ *
+ *   the number of aliases (1 byte), weight, length of the text, text, then length and text of each alias, payload
+ *
+ * Weights and lengths are numbers of 1 to 8 bytes, with 7 bits in each byte, the lowest first. The highest bit of a byte
+ * says that another byte follows. Texts are UTF-8. A record of a short text is 3 bytes longer than the text.
+ */
+
+/** More than any record has: 17 texts of 512 bytes, their lengths, a weight and a payload of 1 KiB. */
+export const MAX_RECORD_BYTES = 16 * 1024;
+
+const LOW_BITS = 0x7f;
+const MORE = 0x80;
+
+export function packRecord({ text, aliases, weight, payload }: Omit<Entry, 'entryId'>): Buffer {
+  const texts = [text, ...aliases];
+  const byteLengths = texts.map((one) => Buffer.byteLength(one));
+  const size = byteLengths.reduce((sum, length) => sum + sizeOf(length) + length, 1 + sizeOf(weight));
+  const record = Buffer.allocUnsafe(size + payload.length);
+  record[0] = aliases.length;
+  let at = writeNumber(record, 1, weight);
+  texts.forEach((one, index) => {
+    at = writeNumber(record, at, byteLengths[index] as number);
+    at += record.write(one, at);
+  });
+  record.set(payload, at);
+  return record;
+}
+
+export function unpackRecord(record: Uint8Array): Omit<Entry, 'entryId'> {
+  const bytes = Buffer.from(record.buffer, record.byteOffset, record.length);
+  const reader = new RecordReader(bytes);
+  const weight = reader.number();
+  const text = reader.text();
+  const aliases = Array.from({ length: bytes[0] ?? 0 }, () => reader.text());
+  return { text, aliases, weight, payload: Buffer.from(reader.rest()) };
+}
+
+/** Reads the parts of a record in their order: weight, text, aliases, payload. */
+export class RecordReader {
+  #at = 1;
+
+  constructor(private readonly record: Buffer) {}
+
+  number(): number {
+    let value = 0;
+    let scale = 1;
+    for (;;) {
+      const byte = this.record[this.#at++] ?? 0;
+      value += (byte & LOW_BITS) * scale;
+      if (byte < MORE) return value;
+      scale *= MORE;
+    }
+  }
+
+  text(): string {
+    const length = this.number();
+    this.#at += length;
+    return this.record.toString('utf8', this.#at - length, this.#at);
+  }
+
+  rest(): Buffer {
+    return this.record.subarray(this.#at);
+  }
+}
+
+function sizeOf(number: number): number {
+  let size = 1;
+  for (let rest = number; rest >= MORE; rest = Math.floor(rest / MORE)) size += 1;
+  return size;
+}
+
+/** Returns the position after the number. */
+function writeNumber(record: Buffer, start: number, number: number): number {
+  let at = start;
+  let rest = number;
+  for (; rest >= MORE; rest = Math.floor(rest / MORE)) record[at++] = (rest % MORE) | MORE;
+  record[at++] = rest;
+  return at;
+}
