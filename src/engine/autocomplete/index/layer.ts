@@ -19,7 +19,7 @@ export interface EntryTable {
   readonly entries: Uint8Array;
   /** The position of each packed entry in `entries`, by rank. */
   readonly entryAt: Uint32Array;
-  /** Hash table from entry ids to ranks (id-table.ts): 0 for a free place, else rank + 1. */
+  /** Hash table from entry ids to ranks (id-table.ts): 0 for a free place, or rank + 1. */
   readonly ids: Uint32Array;
   /** The seed of the hash table. A caller cannot choose ids that meet in the table. */
   readonly idSeed: number;
@@ -31,7 +31,7 @@ export interface EntryTable {
  */
 export interface SortedPositions {
   readonly positions: Uint32Array;
-  /** The minima of neighbouring positions, for the lowest position of an interval (minima.ts). */
+  /** The minima of neighbouring positions, for the lowest position of an interval. The first level is `positions`. */
   readonly minima: readonly Uint32Array[];
 }
 

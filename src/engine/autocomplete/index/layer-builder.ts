@@ -1,0 +1,114 @@
+import { countStarts, fillStarts, splitStarts } from './character-starts';
+import { fillCommon } from './common-beginnings';
+import type { CollectedRows, EntryCollector } from './entry-collector';
+import { randomSeed } from './id-hash';
+import { fillIdTable } from './id-table';
+import { isSuffixIndex, type EntryTable, type SuffixIndex } from './layer';
+import { openLayer, sizeOfLayer, type LayerMemory, type LayerShape, type ListLengths } from './layer-memory';
+import { fillMinima } from './minima';
+import { packedSizeAt } from './packed-entry';
+import { rowsByRank } from './rank-order';
+import { sortSuffixes } from './suffix-sort';
+import { WorkMeter } from './work-meter';
+
+/** A layer with fewer bytes of forms is searched without sorted positions. */
+export const SMALL_FORM_BYTES = 64 * 1024;
+
+export interface BuildOptions {
+  /** Returns memory of at least this size, for example a SharedArrayBuffer. Its content is overwritten. */
+  readonly allocate: (byteLength: number) => ArrayBufferLike;
+  /** Called after each slice of work, a few milliseconds. May pause the thread, or throw to cancel the build. */
+  readonly onSlice?: () => void;
+  /** The default is SMALL_FORM_BYTES. */
+  readonly smallFormBytes?: number;
+}
+
+/** Builds a layer from the collected entries: a small layer as an entry table, a large layer as a suffix index. */
+export function buildLayer(collector: EntryCollector, options: BuildOptions): LayerMemory {
+  const { allocate, onSlice, smallFormBytes = SMALL_FORM_BYTES } = options;
+  const meter = new WorkMeter(onSlice);
+  const isSmall = collector.formBytes <= smallFormBytes;
+  return build(collector, allocate, meter, !isSmall);
+}
+
+/** Builds a layer without sorted positions in memory of its own. */
+export function buildTable(collector: EntryCollector): EntryTable {
+  return openLayer(build(collector, (size) => new ArrayBuffer(size), new WorkMeter(), false));
+}
+
+function build(
+  collector: EntryCollector,
+  allocate: BuildOptions['allocate'],
+  meter: WorkMeter,
+  isIndexed: boolean,
+): LayerMemory {
+  const rows = collector.rows();
+  const order = rowsByRank(rows, collector.entryCount, meter);
+  const shape: LayerShape = {
+    entryCount: collector.entryCount,
+    formBytes: collector.formBytes,
+    entryBytes: collector.entryBytes,
+    idSeed: randomSeed(),
+    lists: isIndexed ? listLengths(rows, meter) : undefined,
+  };
+  const memory: LayerMemory = { buffer: allocate(sizeOfLayer(shape)), shape };
+  const layer = openLayer(memory);
+  fillTable(layer, rows, order, meter);
+  if (isSuffixIndex(layer)) fillLists(layer, meter);
+  return memory;
+}
+
+function listLengths(rows: CollectedRows, meter: WorkMeter): ListLengths {
+  const sum = { beginnings: 0, wordStarts: 0, otherStarts: 0 };
+  for (let row = 0; row < rows.rowCount; row++) {
+    if (!rows.isLive(row)) continue;
+    const lengths = countStarts(
+      rows.forms,
+      rows.formsAt[row] as number,
+      rows.formsAt[row + 1] as number,
+      meter,
+    );
+    sum.beginnings += lengths.beginnings;
+    sum.wordStarts += lengths.wordStarts;
+    sum.otherStarts += lengths.otherStarts;
+  }
+  return sum;
+}
+
+function fillTable(table: EntryTable, rows: CollectedRows, order: Uint32Array, meter: WorkMeter): void {
+  let formsEnd = 0;
+  let entriesEnd = 0;
+  for (let rank = 0; rank < order.length; rank++) {
+    const row = order[rank] as number;
+    const forms = rows.forms.subarray(rows.formsAt[row], rows.formsAt[row + 1]);
+    const entryAt = rows.entryAt[row] as number;
+    const entry = rows.entries.subarray(entryAt, entryAt + packedSizeAt(rows.entries, entryAt));
+    table.forms.set(forms, formsEnd);
+    table.formsAt[rank] = formsEnd;
+    table.scores[rank] = rows.scoreOf(row);
+    table.entries.set(entry, entriesEnd);
+    table.entryAt[rank] = entriesEnd;
+    formsEnd += forms.length;
+    entriesEnd += entry.length;
+    meter.spend(forms.length);
+  }
+  table.formsAt[order.length] = formsEnd;
+  fillIdTable(table.ids, table, table.count, table.idSeed, meter);
+}
+
+function fillLists(index: SuffixIndex, meter: WorkMeter): void {
+  const { forms, beginnings, wordStarts, otherStarts } = index;
+  const { buffer, byteOffset } = beginnings.positions;
+  const lengths: ListLengths = {
+    beginnings: beginnings.positions.length,
+    wordStarts: wordStarts.positions.length,
+    otherStarts: otherStarts.positions.length,
+  };
+  const startCount = lengths.beginnings + lengths.wordStarts + lengths.otherStarts;
+  const starts = new Uint32Array(buffer, byteOffset, startCount);
+  fillStarts(forms, starts, meter);
+  sortSuffixes(forms, starts);
+  splitStarts(forms, starts, lengths, new Uint32Array(startCount), meter);
+  for (const { minima } of [beginnings, wordStarts, otherStarts]) fillMinima(minima, meter);
+  fillCommon(forms, beginnings.positions, index, meter);
+}

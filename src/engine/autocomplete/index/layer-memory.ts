@@ -1,0 +1,124 @@
+import { placesFor } from './id-table';
+import type { EntryTable, Layer, SortedPositions } from './layer';
+import { minimaLengths } from './minima';
+
+/** The lengths of the sorted lists of a suffix index. */
+export interface ListLengths {
+  readonly beginnings: number;
+  readonly wordStarts: number;
+  readonly otherStarts: number;
+}
+
+/** The numbers that decide where the arrays of a layer lie in its buffer. */
+export interface LayerShape {
+  readonly entryCount: number;
+  /** The length of `forms`. */
+  readonly formBytes: number;
+  /** The length of `entries`. */
+  readonly entryBytes: number;
+  readonly idSeed: number;
+  /** Undefined for a layer without sorted positions. */
+  readonly lists: ListLengths | undefined;
+}
+
+/** A layer as one thread gives it to another thread. The layer lies at the beginning of the buffer. */
+export interface LayerMemory {
+  readonly buffer: ArrayBufferLike;
+  readonly shape: LayerShape;
+}
+
+/** The number of elements of `common` for each element of `commonMinima`. */
+export const COMMON_GROUP = 64;
+
+/** The number of bytes that a layer takes in a buffer. */
+export function sizeOfLayer(shape: LayerShape): number {
+  const { entryCount, formBytes, entryBytes, lists } = shape;
+  const words = 2 * entryCount + 1 + placesFor(entryCount) + wordsOfLists(lists);
+  const bytes = formBytes + entryBytes + (lists === undefined ? 0 : bytesOfCommon(lists));
+  return entryCount * Float64Array.BYTES_PER_ELEMENT + words * Uint32Array.BYTES_PER_ELEMENT + bytes;
+}
+
+function wordsOfLists(lists: ListLengths | undefined): number {
+  return Object.values<number>({ ...lists }).reduce(
+    (sum, length) => sum + length + sumOf(minimaLengths(length)),
+    0,
+  );
+}
+
+function bytesOfCommon({ beginnings }: ListLengths): number {
+  return beginnings + Math.ceil(beginnings / COMMON_GROUP);
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}
+
+/**
+ * The arrays of a layer as views of its buffer. The buffer may be longer than the layer. The order in the buffer: first
+ * the array with elements of 8 bytes, then those of 4 bytes, then those of 1 byte, so that each array is aligned. The
+ * positions of the three lists are neighbours, because they are sorted as one array.
+ */
+export function openLayer({ buffer, shape }: LayerMemory): Layer {
+  const { entryCount, lists } = shape;
+  const views = new Views(buffer);
+  const scores = views.floats(entryCount);
+  const formsAt = views.words(entryCount + 1);
+  const entryAt = views.words(entryCount);
+  const ids = views.words(placesFor(entryCount));
+  const sortedLists = lists && openLists(views, lists);
+  const forms = views.bytes(shape.formBytes);
+  const entries = views.bytes(shape.entryBytes);
+  const table: EntryTable = {
+    count: entryCount,
+    forms,
+    formsAt,
+    scores,
+    entries,
+    entryAt,
+    ids,
+    idSeed: shape.idSeed,
+  };
+  return sortedLists === undefined ? table : { ...table, ...sortedLists };
+}
+
+function openLists(views: Views, lists: ListLengths) {
+  const beginnings = views.words(lists.beginnings);
+  const wordStarts = views.words(lists.wordStarts);
+  const otherStarts = views.words(lists.otherStarts);
+  const withMinima = (positions: Uint32Array): SortedPositions => ({
+    positions,
+    minima: [positions, ...minimaLengths(positions.length).map((length) => views.words(length))],
+  });
+  return {
+    beginnings: withMinima(beginnings),
+    wordStarts: withMinima(wordStarts),
+    otherStarts: withMinima(otherStarts),
+    common: views.bytes(lists.beginnings),
+    commonMinima: views.bytes(Math.ceil(lists.beginnings / COMMON_GROUP)),
+  };
+}
+
+/** Divides a buffer into arrays, one after another. */
+class Views {
+  #end = 0;
+
+  constructor(private readonly buffer: ArrayBufferLike) {}
+
+  floats(length: number): Float64Array {
+    return new Float64Array(this.buffer, this.#take(length * Float64Array.BYTES_PER_ELEMENT), length);
+  }
+
+  words(length: number): Uint32Array {
+    return new Uint32Array(this.buffer, this.#take(length * Uint32Array.BYTES_PER_ELEMENT), length);
+  }
+
+  bytes(length: number): Uint8Array {
+    return new Uint8Array(this.buffer, this.#take(length), length);
+  }
+
+  #take(size: number): number {
+    const from = this.#end;
+    this.#end += size;
+    return from;
+  }
+}
