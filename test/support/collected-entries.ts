@@ -33,7 +33,7 @@ export function layerOf(entries: readonly TestEntry[], smallFormBytes = -1): Lay
     allocate: (size) => {
       const buffer = new SharedArrayBuffer(size);
       new Uint8Array(buffer).fill(0xee);
-      return buffer;
+      return { buffer, byteOffset: 0 };
     },
   });
   return openLayer(memory);

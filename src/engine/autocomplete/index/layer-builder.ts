@@ -4,7 +4,14 @@ import type { CollectedRows, EntryCollector } from './entry-collector';
 import { randomSeed } from './id-hash';
 import { fillIdTable } from './id-table';
 import { isSuffixIndex, type EntryTable, type SuffixIndex } from './layer';
-import { openLayer, sizeOfLayer, type LayerMemory, type LayerShape, type ListLengths } from './layer-memory';
+import {
+  openLayer,
+  sizeOfLayer,
+  type LayerMemory,
+  type LayerShape,
+  type ListLengths,
+  type MemoryBlock,
+} from './layer-memory';
 import { fillMinima } from './minima';
 import { packedSizeAt } from './packed-entry';
 import { rowsByRank } from './rank-order';
@@ -15,8 +22,8 @@ import { WorkMeter } from './work-meter';
 export const SMALL_FORM_BYTES = 64 * 1024;
 
 export interface BuildOptions {
-  /** Returns memory of at least this size, for example a SharedArrayBuffer. Its content is overwritten. */
-  readonly allocate: (byteLength: number) => ArrayBufferLike;
+  /** Returns memory of at least this size. Its content is overwritten. */
+  readonly allocate: (byteLength: number) => MemoryBlock;
   /** Called after each slice of work, a few milliseconds. May pause the thread, or throw to cancel the build. */
   readonly onSlice?: () => void;
   /** The default is SMALL_FORM_BYTES. */
@@ -33,7 +40,11 @@ export function buildLayer(collector: EntryCollector, options: BuildOptions): La
 
 /** Builds a layer without sorted positions in memory of its own. */
 export function buildTable(collector: EntryCollector): EntryTable {
-  return openLayer(build(collector, (size) => new ArrayBuffer(size), new WorkMeter(), false));
+  return openLayer(build(collector, ownMemory, new WorkMeter(), false));
+}
+
+function ownMemory(byteLength: number): MemoryBlock {
+  return { buffer: new ArrayBuffer(byteLength), byteOffset: 0 };
 }
 
 function build(
@@ -51,7 +62,8 @@ function build(
     idSeed: randomSeed(),
     lists: isIndexed ? listLengths(rows, meter) : undefined,
   };
-  const memory: LayerMemory = { buffer: allocate(sizeOfLayer(shape)), shape };
+  const { buffer, byteOffset } = allocate(sizeOfLayer(shape));
+  const memory: LayerMemory = { buffer, byteOffset, shape };
   const layer = openLayer(memory);
   fillTable(layer, rows, order, meter);
   if (isSuffixIndex(layer)) fillLists(layer, meter);
@@ -107,8 +119,9 @@ function fillLists(index: SuffixIndex, meter: WorkMeter): void {
   const startCount = lengths.beginnings + lengths.wordStarts + lengths.otherStarts;
   const starts = new Uint32Array(buffer, byteOffset, startCount);
   fillStarts(forms, starts, meter);
-  sortSuffixes(forms, starts);
-  splitStarts(forms, starts, lengths, new Uint32Array(startCount), meter);
+  const scratch = new Uint32Array(startCount);
+  sortSuffixes(forms, starts, scratch, meter);
+  splitStarts(forms, starts, lengths, scratch, meter);
   for (const { minima } of [beginnings, wordStarts, otherStarts]) fillMinima(minima, meter);
   fillCommon(forms, beginnings.positions, index, meter);
 }

@@ -21,16 +21,21 @@ export interface LayerShape {
   readonly lists: ListLengths | undefined;
 }
 
-/** A layer as one thread gives it to another thread. The layer lies at the beginning of the buffer. */
-export interface LayerMemory {
+/** A part of a buffer. It begins at a multiple of 8 bytes. */
+export interface MemoryBlock {
   readonly buffer: ArrayBufferLike;
+  readonly byteOffset: number;
+}
+
+/** A layer as one thread gives it to another thread. The layer lies at the beginning of the block. */
+export interface LayerMemory extends MemoryBlock {
   readonly shape: LayerShape;
 }
 
 /** The number of elements of `common` for each element of `commonMinima`. */
 export const COMMON_GROUP = 64;
 
-/** The number of bytes that a layer takes in a buffer. */
+/** The number of bytes that a layer takes. */
 export function sizeOfLayer(shape: LayerShape): number {
   const { entryCount, formBytes, entryBytes, lists } = shape;
   const words = 2 * entryCount + 1 + placesFor(entryCount) + wordsOfLists(lists);
@@ -54,13 +59,13 @@ function sumOf(numbers: readonly number[]): number {
 }
 
 /**
- * The arrays of a layer as views of its buffer. The buffer may be longer than the layer. The order in the buffer: first
+ * The arrays of a layer as views of its memory. The order in memory: first
  * the array with elements of 8 bytes, then those of 4 bytes, then those of 1 byte, so that each array is aligned. The
  * positions of the three lists are neighbours, because they are sorted as one array.
  */
-export function openLayer({ buffer, shape }: LayerMemory): Layer {
+export function openLayer({ buffer, byteOffset, shape }: LayerMemory): Layer {
   const { entryCount, lists } = shape;
-  const views = new Views(buffer);
+  const views = new Views(buffer, byteOffset);
   const scores = views.floats(entryCount);
   const formsAt = views.words(entryCount + 1);
   const entryAt = views.words(entryCount);
@@ -100,9 +105,10 @@ function openLists(views: Views, lists: ListLengths) {
 
 /** Divides a buffer into arrays, one after another. */
 class Views {
-  #end = 0;
-
-  constructor(private readonly buffer: ArrayBufferLike) {}
+  constructor(
+    private readonly buffer: ArrayBufferLike,
+    private end: number,
+  ) {}
 
   floats(length: number): Float64Array {
     return new Float64Array(this.buffer, this.#take(length * Float64Array.BYTES_PER_ELEMENT), length);
@@ -117,8 +123,8 @@ class Views {
   }
 
   #take(size: number): number {
-    const from = this.#end;
-    this.#end += size;
+    const from = this.end;
+    this.end += size;
     return from;
   }
 }

@@ -1,14 +1,28 @@
 import type { CollectedRows } from './entry-collector';
 import { compareForms, compareIds } from './packed-entry';
+import { sortForms } from './suffix-sort';
 import type { WorkMeter } from './work-meter';
+
+/** Fewer entries are sorted by comparison. The radix sort needs a table of all digits. */
+const MIN_RADIX_LENGTH = 4096;
+/** Scores are sorted by digits of 16 bits. */
+const DIGITS = 0x10000;
 
 /** The live rows of a collector in the order of rank: score from high to low, then folded text, then id. */
 export function rowsByRank(rows: CollectedRows, liveCount: number, meter: WorkMeter): Uint32Array {
+  return liveCount < MIN_RADIX_LENGTH
+    ? byComparison(rows, liveCount, meter)
+    : byDigits(rows, liveCount, meter);
+}
+
+function byComparison(rows: CollectedRows, liveCount: number, meter: WorkMeter): Uint32Array {
   const { forms, formsAt, entries, entryAt } = rows;
   const order = liveRows(rows, liveCount);
+  const scores = new Float64Array(rows.rowCount);
+  for (const row of order) scores[row] = rows.scoreOf(row);
   return order.sort((a, b) => {
     meter.spend(1);
-    const byScore = rows.scoreOf(b) - rows.scoreOf(a);
+    const byScore = (scores[b] as number) - (scores[a] as number);
     if (byScore !== 0) return byScore;
     const byText = compareForms(forms, formsAt[a] as number, forms, formsAt[b] as number);
     if (byText !== 0) return byText;
@@ -16,9 +30,112 @@ export function rowsByRank(rows: CollectedRows, liveCount: number, meter: WorkMe
   });
 }
 
+function byDigits(rows: CollectedRows, liveCount: number, meter: WorkMeter): Uint32Array {
+  const order = liveRows(rows, liveCount);
+  const scratch = new Uint32Array(liveCount);
+  sortByText(rows, order, scratch, meter);
+  sortEqualTextsById(rows, order, meter);
+  return sortByScore(rows, order, scratch, meter);
+}
+
+/** Rows without dead rows, in rising order. */
 function liveRows(rows: CollectedRows, liveCount: number): Uint32Array {
   const live = new Uint32Array(liveCount);
   let count = 0;
   for (let row = 0; row < rows.rowCount; row++) if (rows.isLive(row)) live[count++] = row;
   return live;
+}
+
+function sortByText(rows: CollectedRows, order: Uint32Array, scratch: Uint32Array, meter: WorkMeter): void {
+  const { forms, formsAt, rowCount } = rows;
+  for (let index = 0; index < order.length; index++) order[index] = formsAt[order[index] as number] as number;
+  sortForms(forms, order, scratch, meter);
+  for (let index = 0; index < order.length; index++) {
+    order[index] = rowAt(formsAt, rowCount, order[index] as number);
+    meter.spend(8);
+  }
+}
+
+/** The row of the forms that begin at this position. No row is without forms. */
+function rowAt(formsAt: Uint32Array, rowCount: number, position: number): number {
+  let low = 0;
+  let high = rowCount;
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if ((formsAt[middle] as number) <= position) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+function sortEqualTextsById(rows: CollectedRows, order: Uint32Array, meter: WorkMeter): void {
+  const { forms, formsAt, entries, entryAt } = rows;
+  const haveEqualTexts = (a: number, b: number): boolean =>
+    compareForms(
+      forms,
+      formsAt[order[a] as number] as number,
+      forms,
+      formsAt[order[b] as number] as number,
+    ) === 0;
+  for (let index = 0; index < order.length;) {
+    const first = index;
+    do {
+      index += 1;
+      meter.spend(8);
+    } while (index < order.length && haveEqualTexts(first, index));
+    if (index - first === 1) continue;
+    order.subarray(first, index).sort((a, b) => {
+      meter.spend(8);
+      return compareIds(entries, entryAt[a] as number, entries, entryAt[b] as number);
+    });
+  }
+}
+
+/** Sorts by score from high to low, and keeps the order of equal scores. Returns one of the two arrays. */
+function sortByScore(
+  rows: CollectedRows,
+  order: Uint32Array,
+  scratch: Uint32Array,
+  meter: WorkMeter,
+): Uint32Array {
+  const scores = new Float64Array(rows.rowCount);
+  let largest = 0;
+  for (const row of order) {
+    const score = rows.scoreOf(row);
+    scores[row] = score;
+    largest = Math.max(largest, score);
+    meter.spend(4);
+  }
+  let from = order;
+  let to = scratch;
+  for (let unit = 1; unit <= largest; unit *= DIGITS) {
+    sortByDigit(scores, unit, from, to, meter);
+    [from, to] = [to, from];
+  }
+  return from;
+}
+
+/** Sorts by one digit from high to low, and keeps the order of equal digits. */
+function sortByDigit(
+  scores: Float64Array,
+  unit: number,
+  from: Uint32Array,
+  to: Uint32Array,
+  meter: WorkMeter,
+): void {
+  const digitOf = (row: number): number => Math.floor((scores[row] as number) / unit) % DIGITS;
+  const starts = new Uint32Array(DIGITS);
+  for (const row of from) (starts[digitOf(row)] as number)++;
+  let start = 0;
+  for (let digit = DIGITS - 1; digit >= 0; digit--) {
+    const count = starts[digit] as number;
+    starts[digit] = start;
+    start += count;
+  }
+  for (const row of from) {
+    const digit = digitOf(row);
+    to[starts[digit] as number] = row;
+    starts[digit] = (starts[digit] as number) + 1;
+    meter.spend(4);
+  }
 }

@@ -172,7 +172,7 @@ test('asks once for memory, with the exact size of the layer, and accepts more',
     smallFormBytes: 0,
     allocate: (size) => {
       sizes.push(size);
-      return new ArrayBuffer(size + 1000);
+      return { buffer: new SharedArrayBuffer(size + 1000), byteOffset: 64 };
     },
   });
   expect(sizes).toEqual([sizeOfLayer(memory.shape)]);
@@ -184,7 +184,7 @@ test('divides its work into slices, and stops when a slice throws', () => {
   let slices = 0;
   const build = (stopAt: number) =>
     buildLayer(collect(entries), {
-      allocate: (size) => new ArrayBuffer(size),
+      allocate: (size) => ({ buffer: new ArrayBuffer(size), byteOffset: 0 }),
       onSlice: () => {
         slices += 1;
         if (slices === stopAt) throw new Error('cancelled');
