@@ -1,7 +1,12 @@
+import { DigitSorter } from './digit-sorter';
 import type { WorkMeter } from './work-meter';
 
 /** Ranges of at most this length are sorted by insertion. */
 const INSERTION_LENGTH = 12;
+/** Ranges of these lengths are sorted by digits. For shorter ranges the counts of all digits cost more. */
+const MIN_DIGIT_LENGTH = 160;
+/** Bounds the spare memory. Longer ranges are divided before. */
+const MAX_DIGIT_LENGTH = 1 << 16;
 
 /**
  * Sorts a range of two parallel arrays by the keys: quicksort with three parts. Pivots are random, so no order of the
@@ -10,6 +15,7 @@ const INSERTION_LENGTH = 12;
 export class KeySorter {
   /** Pairs of start and end. */
   readonly #pending: number[] = [];
+  #digitSorter: DigitSorter | undefined;
 
   constructor(
     private readonly keys: Uint32Array,
@@ -23,6 +29,12 @@ export class KeySorter {
     let end = to;
     for (;;) {
       while (end - start > INSERTION_LENGTH) {
+        if (end - start >= MIN_DIGIT_LENGTH && end - start <= MAX_DIGIT_LENGTH) {
+          this.#digitSorter ??= new DigitSorter(this.keys, this.values, MAX_DIGIT_LENGTH, this.meter);
+          this.#digitSorter.sort(start, end);
+          start = end;
+          break;
+        }
         this.meter.spend(end - start);
         const { keys } = this;
         const pivot = this.#pivot(start, end);

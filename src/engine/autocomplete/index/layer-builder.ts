@@ -1,4 +1,4 @@
-import { countStarts, fillStarts, splitStarts } from './character-starts';
+import { PositionSet, splitStarts, StartCounter } from './character-starts';
 import { fillCommon } from './common-beginnings';
 import type { CollectedRows, EntryCollector } from './entry-collector';
 import { randomSeed } from './id-hash';
@@ -66,25 +66,20 @@ function build(
   const memory: LayerMemory = { buffer, byteOffset, shape };
   const layer = openLayer(memory);
   fillTable(layer, rows, order, meter);
-  if (isSuffixIndex(layer)) fillLists(layer, meter);
+  if (isSuffixIndex(layer) && shape.lists) fillLists(layer, shape.lists, meter);
   return memory;
 }
 
 function listLengths(rows: CollectedRows, meter: WorkMeter): ListLengths {
-  const sum = { beginnings: 0, wordStarts: 0, otherStarts: 0 };
+  const counter = new StartCounter();
   for (let row = 0; row < rows.rowCount; row++) {
     if (!rows.isLive(row)) continue;
-    const lengths = countStarts(
-      rows.forms,
-      rows.formsAt[row] as number,
-      rows.formsAt[row + 1] as number,
-      meter,
-    );
-    sum.beginnings += lengths.beginnings;
-    sum.wordStarts += lengths.wordStarts;
-    sum.otherStarts += lengths.otherStarts;
+    const [from, to] = [rows.formsAt[row] as number, rows.formsAt[row + 1] as number];
+    counter.count(rows.forms, from, to);
+    meter.spend(to - from);
   }
-  return sum;
+  const { beginnings, wordStarts, otherStarts } = counter;
+  return { beginnings, wordStarts, otherStarts };
 }
 
 function fillTable(table: EntryTable, rows: CollectedRows, order: Uint32Array, meter: WorkMeter): void {
@@ -108,20 +103,25 @@ function fillTable(table: EntryTable, rows: CollectedRows, order: Uint32Array, m
   fillIdTable(table.ids, table, table.count, table.idSeed, meter);
 }
 
-function fillLists(index: SuffixIndex, meter: WorkMeter): void {
+function fillLists(index: SuffixIndex, lengths: ListLengths, meter: WorkMeter): void {
   const { forms, beginnings, wordStarts, otherStarts } = index;
   const { buffer, byteOffset } = beginnings.positions;
-  const lengths: ListLengths = {
-    beginnings: beginnings.positions.length,
-    wordStarts: wordStarts.positions.length,
-    otherStarts: otherStarts.positions.length,
-  };
   const startCount = lengths.beginnings + lengths.wordStarts + lengths.otherStarts;
   const starts = new Uint32Array(buffer, byteOffset, startCount);
-  fillStarts(forms, starts, meter);
   const scratch = new Uint32Array(startCount);
   sortSuffixes(forms, starts, scratch, meter);
-  splitStarts(forms, starts, lengths, scratch, meter);
+  splitStarts(forms, starts, lengths, beginningsAndWordStarts(index, meter), scratch, meter);
   for (const { minima } of [beginnings, wordStarts, otherStarts]) fillMinima(minima, meter);
   fillCommon(forms, beginnings.positions, index, meter);
+}
+
+function beginningsAndWordStarts({ forms, formsAt, count }: EntryTable, meter: WorkMeter): PositionSet {
+  const found = new PositionSet(forms.length);
+  const counter = new StartCounter(found);
+  for (let rank = 0; rank < count; rank++) {
+    const [from, to] = [formsAt[rank] as number, formsAt[rank + 1] as number];
+    counter.count(forms, from, to);
+    meter.spend(to - from);
+  }
+  return found;
 }

@@ -1,17 +1,20 @@
 import { EqualGroups } from './equal-groups';
 import { KeySorter } from './key-sorter';
+import type { StartReader } from './start-readers';
 import type { WorkMeter } from './work-meter';
 
 /** Every suffix is compared to this depth at least (bytes). Names and titles rarely have so much in common. */
 export const FIXED_DEPTH = 64;
 
 const KEY_BYTES = 4;
+const PAIR_BYTES = 2;
 /** The number of pairs of bytes. */
 const PAIRS = 0x10000;
 /** The first pass over all pairs of bytes costs more than it saves for fewer positions. */
 const MIN_RADIX_LENGTH = 8192;
+const CHUNK_LENGTH = 4096;
 /** Ranges of at most this length are sorted by insertion. */
-const INSERTION_LENGTH = 16;
+const INSERTION_LENGTH = 4;
 
 /**
  * Sorts positions in `forms` by the bytes from there to the end of the form: first by the first two bytes of all
@@ -24,7 +27,7 @@ export class PrefixSort {
   readonly groups = new EqualGroups();
   readonly #sorter: KeySorter;
   /** Triples of start, end and the number of bytes that all positions of the range have in common. */
-  readonly #pending: number[] = [];
+  #pending: number[] = [];
   /** True after a comparison that ended at the limit. */
   #reachedLimit = false;
 
@@ -39,41 +42,61 @@ export class PrefixSort {
     this.#sorter = new KeySorter(scratch, positions, meter);
   }
 
-  /** The positions are in rising order before. */
-  sort(): void {
-    const { length } = this.positions;
-    if (length < MIN_RADIX_LENGTH) {
-      this.#sortRange(0, length, 0);
+  /** Writes the positions into `positions` in their order. */
+  sort(starts: StartReader): void {
+    if (starts.count < MIN_RADIX_LENGTH) {
+      starts.read(this.positions);
+      this.#sortRange(0, starts.count, 0);
       return;
     }
-    const ends = this.#sortByPairs();
+    const ends = this.#sortByPairs(starts);
     let start = 0;
     for (let pair = 0; pair < PAIRS; pair++) {
       const end = ends[pair] as number;
       // The low byte of a pair is zero if the form ends there. Equal positions are in their order already.
-      if ((pair & 0xff) !== 0) this.#sortRange(start, end, 2);
+      if ((pair & 0xff) !== 0 && end - start > 1) {
+        this.#sortByKeys(start, end, PAIR_BYTES);
+        this.#sortPending();
+      }
       start = end;
     }
   }
 
-  /** Sorts by the first two bytes and keeps the order of equal pairs. Returns the end of each pair's range. */
-  #sortByPairs(): Uint32Array {
-    const { positions, scratch, meter } = this;
-    const ends = new Uint32Array(PAIRS + 1);
-    for (let index = 0; index < positions.length; index++) {
-      (ends[this.#pairAt(positions[index] as number) + 1] as number)++;
-      meter.spend(1);
+  /**
+   * Writes the positions in the order of their first two bytes, and equal pairs in rising order. The keys are the next
+   * four bytes. They are read here, because the forms are read in their order here, which is faster. Returns the end of
+   * each pair's range.
+   */
+  #sortByPairs(starts: StartReader): Uint32Array {
+    const { positions, scratch } = this;
+    const ends = this.#countPairs(starts);
+    const chunk = new Uint32Array(CHUNK_LENGTH);
+    starts.rewind();
+    for (let length = starts.read(chunk); length > 0; length = starts.read(chunk)) {
+      for (let index = 0; index < length; index++) {
+        const position = chunk[index] as number;
+        const pair = this.#pairAt(position);
+        const place = ends[pair] as number;
+        ends[pair] = place + 1;
+        positions[place] = position;
+        if ((pair & 0xff) !== 0) scratch[place] = this.#keyAt(position + PAIR_BYTES);
+      }
+      this.meter.spend(4 * length);
     }
-    for (let pair = 1; pair < PAIRS; pair++) ends[pair] = (ends[pair] as number) + (ends[pair - 1] as number);
-    for (let index = 0; index < positions.length; index++) {
-      const position = positions[index] as number;
-      const pair = this.#pairAt(position);
-      scratch[ends[pair] as number] = position;
-      ends[pair] = (ends[pair] as number) + 1;
-      meter.spend(2);
-    }
-    positions.set(scratch);
     return ends;
+  }
+
+  /** Returns the start of each pair's range. */
+  #countPairs(starts: StartReader): Uint32Array {
+    const counts = new Uint32Array(PAIRS + 1);
+    const chunk = new Uint32Array(CHUNK_LENGTH);
+    starts.rewind();
+    for (let length = starts.read(chunk); length > 0; length = starts.read(chunk)) {
+      for (let index = 0; index < length; index++) (counts[this.#pairAt(chunk[index] as number) + 1] as number)++;
+      this.meter.spend(2 * length);
+    }
+    for (let pair = 1; pair < PAIRS; pair++) counts[pair] = (counts[pair] as number) + (counts[pair - 1] as number);
+    return counts;
   }
 
   #pairAt(position: number): number {
@@ -81,50 +104,72 @@ export class PrefixSort {
     return first === 0 ? 0 : (first << 8) | (this.forms[position + 1] as number);
   }
 
-  #sortRange(from: number, to: number, depth: number): void {
-    this.#pending.push(from, to, depth);
+  #sortRange(start: number, end: number, common: number): void {
+    this.#sortOrDefer(start, end, common);
+    this.#sortPending();
+  }
+
+  /** Reads the keys of all pending ranges before it sorts one: reads that do not wait for a sort are faster. */
+  #sortPending(): void {
     while (this.#pending.length > 0) {
-      const common = this.#pending.pop() as number;
-      const end = this.#pending.pop() as number;
-      const start = this.#pending.pop() as number;
-      if (end - start < 2) continue;
-      if (common >= FIXED_DEPTH && this.deepSteps <= 0) this.groups.add(start, end);
-      else if (end - start <= INSERTION_LENGTH) this.#sortByInsertion(start, end, common);
-      else this.#sortByKeys(start, end, common);
+      const ranges = this.#pending;
+      this.#pending = [];
+      for (let at = 0; at < ranges.length; at += 3) {
+        this.#readKeys(ranges[at] as number, ranges[at + 1] as number, ranges[at + 2] as number);
+      }
+      for (let at = 0; at < ranges.length; at += 3) {
+        this.#sortByKeys(ranges[at] as number, ranges[at + 1] as number, ranges[at + 2] as number);
+      }
     }
   }
 
-  /** Sorts by the four bytes after the common bytes. Ranges with equal keys are sorted later. */
-  #sortByKeys(start: number, end: number, common: number): void {
-    const keys = this.scratch;
+  #sortOrDefer(start: number, end: number, common: number): void {
+    if (end - start < 2) return;
+    if (common >= FIXED_DEPTH && this.deepSteps <= 0) this.groups.add(start, end);
+    else if (end - start <= INSERTION_LENGTH) this.#sortByInsertion(start, end, common);
+    else this.#pending.push(start, end, common);
+  }
+
+  /** Reads the four bytes after the common bytes. */
+  #readKeys(start: number, end: number, common: number): void {
+    const { positions, scratch } = this;
     for (let index = start; index < end; index++) {
-      keys[index] = this.#keyAt((this.positions[index] as number) + common);
+      scratch[index] = this.#keyAt((positions[index] as number) + common);
       this.meter.spend(KEY_BYTES);
     }
     if (common >= FIXED_DEPTH) this.deepSteps -= end - start;
+  }
+
+  /** Sorts by the keys that were read before. Ranges with equal keys are sorted later. */
+  #sortByKeys(start: number, end: number, common: number): void {
+    const { positions, scratch: keys } = this;
     this.#sorter.sort(start, end);
-    for (let index = start; index < end;) {
+    for (let index = start; index < end; ) {
       const first = index;
       const key = keys[first] as number;
       do index += 1;
       while (index < end && keys[index] === key);
-      if (index - first === 1) continue;
       // The last byte of a key is zero if the form ends there.
-      if ((key & 0xff) === 0) this.positions.subarray(first, index).sort();
-      else this.#pending.push(first, index, common + KEY_BYTES);
+      if ((key & 0xff) === 0) sortRising(positions, first, index);
+      else this.#sortOrDefer(first, index, common + KEY_BYTES);
     }
   }
 
-  /** The next four bytes. Bytes after the end of the form count as zero. */
+  /** The next four bytes. Bytes after the end of the form count as zero. Without branches, which would be slow. */
   #keyAt(position: number): number {
     const { forms } = this;
+    if (position + KEY_BYTES > forms.length) return this.#lastKeyAt(position);
     const first = forms[position] as number;
-    if (first === 0) return 0;
-    const second = forms[position + 1] as number;
-    if (second === 0) return (first << 24) >>> 0;
-    const third = forms[position + 2] as number;
-    if (third === 0) return ((first << 24) | (second << 16)) >>> 0;
-    return ((first << 24) | (second << 16) | (third << 8) | (forms[position + 3] as number)) >>> 0;
+    const second = (forms[position + 1] as number) & maskOf(first);
+    const third = (forms[position + 2] as number) & maskOf(second);
+    const fourth = (forms[position + 3] as number) & maskOf(third);
+    return ((first << 24) | (second << 16) | (third << 8) | fourth) >>> 0;
+  }
+
+  #lastKeyAt(position: number): number {
+    let key = 0;
+    for (let index = position; index < position + KEY_BYTES; index++) key = key * 256 + (this.forms[index] ?? 0);
+    return key;
   }
 
   #sortByInsertion(start: number, end: number, common: number): void {
@@ -176,5 +221,20 @@ export class PrefixSort {
 
   #areEqual(a: number, b: number, common: number, limit: number): boolean {
     return this.#compare(this.positions[a] as number, this.positions[b] as number, common, limit) === 0;
+  }
+}
+
+/** Zero for a zero byte, else all bits. */
+function maskOf(byte: number): number {
+  return -((byte + 0xff) >> 8);
+}
+
+/** Sorts [start, end) by the numbers themselves. */
+function sortRising(numbers: Uint32Array, start: number, end: number): void {
+  for (let index = start + 1; index < end; index++) {
+    if ((numbers[index - 1] as number) > (numbers[index] as number)) {
+      numbers.subarray(start, end).sort();
+      return;
+    }
   }
 }

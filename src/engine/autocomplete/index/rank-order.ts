@@ -31,11 +31,9 @@ function byComparison(rows: CollectedRows, liveCount: number, meter: WorkMeter):
 }
 
 function byDigits(rows: CollectedRows, liveCount: number, meter: WorkMeter): Uint32Array {
-  const order = liveRows(rows, liveCount);
-  const scratch = new Uint32Array(liveCount);
-  sortByText(rows, order, scratch, meter);
+  const order = rowsByText(rows, liveRows(rows, liveCount), meter);
   sortEqualTextsById(rows, order, meter);
-  return sortByScore(rows, order, scratch, meter);
+  return sortByScore(rows, order, meter);
 }
 
 /** Rows without dead rows, in rising order. */
@@ -46,14 +44,12 @@ function liveRows(rows: CollectedRows, liveCount: number): Uint32Array {
   return live;
 }
 
-function sortByText(rows: CollectedRows, order: Uint32Array, scratch: Uint32Array, meter: WorkMeter): void {
-  const { forms, formsAt, rowCount } = rows;
-  for (let index = 0; index < order.length; index++) order[index] = formsAt[order[index] as number] as number;
-  sortForms(forms, order, scratch, meter);
-  for (let index = 0; index < order.length; index++) {
-    order[index] = rowAt(formsAt, rowCount, order[index] as number);
+function rowsByText({ forms, formsAt, rowCount }: CollectedRows, rows: Uint32Array, meter: WorkMeter): Uint32Array {
+  const beginnings = rows.map((row) => formsAt[row] as number);
+  return sortForms(forms, beginnings, meter).map((beginning) => {
     meter.spend(8);
-  }
+    return rowAt(formsAt, rowCount, beginning);
+  });
 }
 
 /** The row of the forms that begin at this position. No row is without forms. */
@@ -91,11 +87,10 @@ function sortEqualTextsById(rows: CollectedRows, order: Uint32Array, meter: Work
   }
 }
 
-/** Sorts by score from high to low, and keeps the order of equal scores. Returns one of the two arrays. */
+/** Sorts by score from high to low, and keeps the order of equal scores. */
 function sortByScore(
   rows: CollectedRows,
   order: Uint32Array,
-  scratch: Uint32Array,
   meter: WorkMeter,
 ): Uint32Array {
   const scores = new Float64Array(rows.rowCount);
@@ -106,8 +101,8 @@ function sortByScore(
     largest = Math.max(largest, score);
     meter.spend(4);
   }
-  let from = order;
-  let to = scratch;
+  let from: Uint32Array = order;
+  let to: Uint32Array = new Uint32Array(order.length);
   for (let unit = 1; unit <= largest; unit *= DIGITS) {
     sortByDigit(scores, unit, from, to, meter);
     [from, to] = [to, from];

@@ -1,5 +1,6 @@
 import { sortGroups } from './prefix-doubling';
 import { FIXED_DEPTH, PrefixSort } from './prefix-sort';
+import { CharacterStarts, ListedStarts } from './start-readers';
 import type { WorkMeter } from './work-meter';
 
 /**
@@ -9,10 +10,9 @@ import type { WorkMeter } from './work-meter';
 const DEEP_STEPS = 8;
 
 /**
- * Sorts all positions of characters and empty forms by the bytes from there to the end of the form, and equal bytes by
- * position. The number of steps is bounded for any forms: about `n log n`, also for repeated and periodic forms.
- *
- * `positions` are in rising order before. `scratch` is as long as `positions`.
+ * Writes all positions of characters and empty forms into `positions`, sorted by the bytes from there to the end of the
+ * form, and equal bytes by position. The number of steps is bounded for any forms: about `n log n`, also for repeated
+ * and periodic forms. `scratch` is as long as `positions`.
  */
 export function sortSuffixes(
   forms: Uint8Array,
@@ -21,20 +21,22 @@ export function sortSuffixes(
   meter: WorkMeter,
 ): void {
   const sort = new PrefixSort(forms, positions, scratch, meter, DEEP_STEPS * positions.length);
-  sort.sort();
+  sort.sort(new CharacterStarts(forms, positions.length));
   const { groups } = sort;
   if (groups.count > 0) sortGroups(forms, positions, scratch, { groups, equalBytes: FIXED_DEPTH }, meter);
 }
 
 /**
- * Sorts the beginnings of forms by their bytes, and equal forms by position. Forms do not overlap, so the number of
- * steps is bounded by the bytes of all forms, to any depth.
+ * Returns the beginnings of forms sorted by the bytes of the forms, and equal forms by position. The beginnings are in
+ * rising order before. Forms do not overlap, so the number of steps is bounded by the bytes of all forms.
  */
 export function sortForms(
   forms: Uint8Array,
   beginnings: Uint32Array,
-  scratch: Uint32Array,
   meter: WorkMeter,
-): void {
-  new PrefixSort(forms, beginnings, scratch, meter, Infinity).sort();
+): Uint32Array {
+  const { length } = beginnings;
+  const sorted = new Uint32Array(length);
+  new PrefixSort(forms, sorted, new Uint32Array(length), meter, Infinity).sort(new ListedStarts(beginnings));
+  return sorted;
 }
