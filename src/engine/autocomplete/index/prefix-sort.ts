@@ -92,10 +92,12 @@ export class PrefixSort {
     const chunk = new Uint32Array(CHUNK_LENGTH);
     starts.rewind();
     for (let length = starts.read(chunk); length > 0; length = starts.read(chunk)) {
-      for (let index = 0; index < length; index++) (counts[this.#pairAt(chunk[index] as number) + 1] as number)++;
+      for (let index = 0; index < length; index++)
+        (counts[this.#pairAt(chunk[index] as number) + 1] as number)++;
       this.meter.spend(2 * length);
     }
-    for (let pair = 1; pair < PAIRS; pair++) counts[pair] = (counts[pair] as number) + (counts[pair - 1] as number);
+    for (let pair = 1; pair < PAIRS; pair++)
+      counts[pair] = (counts[pair] as number) + (counts[pair - 1] as number);
     return counts;
   }
 
@@ -144,7 +146,7 @@ export class PrefixSort {
   #sortByKeys(start: number, end: number, common: number): void {
     const { positions, scratch: keys } = this;
     this.#sorter.sort(start, end);
-    for (let index = start; index < end; ) {
+    for (let index = start; index < end;) {
       const first = index;
       const key = keys[first] as number;
       do index += 1;
@@ -168,7 +170,8 @@ export class PrefixSort {
 
   #lastKeyAt(position: number): number {
     let key = 0;
-    for (let index = position; index < position + KEY_BYTES; index++) key = key * 256 + (this.forms[index] ?? 0);
+    for (let index = position; index < position + KEY_BYTES; index++)
+      key = key * 256 + (this.forms[index] ?? 0);
     return key;
   }
 

@@ -44,7 +44,11 @@ function liveRows(rows: CollectedRows, liveCount: number): Uint32Array {
   return live;
 }
 
-function rowsByText({ forms, formsAt, rowCount }: CollectedRows, rows: Uint32Array, meter: WorkMeter): Uint32Array {
+function rowsByText(
+  { forms, formsAt, rowCount }: CollectedRows,
+  rows: Uint32Array,
+  meter: WorkMeter,
+): Uint32Array {
   const beginnings = rows.map((row) => formsAt[row] as number);
   return sortForms(forms, beginnings, meter).map((beginning) => {
     meter.spend(8);
@@ -88,11 +92,7 @@ function sortEqualTextsById(rows: CollectedRows, order: Uint32Array, meter: Work
 }
 
 /** Sorts by score from high to low, and keeps the order of equal scores. */
-function sortByScore(
-  rows: CollectedRows,
-  order: Uint32Array,
-  meter: WorkMeter,
-): Uint32Array {
+function sortByScore(rows: CollectedRows, order: Uint32Array, meter: WorkMeter): Uint32Array {
   const scores = new Float64Array(rows.rowCount);
   let largest = 0;
   for (const row of order) {

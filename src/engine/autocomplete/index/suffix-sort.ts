@@ -30,11 +30,7 @@ export function sortSuffixes(
  * Returns the beginnings of forms sorted by the bytes of the forms, and equal forms by position. The beginnings are in
  * rising order before. Forms do not overlap, so the number of steps is bounded by the bytes of all forms.
  */
-export function sortForms(
-  forms: Uint8Array,
-  beginnings: Uint32Array,
-  meter: WorkMeter,
-): Uint32Array {
+export function sortForms(forms: Uint8Array, beginnings: Uint32Array, meter: WorkMeter): Uint32Array {
   const { length } = beginnings;
   const sorted = new Uint32Array(length);
   new PrefixSort(forms, sorted, new Uint32Array(length), meter, Infinity).sort(new ListedStarts(beginnings));
