@@ -169,6 +169,8 @@ describe.each(['kept', 'dropped'] as const)('folding with accents %s', (accents)
     const neighbours = ['a', 'Σ', '가', 'か', 'ا', '\u11a8', '\u0301', '\u0345', '\u3099', 'ﾞ', '\u0338'];
     const wrong: string[] = [];
     for (let codePoint = 1; codePoint < 0x10000; codePoint++) {
+      // Of the many Han and Hangul characters, every seventeenth.
+      if (codePoint > 0x3400 && codePoint < 0xd7a4) codePoint += 16;
       if (codePoint >= 0xd800 && codePoint < 0xe000) continue;
       const character = String.fromCodePoint(codePoint);
       const text = neighbours.map((one) => `${one}${character}${one}`).join(' ');
