@@ -31,25 +31,39 @@ export function packRecord({ text, aliases, weight, payload }: Omit<Entry, 'entr
 }
 
 export function unpackRecord(record: Uint8Array): Omit<Entry, 'entryId'> {
-  const bytes = Buffer.from(record.buffer, record.byteOffset, record.length);
-  const reader = new RecordReader(bytes);
-  const weight = reader.number();
-  const text = reader.text();
-  const aliases = Array.from({ length: bytes[0] ?? 0 }, () => reader.text());
-  return { text, aliases, weight, payload: Buffer.from(reader.rest()) };
+  return unpackRecordAt(Buffer.from(record.buffer, record.byteOffset, record.length), 0, record.length);
 }
 
-/** Reads the parts of a record in their order: weight, text, aliases, payload. */
-export class RecordReader {
-  #at = 1;
+/** Unpacks the record between two positions. */
+export function unpackRecordAt(bytes: Buffer, start: number, end: number): Omit<Entry, 'entryId'> {
+  const reader = new RecordReader(bytes, start, end);
+  const weight = reader.number();
+  const text = reader.text();
+  const aliases: string[] = [];
+  for (let left = bytes[start] ?? 0; left > 0; left -= 1) aliases.push(reader.text());
+  const payload = reader.rest();
+  return { text, aliases, weight, payload: payload === EMPTY ? payload : Buffer.from(payload) };
+}
 
-  constructor(private readonly record: Buffer) {}
+const EMPTY = Buffer.alloc(0);
+
+/** Reads the parts of the record between two positions in their order: weight, text, aliases, payload. */
+class RecordReader {
+  #at: number;
+
+  constructor(
+    private readonly bytes: Buffer,
+    start: number,
+    private readonly end: number,
+  ) {
+    this.#at = start + 1;
+  }
 
   number(): number {
     let value = 0;
     let scale = 1;
     for (;;) {
-      const byte = this.record[this.#at++] ?? 0;
+      const byte = this.bytes[this.#at++] ?? 0;
       value += (byte & LOW_BITS) * scale;
       if (byte < MORE) return value;
       scale *= MORE;
@@ -59,11 +73,11 @@ export class RecordReader {
   text(): string {
     const length = this.number();
     this.#at += length;
-    return this.record.toString('utf8', this.#at - length, this.#at);
+    return this.bytes.toString('utf8', this.#at - length, this.#at);
   }
 
   rest(): Buffer {
-    return this.record.subarray(this.#at);
+    return this.#at === this.end ? EMPTY : this.bytes.subarray(this.#at, this.end);
   }
 }
 

@@ -10,7 +10,7 @@ export interface TypoMatch {
  * The largest edit distance for a query of this length. Short queries allow no edits, because a short query with edits
  * matches nearly every text. An edit inserts, deletes or replaces a character, or swaps two neighbours.
  */
-function allowedEdits(length: number): number {
+export function allowedEdits(length: number): number {
   if (length < 4) return 0;
   return length < 8 ? 1 : 2;
 }
