@@ -3,18 +3,21 @@ import type { WorkMeter } from './work-meter';
 
 /** Ranges of at most this length are sorted by insertion. */
 const INSERTION_LENGTH = 12;
-/** Ranges of these lengths are sorted by digits. For shorter ranges the counts of all digits cost more. */
+/** Ranges of at least this length are sorted by digits. For shorter ranges the counts of all digits cost more. */
 const MIN_DIGIT_LENGTH = 160;
 /** Bounds the spare memory. Longer ranges are divided before. */
 const MAX_DIGIT_LENGTH = 1 << 16;
 
+const HIGHEST_BYTE = 3;
+const BYTE_VALUES = 256;
+const BYTE_MASK = BYTE_VALUES - 1;
+const BYTE_BITS = 8;
+
 /**
- * Sorts a range of two parallel arrays by the keys: quicksort with three parts. Pivots are random, so no order of the
- * keys makes the sort slow. Pending ranges lie on a stack that grows, so the depth of recursion has no limit.
+ * Sorts ranges of two parallel arrays by the keys. No order of the keys makes a sort slow: only ranges of fewer than 160
+ * elements are sorted by comparison.
  */
 export class KeySorter {
-  /** Pairs of start and end. */
-  readonly #pending: number[] = [];
   #digitSorter: DigitSorter | undefined;
 
   constructor(
@@ -23,52 +26,85 @@ export class KeySorter {
     private readonly meter: WorkMeter,
   ) {}
 
-  /** Sorts [from, to). Values with equal keys are in any order afterwards. */
-  sort(from: number, to: number): void {
-    let start = from;
-    let end = to;
-    for (;;) {
-      while (end - start > INSERTION_LENGTH) {
-        if (end - start >= MIN_DIGIT_LENGTH && end - start <= MAX_DIGIT_LENGTH) {
-          this.#digitSorter ??= new DigitSorter(this.keys, this.values, MAX_DIGIT_LENGTH, this.meter);
-          this.#digitSorter.sort(start, end);
-          start = end;
-          break;
-        }
-        this.meter.spend(end - start);
-        const { keys } = this;
-        const pivot = this.#pivot(start, end);
-        let equalStart = start;
-        let equalEnd = end;
-        for (let index = start; index < equalEnd;) {
-          const key = keys[index] as number;
-          if (key < pivot) this.#swap(index++, equalStart++);
-          else if (key > pivot) this.#swap(index, --equalEnd);
-          else index += 1;
-        }
-        // The larger part waits, so at most one pair per halving is pending.
-        if (equalStart - start > end - equalEnd) {
-          this.#pending.push(start, equalStart);
-          start = equalEnd;
-        } else {
-          this.#pending.push(equalEnd, end);
-          end = equalStart;
-        }
-      }
-      this.#sortByInsertion(start, end);
-      if (this.#pending.length === 0) return;
-      end = this.#pending.pop() as number;
-      start = this.#pending.pop() as number;
+  /** Sorts [start, end). Values with equal keys are in any order afterwards. */
+  sort(start: number, end: number): void {
+    if (end - start < MIN_DIGIT_LENGTH) this.#sortByComparison(start, end);
+    else this.#sortByDigits(start, end, HIGHEST_BYTE);
+  }
+
+  /** The keys are equal above the byte `highest`. */
+  #sortByDigits(start: number, end: number, highest: number): void {
+    if (end - start <= MAX_DIGIT_LENGTH) {
+      this.#digitSorter ??= new DigitSorter(this.keys, this.values, MAX_DIGIT_LENGTH, this.meter);
+      this.#digitSorter.sort(start, end);
+      return;
+    }
+    if (highest < 0) return;
+    let from = start;
+    for (const to of this.#divide(start, end, highest)) {
+      if (to - from < MIN_DIGIT_LENGTH) this.#sortByComparison(from, to);
+      else this.#sortByDigits(from, to, highest - 1);
+      from = to;
     }
   }
 
-  /** The median of three random keys. */
+  /** Divides a range by one byte of the keys, without spare memory. Returns the end of each value's part. */
+  #divide(start: number, end: number, byte: number): Uint32Array {
+    const { keys } = this;
+    const shift = byte * BYTE_BITS;
+    const ends = new Uint32Array(BYTE_VALUES);
+    for (let index = start; index < end; index++)
+      (ends[((keys[index] as number) >>> shift) & BYTE_MASK] as number)++;
+    const places = new Uint32Array(BYTE_VALUES);
+    let sum = start;
+    for (let value = 0; value < BYTE_VALUES; value++) {
+      places[value] = sum;
+      sum += ends[value] as number;
+      ends[value] = sum;
+    }
+    for (let value = 0; value < BYTE_VALUES; value++) {
+      for (
+        let place = places[value] as number;
+        place < (ends[value] as number);
+        place = places[value] as number
+      ) {
+        const found = ((keys[place] as number) >>> shift) & BYTE_MASK;
+        const target = places[found] as number;
+        places[found] = target + 1;
+        if (found !== value) this.#swap(place, target);
+      }
+    }
+    this.meter.spend(4 * (end - start));
+    return ends;
+  }
+
+  /** Quicksort with three parts. */
+  #sortByComparison(from: number, end: number): void {
+    const { keys } = this;
+    let start = from;
+    while (end - start > INSERTION_LENGTH) {
+      const pivot = this.#pivot(start, end);
+      let equalStart = start;
+      let equalEnd = end;
+      for (let index = start; index < equalEnd;) {
+        const key = keys[index] as number;
+        if (key < pivot) this.#swap(index++, equalStart++);
+        else if (key > pivot) this.#swap(index, --equalEnd);
+        else index += 1;
+      }
+      this.meter.spend(end - start);
+      this.#sortByComparison(start, equalStart);
+      start = equalEnd;
+    }
+    this.#sortByInsertion(start, end);
+  }
+
+  /** The median of three keys. */
   #pivot(start: number, end: number): number {
     const { keys } = this;
-    const length = end - start;
-    const a = keys[start + Math.floor(Math.random() * length)] as number;
-    const b = keys[start + Math.floor(Math.random() * length)] as number;
-    const c = keys[start + Math.floor(Math.random() * length)] as number;
+    const a = keys[start] as number;
+    const b = keys[(start + end) >>> 1] as number;
+    const c = keys[end - 1] as number;
     return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
   }
 
