@@ -2,10 +2,10 @@ import { PositionSet, splitStarts, StartCounter } from './character-starts';
 import { fillCommon } from './common-beginnings';
 import type { CollectedRows, EntryCollector } from './entry-collector';
 import { randomSeed } from './id-hash';
-import { fillIdTable } from './id-table';
 import { isSuffixIndex, type EntryTable, type SuffixIndex } from './layer';
 import {
   openLayer,
+  ownMemory,
   sizeOfLayer,
   type LayerMemory,
   type LayerShape,
@@ -13,9 +13,9 @@ import {
   type MemoryBlock,
 } from './layer-memory';
 import { fillMinima } from './minima';
-import { packedSizeAt } from './packed-entry';
 import { rowsByRank } from './rank-order';
 import { sortSuffixes } from './suffix-sort';
+import { TableWriter } from './table-writer';
 import { WorkMeter } from './work-meter';
 
 /** A layer with fewer bytes of forms is searched without sorted positions. */
@@ -41,10 +41,6 @@ export function buildLayer(collector: EntryCollector, options: BuildOptions): La
 /** Builds a layer without sorted positions in memory of its own. */
 export function buildTable(collector: EntryCollector): EntryTable {
   return openLayer(build(collector, ownMemory, new WorkMeter(), false));
-}
-
-function ownMemory(byteLength: number): MemoryBlock {
-  return { buffer: new ArrayBuffer(byteLength), byteOffset: 0 };
 }
 
 function build(
@@ -83,24 +79,9 @@ function listLengths(rows: CollectedRows, meter: WorkMeter): ListLengths {
 }
 
 function fillTable(table: EntryTable, rows: CollectedRows, order: Uint32Array, meter: WorkMeter): void {
-  let formsEnd = 0;
-  let entriesEnd = 0;
-  for (let rank = 0; rank < order.length; rank++) {
-    const row = order[rank] as number;
-    const forms = rows.forms.subarray(rows.formsAt[row], rows.formsAt[row + 1]);
-    const entryAt = rows.entryAt[row] as number;
-    const entry = rows.entries.subarray(entryAt, entryAt + packedSizeAt(rows.entries, entryAt));
-    table.forms.set(forms, formsEnd);
-    table.formsAt[rank] = formsEnd;
-    table.scores[rank] = rows.scoreOf(row);
-    table.entries.set(entry, entriesEnd);
-    table.entryAt[rank] = entriesEnd;
-    formsEnd += forms.length;
-    entriesEnd += entry.length;
-    meter.spend(forms.length);
-  }
-  table.formsAt[order.length] = formsEnd;
-  fillIdTable(table.ids, table, table.count, table.idSeed, meter);
+  const writer = new TableWriter(table, meter);
+  for (const row of order) writer.addRow(rows, row);
+  writer.finish();
 }
 
 function fillLists(index: SuffixIndex, lengths: ListLengths, meter: WorkMeter): void {

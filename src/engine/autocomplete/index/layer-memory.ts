@@ -35,6 +35,11 @@ export interface LayerMemory extends MemoryBlock {
 /** The number of elements of `common` for each element of `commonMinima`. */
 export const COMMON_GROUP = 64;
 
+/** Memory of one thread, for a small layer. */
+export function ownMemory(byteLength: number): MemoryBlock {
+  return { buffer: new ArrayBuffer(byteLength), byteOffset: 0 };
+}
+
 /** The number of bytes that a layer takes. */
 export function sizeOfLayer(shape: LayerShape): number {
   const { entryCount, formBytes, entryBytes, lists } = shape;

@@ -15,7 +15,7 @@ export interface EntryTable {
   readonly formsAt: Uint32Array;
   /** Weight plus selections of each entry, by rank. */
   readonly scores: Float64Array;
-  /** The packed entries, in any order (packed-entry.ts). */
+  /** The packed entries, in the order of rank (packed-entry.ts). */
   readonly entries: Uint8Array;
   /** The position of each packed entry in `entries`, by rank. */
   readonly entryAt: Uint32Array;
