@@ -7,6 +7,9 @@ export const TOO_FAR = 2;
 
 /** A distance that is not exact, but larger than every allowed number of edits. */
 const FAR = 100;
+/** Stands for a character that is not there. Equal to no character, and to no other missing character. */
+const BEFORE_FORM = -1;
+const OUTSIDE_QUERY = -2;
 
 /**
  * The edit distances between a query and the beginnings of one form: the optimal string alignment distance, as in
@@ -16,59 +19,62 @@ const FAR = 100;
  * share the rows of this beginning.
  */
 export class EditRows {
-  readonly #query: readonly number[];
+  readonly #queryLength: number;
   readonly #maxEdits: number;
+  /** The cell of the row d that has the distance to the first c characters of the query is c - d + maxEdits + 1. */
   readonly #width: number;
   readonly #cells: Uint8Array;
+  /** The query, and characters outside the query for the cells that have no character. */
+  readonly #typed: Int32Array;
   /** The characters of the form, from depth 1. */
   readonly #characters: Int32Array;
 
   constructor(query: readonly number[], maxEdits: number) {
     const rows = query.length + maxEdits + 1;
-    this.#query = query;
+    this.#queryLength = query.length;
     this.#maxEdits = maxEdits;
     this.#width = 2 * maxEdits + 3;
     this.#cells = new Uint8Array(rows * this.#width).fill(FAR);
-    this.#characters = new Int32Array(rows);
     for (let column = 0; column <= maxEdits; column += 1) this.#cells[column + maxEdits + 1] = column;
-  }
-
-  /** A match is decided after at most this number of characters. */
-  get maxDepth(): number {
-    return this.#query.length + this.#maxEdits;
+    this.#typed = new Int32Array(rows + this.#width).fill(OUTSIDE_QUERY);
+    this.#typed.set(query, maxEdits + 2);
+    this.#characters = new Int32Array(rows).fill(BEFORE_FORM);
   }
 
   /** Adds the row of the character at this depth. The rows of all lower depths are those of the same form. */
   add(character: number, depth: number): number {
-    const query = this.#query;
     const cells = this.#cells;
+    const typed = this.#typed;
     const maxEdits = this.#maxEdits;
     const width = this.#width;
-    const characters = this.#characters;
-    characters[depth] = character;
-    const before = characters[depth - 1];
+    const before = this.#characters[depth - 1];
+    this.#characters[depth] = character;
     const row = depth * width;
     let nearest = FAR;
     let left = FAR;
+    let typedBefore = typed[depth];
     for (let cell = 1; cell < width - 1; cell += 1) {
-      const column = depth + cell - maxEdits - 1;
-      let distance = FAR;
-      if (column === 0) distance = depth;
-      else if (column > 0 && column <= query.length) {
-        const typed = query[column - 1];
-        const replaced = (cells[row - width + cell] as number) + (typed === character ? 0 : 1);
-        const inserted = (cells[row - width + cell + 1] as number) + 1;
-        distance = Math.min(replaced, inserted, left + 1);
-        if (typed === before && depth > 1 && column > 1 && query[column - 2] === character) {
-          distance = Math.min(distance, (cells[row - 2 * width + cell] as number) + 1);
-        }
+      const typedHere = typed[depth + cell];
+      const replaced = (cells[row - width + cell] as number) + (typedHere === character ? 0 : 1);
+      const inserted = (cells[row - width + cell + 1] as number) + 1;
+      let distance = replaced < inserted ? replaced : inserted;
+      if (left < distance) distance = left + 1;
+      if (typedHere === before && typedBefore === character) {
+        distance = Math.min(distance, (cells[row - 2 * width + cell] as number) + 1);
       }
+      if (distance > FAR) distance = FAR;
       cells[row + cell] = left = distance;
       if (distance < nearest) nearest = distance;
+      typedBefore = typedHere;
     }
-    const whole = query.length - depth + maxEdits + 1;
+    const whole = this.#queryLength - depth + maxEdits + 1;
     if (whole < width - 1 && (cells[row + whole] as number) <= maxEdits) return MATCHES;
     // A swap skips a row, but then a cell of the skipped row is near enough too.
-    return nearest > maxEdits || depth === this.maxDepth ? TOO_FAR : UNDECIDED;
+    return nearest > maxEdits ? TOO_FAR : UNDECIDED;
+  }
+
+  /** The characters at all depths up to this depth decide whether a form matches. */
+  get maxDepth(): number {
+    return this.#queryLength + this.#maxEdits;
   }
 }

@@ -108,6 +108,7 @@ export class SuffixSearch {
           return undefined;
         const position = list.positions[element] as number;
         if (position < start || position >= end) continue;
+        this.work.spend(STEPS.rank);
         const rank = rankAt(formsAt, position, from);
         if (lowest.has(rank) || !this.#isMatch(rank, kind)) continue;
         lowest.add(rank);

@@ -42,7 +42,9 @@ export class Work {
 export const STEPS = {
   /** Looks up the next lowest position of some intervals. */
   nextLowest: 10,
-  /** Finds the rank of a position, and whether the entry counts. */
+  /** Finds the rank of a position. */
+  rank: 0.5,
+  /** Finds the kind by which an entry matches, in addition to its bytes. */
   entry: 2,
   /** Compares one byte of a form. */
   formByte: 0.01,
