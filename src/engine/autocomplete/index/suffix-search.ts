@@ -11,8 +11,11 @@ import { rankAt } from './rank-place';
 import { typoIntervals } from './typo-intervals';
 import { STEPS, type Work } from './work';
 
-/** The cancel flag and the bound of work are looked at after this number of elements of a scan. */
+/** The elements of a scan between two looks at the bound of work and at the cancel flag. */
 const SCANNED_AT_ONCE = 1024;
+
+/** A scan of fewer elements takes less time than one call of the native search for bytes may take. */
+const MIN_ELEMENTS_FOR_PLAIN_SEARCH = 4096;
 
 /**
  * Searches a layer with sorted positions. The matches of a kind are the entries with a place in one of the kind's
@@ -33,9 +36,9 @@ export class SuffixSearch {
   }
 
   /**
-   * The entries from rank `from` that match best by this kind, at most `limit`. A quick search comes first: from the first
-   * rank through the lowest positions, else through the next ranks. If the quick search finds too few entries for the time
-   * of a scan, a scan of the intervals finds the rest. Undefined: the work is used up.
+   * The entries from rank `from` that match best by this kind, at most `limit`. First comes a search that is quick if most
+   * candidates match: through the lowest positions from rank 0, else rank by rank. If that takes longer than a scan of the
+   * intervals, a scan finds the rest. Undefined: the work is used up.
    */
   matches(kind: KindNumber, from: number, limit: number): readonly number[] | undefined {
     const intervals =
@@ -44,7 +47,10 @@ export class SuffixSearch {
     const size = intervals.reduce((sum, interval) => sum + interval.to - interval.from, 0);
     if (size === 0) return [];
     const scanSteps = stepsOfScan(size, limit);
-    const quick = this.#quickMatches(kind, intervals, from, limit, scanSteps);
+    const quick =
+      from === 0
+        ? this.#lowest(kind, intervals, limit, scanSteps)
+        : this.#nextRanks(kind, size, from, limit, scanSteps);
     if (quick === undefined) return undefined;
     const missing = limit - quick.ranks.length;
     if (missing === 0 || quick.next >= this.index.count) return quick.ranks;
@@ -52,15 +58,15 @@ export class SuffixSearch {
     return rest && [...quick.ranks, ...rest];
   }
 
-  #quickMatches(
+  /** Searches rank by rank. That finds dense matches soon. */
+  #nextRanks(
     kind: KindNumber,
-    intervals: readonly Interval[],
+    size: number,
     from: number,
     limit: number,
     maxSteps: number,
   ): RanksFound | undefined {
-    if (from === 0) return this.#lowest(kind, intervals, limit, maxSteps);
-    if (kind === TYPO) return { ranks: [], next: from };
+    if (kind === TYPO || size < MIN_ELEMENTS_FOR_PLAIN_SEARCH) return { ranks: [], next: from };
     return new PlainSearch(this.index, this.dead, this.query, this.work).matches(kind, from, limit, maxSteps);
   }
 
@@ -72,9 +78,12 @@ export class SuffixSearch {
     maxSteps: number,
   ): RanksFound | undefined {
     const lastStep = this.work.spent + maxSteps;
-    const positions = new LowestPositions(intervals);
     const ranks: number[] = [];
     let next = 0;
+    const firstSteps = intervals.length * STEPS.nextLowest;
+    if (firstSteps > maxSteps) return { ranks, next };
+    if (!this.work.spend(firstSteps)) return undefined;
+    const positions = new LowestPositions(intervals);
     while (ranks.length < limit) {
       if (this.work.spent > lastStep) return { ranks, next };
       const position = positions.next();
@@ -100,11 +109,8 @@ export class SuffixSearch {
     let end = formsAt[this.index.count] as number;
     for (const { list, from: first, to } of intervals) {
       for (let element = first; element < to; element += 1) {
-        const scanned = element - first;
-        if (
-          scanned % SCANNED_AT_ONCE === 0 &&
-          !this.work.spend(stepsOfScan(Math.min(to - element, SCANNED_AT_ONCE), 0))
-        )
+        const isPaid = (element - first) % SCANNED_AT_ONCE > 0;
+        if (!isPaid && !this.work.spend(Math.min(to - element, SCANNED_AT_ONCE) * STEPS.position))
           return undefined;
         const position = list.positions[element] as number;
         if (position < start || position >= end) continue;
@@ -137,6 +143,6 @@ export class SuffixSearch {
  * that happens `limit` times, and then ever more rarely.
  */
 function stepsOfScan(size: number, limit: number): number {
-  const examined = limit === 0 ? 0 : limit * (1 + Math.log(Math.max(size / limit, 1)));
+  const examined = limit * (1 + Math.log(Math.max(size / limit, 1)));
   return size * STEPS.position + Math.min(examined, size) * STEPS.entry;
 }

@@ -43,7 +43,7 @@ describe('EditRows', () => {
           expect(matchesByRows(rows, codePoints(text), 0)).toBe(isTypo(typed, text));
         },
       ),
-      { numRuns: 5000 },
+      { numRuns: 2500 },
     );
   });
 });
@@ -71,7 +71,7 @@ describe('typoIntervals', () => {
           expect(found).toEqual(expected);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 

@@ -52,7 +52,7 @@ const dictionaries = textsOfOneScript.chain((text) =>
   }),
 );
 
-const RUNS = 300;
+const RUNS = 200;
 
 describe('a view of 1 to 4 layers', () => {
   it('suggests on all pages together what the model suggests, for all kinds and scripts', () => {
