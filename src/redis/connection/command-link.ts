@@ -13,6 +13,8 @@ export interface CommandLink {
   readonly wasMaster: boolean;
   /** The Redis that answers the commands that are sent now. */
   readonly answering: AnsweringNode;
+  /** The latest Redis time that certainly precedes `deadline` (us). `deadline` is in ms of the monotonic clock. */
+  notAfterUs(deadline: number): number;
   /** Resolves with true when commands can be sent; with false at the deadline, or once operations no longer wait. */
   becomesReady(deadline: number): Promise<boolean>;
   /** Closes the present connection and opens a new connection. */

@@ -30,7 +30,7 @@ import {
 } from './script-command';
 
 /** How stores run commands. In a Cluster the first key decides which node runs the command. */
-export type Commands = Pick<CommandRunner, 'run' | 'runGuarded' | 'runRaw' | 'query'>;
+export type Commands = Pick<CommandRunner, 'run' | 'runGuarded' | 'runRaw' | 'runTimed' | 'query'>;
 
 /**
  * Runs scripts and commands over one connection. ioredis is set to queue nothing and to send nothing twice. This class
@@ -67,7 +67,7 @@ export class CommandRunner {
     turn: Turn = LOW,
   ): Promise<T> {
     const guard = undefined;
-    return this.start({ turn, script, keys, args, bytes: undefined, isRaw: false, once: false, guard, read });
+    return this.start({ turn, script, keys, args, bytes: undefined, isRaw: false, guard, read });
   }
 
   /** As `run`, for a guarded script. A script that did nothing because of an outdated epoch is also sent again. */
@@ -79,7 +79,7 @@ export class CommandRunner {
     guard: GuardChoice,
     turn: Turn,
   ): Promise<T> {
-    return this.start({ turn, script, keys, args, bytes: undefined, isRaw: false, once: false, guard, read });
+    return this.start({ turn, script, keys, args, bytes: undefined, isRaw: false, guard, read });
   }
 
   /**
@@ -93,14 +93,21 @@ export class CommandRunner {
     read: (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>,
     once = false,
   ): Promise<T> {
-    const turn = LOW;
-    if (isText(args)) {
-      const guard = undefined;
-      return this.start({ turn, script, keys, args, bytes: undefined, isRaw: true, once, guard, read });
-    }
-    const bytes = (verb: 'eval' | 'evalsha') =>
-      commandBytes([verb, verb === 'eval' ? script.text : script.sha, keys.length, ...keys, ...args]);
-    return this.start({ turn, script, keys, args: [], bytes, isRaw: true, once, guard: undefined, read });
+    return this.startRaw(script, keys, args, read, { once });
+  }
+
+  /**
+   * As `runRaw`. The script gets two more arguments each time when it is sent: `not_after`, a time by Redis's clock (us)
+   * after which the script must do nothing, because its caller has got a failure; and 1 if an earlier send may have run,
+   * else 0.
+   */
+  runTimed<T>(
+    script: Script,
+    keys: readonly string[],
+    args: readonly RawArgument[],
+    read: (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>,
+  ): Promise<T> {
+    return this.startRaw(script, keys, args, read, { isTimed: true });
   }
 
   /** As `runRaw`, for a command of Redis that may run twice. A script would copy a long reply once more. */
@@ -116,7 +123,6 @@ export class CommandRunner {
       args: [],
       bytes: () => commandBytes([command, ...args]),
       isRaw: true,
-      once: false,
       guard: undefined,
       read,
     });
@@ -128,12 +134,43 @@ export class CommandRunner {
     else this.retry(operation, mayHaveRun);
   }
 
+  private startRaw<T>(
+    script: Script,
+    keys: readonly string[],
+    args: readonly RawArgument[],
+    read: Operation<T>['read'],
+    options: { readonly once?: boolean; readonly isTimed?: boolean },
+  ): Promise<T> {
+    const common = { turn: LOW, script, keys, isRaw: true, guard: undefined, read, ...options };
+    if (isText(args)) return this.start({ ...common, args, bytes: undefined });
+    const bytes = (verb: 'eval' | 'evalsha', added: readonly number[]) =>
+      commandBytes([
+        verb,
+        verb === 'eval' ? script.text : script.sha,
+        keys.length,
+        ...keys,
+        ...args,
+        ...added,
+      ]);
+    return this.start({ ...common, args: [], bytes });
+  }
+
   private start<T>(
-    wanted: Omit<Operation<T>, 'deadline' | 'resolve' | 'reject' | 'redirectCount'>,
+    wanted: Omit<Operation<T>, 'deadline' | 'resolve' | 'reject' | 'redirectCount' | 'once' | 'isTimed'> &
+      Partial<Pick<Operation<T>, 'once' | 'isTimed'>>,
   ): Promise<T> {
     const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
     return new Promise((resolve, reject) => {
-      this.sendOrRetry({ ...wanted, deadline, resolve, reject, redirectCount: 0 }, false);
+      const operation = {
+        once: false,
+        isTimed: false,
+        ...wanted,
+        deadline,
+        resolve,
+        reject,
+        redirectCount: 0,
+      };
+      this.sendOrRetry(operation, false);
     });
   }
 
@@ -183,9 +220,10 @@ export class CommandRunner {
       }
       args = args.concat(epochArguments);
     }
+    const added = operation.isTimed ? [this.link.notAfterUs(deadline), mayHaveRun ? 1 : 0] : [];
     const text = bytes
-      ? bytes(verb)
-      : commandText(verb, verb === 'eval' ? script.text : script.sha, keys, args);
+      ? bytes(verb, added)
+      : commandText(verb, verb === 'eval' ? script.text : script.sha, keys, args.concat(added));
     const sentAt = this.options.clock.now();
     const { answering } = this.link;
     const onOutcome: OnOutcome = (error, reply) => {

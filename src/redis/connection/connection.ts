@@ -11,6 +11,7 @@ import type { Topology } from './node-answers';
 import { NodeProbe, type ProbeListener } from './node-probe';
 import type { EpochGuard, Script } from './operation';
 import { ReplicaConfirmations } from './replica-confirmations';
+import { ServerClock } from './server-clock';
 
 export interface ConnectionOptions {
   readonly endpoint: RedisEndpoint;
@@ -44,6 +45,7 @@ export class RedisConnection implements CommandLink {
   private hintsRefused = false;
   readonly client: Redis;
   private readonly probe: NodeProbe;
+  private readonly serverClock = new ServerClock();
   private readonly confirmations: ReplicaConfirmations;
   private answeringNode: AnsweringNode | undefined;
   private readonly listeners: (() => void)[] = [];
@@ -64,7 +66,12 @@ export class RedisConnection implements CommandLink {
     client.on('error', options.onError);
     this.probe = new NodeProbe(client, {
       ...options,
-      listener: guard,
+      listener: {
+        onReport: (report, sample) => {
+          this.serverClock.take(sample);
+          guard?.onReport(report, sample);
+        },
+      },
       onIdentified: () => {
         this.readySignal.changed();
         options.onReady?.();
@@ -114,6 +121,10 @@ export class RedisConnection implements CommandLink {
   get isReady(): boolean {
     // ioredis still says `ready` for a moment after `close`.
     return !this.closed && this.client.status === 'ready' && this.probe.identified;
+  }
+
+  notAfterUs(deadline: number): number {
+    return Math.floor(this.serverClock.timeAt(deadline) * 1000);
   }
 
   get wasMaster(): boolean {
@@ -183,6 +194,8 @@ export class RedisConnection implements CommandLink {
     const { scripts = [], onError } = this.options;
     this.connected = true;
     this.downTimer?.cancel();
+    // The new connection may lead to another Redis. The probe reads its clock before any other command is sent.
+    this.serverClock.forget();
     // Redis gets these commands before all others of the connection. If a script is missing later, its text is sent.
     for (const { text } of scripts) this.client.script('LOAD', text).catch(onError);
     this.probe.connected();

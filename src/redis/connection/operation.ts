@@ -56,8 +56,10 @@ export interface Operation<T> {
   /** The keys of the script. For a command of Redis: its first argument. */
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
-  /** Makes the bytes to send. Undefined: all arguments are text. */
-  readonly bytes: ((verb: 'eval' | 'evalsha') => Buffer) | undefined;
+  /** Makes the bytes to send, with `added` as the last arguments. Undefined: all arguments are text. */
+  readonly bytes: ((verb: 'eval' | 'evalsha', added: readonly number[]) => Buffer) | undefined;
+  /** True: the script gets the two arguments of `runTimed`. */
+  readonly isTimed: boolean;
   /** True: texts of the reply stay bytes. */
   readonly isRaw: boolean;
   /** True: the operation is not sent again after a send that may have run. */

@@ -159,6 +159,9 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   readonly runRaw: Commands['runRaw'] = (script, keys, ...rest) =>
     this.router.withOwner(keys[0], ({ commands }) => commands.runRaw(script, withAbsentKey(keys), ...rest));
 
+  readonly runTimed: Commands['runTimed'] = (script, keys, ...rest) =>
+    this.router.withOwner(keys[0], ({ commands }) => commands.runTimed(script, withAbsentKey(keys), ...rest));
+
   /** The first argument is the only key, so the command needs no absent key while the slot moves. */
   readonly query: Commands['query'] = (command, args, read) =>
     this.router.withOwner(String(args[0]), ({ commands }) => commands.query(command, args, read));
