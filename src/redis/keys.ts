@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Resource, Service } from '../engine/leases/lease';
 
 /**
@@ -132,7 +133,7 @@ export function wakeChannel(prefix: string, bucket: number, serverId: string): s
   return `${prefix}:{${bucket}}:wake:${serverId}`;
 }
 
-/** The only key of a dictionary in the scripts' KEYS. The scripts derive the other keys from it. */
+/** The only key of a dictionary of the first layout in the scripts' KEYS. The scripts derive the other keys from it. */
 export function dictionaryKey(prefix: string, name: string): string {
   return `${prefix}:{${bucketOf(name)}}:d:meta:${name}`;
 }
@@ -140,4 +141,29 @@ export function dictionaryKey(prefix: string, name: string): string {
 /** The key of the sorted list of all dictionary names. */
 export function dictionaryNamesKey(prefix: string): string {
   return `${prefix}:{dictionaries}:names`;
+}
+
+const TAG_DIGITS = 16;
+const tagsByName = new Map<string, string>();
+/** Enough for the dictionaries that a server is asked for at the same time. */
+const MOST_CACHED_TAGS = 10_000;
+
+/**
+ * The only key of a dictionary's entries in the scripts' KEYS. The scripts derive the other keys from it. Each dictionary
+ * has a hash tag of its own, in a slot without buckets of leases: while a slot with a large dictionary moves between nodes,
+ * no lease waits.
+ */
+export function entriesKey(prefix: string, name: string): string {
+  return `${prefix}:{${entriesTag(name)}}:d:meta:${name}`;
+}
+
+function entriesTag(name: string): string {
+  const known = tagsByName.get(name);
+  if (known !== undefined) return known;
+  const hash = `d${createHash('sha1').update(name).digest('hex').slice(0, TAG_DIGITS)}`;
+  let tag = hash;
+  for (let suffix = 0; bucketsBySlot.has(crc16(tag) % SLOT_COUNT); suffix += 1) tag = `${hash}${suffix}`;
+  if (tagsByName.size >= MOST_CACHED_TAGS) tagsByName.clear();
+  tagsByName.set(name, tag);
+  return tag;
 }

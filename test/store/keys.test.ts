@@ -5,6 +5,8 @@ import {
   BUCKET_COUNT,
   absentKey,
   markKey,
+  bucketsBySlot,
+  entriesKey,
   epochKey,
   bucketOf,
   dictionaryNamesKey,
@@ -221,4 +223,18 @@ describe('keys', () => {
     expect(counts.size).toBe(BUCKET_COUNT);
     expect(Math.max(...counts.values())).toBeLessThan(80);
   });
+});
+
+test('each dictionary of entries has a hash tag of its own, in a slot without buckets of leases', () => {
+  const tags = new Set<string>();
+  for (let i = 0; i < 2000; i += 1) {
+    const key = entriesKey('p', `name {${i}}`);
+    expect(key.endsWith(`}:d:meta:name {${i}}`)).toBe(true);
+    const [tag = ''] = /\{[^}]*\}/.exec(key) ?? [];
+    expect(tag).toMatch(/^\{d[0-9a-f]{16}\d*\}$/);
+    tags.add(tag);
+    expect(bucketsBySlot.has(slotOfKey(key))).toBe(false);
+    expect(entriesKey('p', `name {${i}}`)).toBe(key);
+  }
+  expect(tags.size).toBe(2000);
 });

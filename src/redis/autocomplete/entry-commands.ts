@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import {
+  entriesCreate,
+  entriesDelete,
+  entriesDrop,
+  entriesDropOutdated,
+  entriesFinish,
+  entriesImportAbandon,
+  entriesImportCommit,
+  entriesImportFollow,
+  entriesImportPut,
+  entriesImportStart,
+  entriesInspect,
+  entriesPut,
+  entriesPutStaged,
+  entriesReadBuckets,
+  entriesSelect,
+  entriesStartLoad,
+  entriesSweep,
+  entriesWritesAfter,
+} from '../../../generated/redis/scripts';
+import type { AnsweringNode } from '../connection/answering-node';
+import type { Commands } from '../connection/command-runner';
+import { script, type RawArgument, type Script } from '../connection/operation';
+import type { RawReply } from '../connection/script-command';
+import { entriesKey } from '../keys';
+
+export const scripts = {
+  create: script(entriesCreate),
+  put: script(entriesPut),
+  putStaged: script(entriesPutStaged),
+  finish: script(entriesFinish),
+  delete: script(entriesDelete),
+  select: script(entriesSelect),
+  writesAfter: script(entriesWritesAfter),
+  startLoad: script(entriesStartLoad),
+  readBuckets: script(entriesReadBuckets),
+  inspect: script(entriesInspect),
+  startImport: script(entriesImportStart),
+  putImported: script(entriesImportPut),
+  followImport: script(entriesImportFollow),
+  commitImport: script(entriesImportCommit),
+  abandonImport: script(entriesImportAbandon),
+  drop: script(entriesDrop),
+  dropOutdated: script(entriesDropOutdated),
+  sweep: script(entriesSweep),
+};
+
+/** Each new connection loads these scripts into Redis. */
+export const entryScripts: readonly Script[] = Object.values(scripts);
+
+type Read<T> = (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>;
+
+/** Runs the scripts of one dictionary. */
+export class EntryCommands {
+  constructor(
+    readonly commands: Commands,
+    readonly prefix: string,
+  ) {}
+
+  keyOf(name: string): string {
+    return entriesKey(this.prefix, name);
+  }
+
+  /** The key of a chunk of a put, before the put is committed (scripts/entries/shared/dictionary.lua). */
+  chunkKey(name: string, writeId: string, number: number): string {
+    const key = this.keyOf(name);
+    return `${key.slice(0, key.indexOf('}:d:') + '}:d:'.length)}stage:${writeId}:${number}`;
+  }
+
+  run<T>(one: Script, name: string, args: readonly RawArgument[], read: Read<T>): Promise<T> {
+    return this.commands.runRaw(one, [this.keyOf(name)], args, read);
+  }
+
+  runTimed<T>(one: Script, name: string, args: readonly RawArgument[], read: Read<T>): Promise<T> {
+    return this.commands.runTimed(one, [this.keyOf(name)], args, read);
+  }
+}
+
+/** The bits of an id that must not be used twice. 96 bits suffice for 10^12 writes. */
+const WRITE_ID_BYTES = 12;
+const GENERATION_ID_BYTES = 16;
+
+export function newWriteId(): string {
+  return randomBytes(WRITE_ID_BYTES).toString('base64url');
+}
+
+/** The id also keeps clients from choosing entry ids that share a bucket. */
+export function newGenerationId(): string {
+  return randomBytes(GENERATION_ID_BYTES).toString('base64url');
+}

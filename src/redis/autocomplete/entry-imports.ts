@@ -1,0 +1,75 @@
+import type { LostImport, Missing, OtherProfile, StoredEntry } from '../../engine/autocomplete/entry-store';
+import type { Profile } from '../../engine/autocomplete/suggestion';
+import { confirmed } from '../connection/confirmed';
+import { putChunks } from './entry-chunks';
+import { newGenerationId, newWriteId, scripts, type EntryCommands } from './entry-commands';
+import { LOST, OK, profileText, readImportStep, readStartImport, type Again, type Ok } from './entry-replies';
+import { pack } from './packing';
+
+/** Imports of dictionaries. One server carries out an import from its start to its end. */
+export class EntryImports {
+  /** The number of chunks that each import of this server has sent. */
+  readonly #sent = new Map<string, number>();
+
+  constructor(private readonly on: EntryCommands) {}
+
+  async start(
+    name: string,
+    importId: string,
+    profile: Profile | undefined,
+    defaultProfile: Profile,
+  ): Promise<Ok | OtherProfile | { readonly kind: 'busy' } | Missing> {
+    const args = [
+      profile ? profileText(profile) : '',
+      profileText(defaultProfile),
+      importId,
+      newGenerationId(),
+    ];
+    const started = await this.on.run(scripts.startImport, name, args, readStartImport);
+    if (started.kind === 'ok' && !this.#sent.has(importId)) this.#sent.set(importId, 0);
+    return started;
+  }
+
+  async put(name: string, importId: string, entries: readonly StoredEntry[]): Promise<Ok | LostImport> {
+    const chunks = putChunks(entries);
+    for (const chunk of chunks.length === 0 ? [pack([])] : chunks) {
+      const number = this.#sent.get(importId);
+      if (number === undefined) return LOST;
+      this.#sent.set(importId, number + 1);
+      const args = [importId, number + 1, chunk];
+      const step = await this.on.run(scripts.putImported, name, args, readImportStep);
+      if (step.kind === 'lost') return this.lost(importId);
+    }
+    return this.follow(name, importId);
+  }
+
+  async commit(name: string, importId: string): Promise<Ok | LostImport> {
+    const writeId = newWriteId();
+    const read = confirmed(this.on.keyOf(name), readImportStep, ({ kind }) => kind === 'ok');
+    for (;;) {
+      const step = await this.on.runTimed(scripts.commitImport, name, [importId, writeId], read);
+      if (step.kind === 'lost') return this.lost(importId);
+      if (step.kind === 'again') continue;
+      this.#sent.delete(importId);
+      return OK;
+    }
+  }
+
+  async abandon(name: string, importId: string): Promise<void> {
+    this.#sent.delete(importId);
+    await this.on.run(scripts.abandonImport, name, [importId], () => undefined);
+  }
+
+  /** Follows the live generation regularly, because the feed keeps the writes for a bounded time only. */
+  private async follow(name: string, importId: string): Promise<Ok | LostImport> {
+    let step: Ok | Again | LostImport;
+    do step = await this.on.run(scripts.followImport, name, [importId], readImportStep);
+    while (step.kind === 'again');
+    return step.kind === 'lost' ? this.lost(importId) : OK;
+  }
+
+  private lost(importId: string): LostImport {
+    this.#sent.delete(importId);
+    return LOST;
+  }
+}

@@ -1,0 +1,189 @@
+import type {
+  BucketsRead,
+  EntryStore,
+  Gap,
+  Head,
+  LoadStart,
+  Missing,
+  OtherProfile,
+  StoredDictionary,
+  StoredEntry,
+  Writes,
+} from '../../engine/autocomplete/entry-store';
+import type { Profile } from '../../engine/autocomplete/suggestion';
+import type { Commands } from '../connection/command-runner';
+import { confirmed } from '../connection/confirmed';
+import { DictionaryNames } from './dictionary-names';
+import { EntryCommands, newGenerationId, newWriteId, scripts } from './entry-commands';
+import { EntryFeed } from './entry-feed';
+import { EntryImports } from './entry-imports';
+import {
+  HEAD_FIELDS,
+  profileText,
+  readBuckets,
+  readCreate,
+  readDrop,
+  readHead,
+  readInspect,
+  readLoadStart,
+  readSweep,
+  type Ok,
+  type SweepOutcome,
+} from './entry-replies';
+import { EntryWrites, partlyDone } from './entry-writes';
+import { OutdatedDictionaries } from './outdated-dictionaries';
+
+export { entryScripts } from './entry-commands';
+
+export interface EntryStoreOptions {
+  readonly commands: Commands;
+  readonly prefix: string;
+}
+
+const OUTDATED: Missing = { kind: 'outdated' };
+
+/** The entries of dictionaries in Redis. scripts/entries/shared/dictionary.lua describes the keys. */
+export class RedisEntryStore implements EntryStore {
+  private readonly on: EntryCommands;
+  private readonly nameList: DictionaryNames;
+  private readonly writes: EntryWrites;
+  private readonly feed: EntryFeed;
+  private readonly imports: EntryImports;
+  private readonly outdated: OutdatedDictionaries;
+
+  constructor({ commands, prefix }: EntryStoreOptions) {
+    this.on = new EntryCommands(commands, prefix);
+    this.nameList = new DictionaryNames(commands, prefix);
+    this.writes = new EntryWrites(this.on);
+    this.feed = new EntryFeed(this.on);
+    this.imports = new EntryImports(this.on);
+    this.outdated = new OutdatedDictionaries(commands, prefix);
+  }
+
+  async create(name: string, profile: Profile): Promise<Ok | OtherProfile | Missing> {
+    if (await this.isOutdated(name)) return OUTDATED;
+    const read = confirmed(this.on.keyOf(name), readCreate, ({ kind }) => kind === 'ok');
+    const args = [profileText(profile), newGenerationId(), newWriteId()];
+    const created = await this.on.runTimed(scripts.create, name, args, read);
+    if (created.kind === 'ok') await this.keepRegistered(name);
+    return created;
+  }
+
+  put(name: string, entries: readonly StoredEntry[]): Promise<Ok | Missing> {
+    return this.unlessOutdated(name, this.writes.put(name, entries));
+  }
+
+  delete(name: string, entryIds: readonly string[]): Promise<(Ok & { deleted: number }) | Missing> {
+    return this.unlessOutdated(name, this.writes.delete(name, entryIds));
+  }
+
+  select(
+    name: string,
+    entryId: string,
+    count: number,
+  ): Promise<(Ok & { count: number | undefined }) | Missing> {
+    return this.unlessOutdated(name, this.writes.select(name, entryId, count));
+  }
+
+  head(name: string): Promise<Head | Missing> {
+    const head = this.on.commands.query('HMGET', [this.on.keyOf(name), ...HEAD_FIELDS], readHead);
+    return this.unlessOutdated(name, head);
+  }
+
+  writesAfter(
+    name: string,
+    after: { readonly generationId: string; readonly version: number; readonly tail: string },
+  ): Promise<Writes | Gap | Missing> {
+    return this.unlessOutdated(name, this.feed.writesAfter(name, after));
+  }
+
+  startLoad(name: string): Promise<LoadStart | Missing> {
+    return this.unlessOutdated(name, this.on.run(scripts.startLoad, name, [], readLoadStart));
+  }
+
+  readBuckets(name: string, generationId: string, from: number): Promise<BucketsRead | Gap> {
+    return this.on.run(scripts.readBuckets, name, [generationId, from], readBuckets);
+  }
+
+  inspect(name: string): Promise<(Ok & StoredDictionary) | Missing> {
+    return this.unlessOutdated(name, this.on.run(scripts.inspect, name, [], readInspect));
+  }
+
+  async startImport(
+    name: string,
+    importId: string,
+    profile: Profile | undefined,
+    defaultProfile: Profile,
+  ): Promise<Ok | OtherProfile | { readonly kind: 'busy' } | Missing> {
+    if (await this.isOutdated(name)) return OUTDATED;
+    return this.imports.start(name, importId, profile, defaultProfile);
+  }
+
+  putImported(name: string, importId: string, entries: readonly StoredEntry[]) {
+    return this.imports.put(name, importId, entries);
+  }
+
+  async commitImport(name: string, importId: string) {
+    const committed = await this.imports.commit(name, importId);
+    if (committed.kind === 'ok') await this.keepRegistered(name);
+    return committed;
+  }
+
+  abandonImport(name: string, importId: string): Promise<void> {
+    return this.imports.abandon(name, importId);
+  }
+
+  async drop(name: string): Promise<boolean> {
+    const dropped = await this.on.runTimed(scripts.drop, name, [newWriteId()], readDrop);
+    if (dropped.kind === 'ok') return true;
+    const wasOutdated = await this.isOutdated(name);
+    if (wasOutdated) while (await this.outdated.dropStep(name));
+    return wasOutdated;
+  }
+
+  async sweep(name: string): Promise<SweepOutcome> {
+    const outcome = await this.on.run(scripts.sweep, name, [], readSweep);
+    if (outcome !== 'gone') return outcome;
+    switch (await this.outdated.state(name)) {
+      case 'absent':
+        return 'gone';
+      case 'exists':
+        return 'clean';
+      case 'rest':
+        return (await this.outdated.dropStep(name)) ? 'more' : 'gone';
+    }
+  }
+
+  register(name: string): Promise<void> {
+    return this.nameList.register(name);
+  }
+
+  unregister(name: string): Promise<void> {
+    return this.nameList.unregister(name);
+  }
+
+  names(prefix: string, after: string | undefined, limit: number): Promise<readonly string[]> {
+    return this.nameList.list(prefix, after, limit);
+  }
+
+  /** Names a dictionary of the first layout, which the scripts do not find. */
+  private async unlessOutdated<T extends { readonly kind: string }>(
+    name: string,
+    call: Promise<T>,
+  ): Promise<T | Missing> {
+    const answer = await call;
+    return answer.kind === 'unknown' && (await this.isOutdated(name)) ? OUTDATED : answer;
+  }
+
+  private async isOutdated(name: string): Promise<boolean> {
+    return (await this.outdated.state(name)) === 'exists';
+  }
+
+  private async keepRegistered(name: string): Promise<void> {
+    try {
+      await this.nameList.keepRegistered(name);
+    } catch (error) {
+      throw partlyDone(error);
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import type { Missing, StoredEntry } from '../../engine/autocomplete/entry-store';
+import { StoreFailure } from '../../engine/errors';
+import type { RawArgument, Script } from '../connection/operation';
+import { deleteChunks, putChunks } from './entry-chunks';
+import { newWriteId, scripts, type EntryCommands } from './entry-commands';
+import { OK, readImportStep, readWritten, type Ok, type Written } from './entry-replies';
+
+/** How long the chunks of a put wait for its commit (ms). Longer than a command with all its retries. */
+const STAGED_MS = 120_000;
+
+/** Writes of the live generation of dictionaries. Each write has an id, so that a repeated command changes nothing. */
+export class EntryWrites {
+  constructor(private readonly on: EntryCommands) {}
+
+  async put(name: string, entries: readonly StoredEntry[]): Promise<Ok | Missing> {
+    const chunks = putChunks(entries);
+    if (chunks.length === 0) return OK;
+    const [first, second] = chunks;
+    const written =
+      second === undefined
+        ? await this.write(scripts.put, name, newWriteId(), [first as Buffer])
+        : await this.putStaged(name, chunks);
+    return written.kind === 'written' ? OK : written;
+  }
+
+  async delete(name: string, entryIds: readonly string[]): Promise<(Ok & { deleted: number }) | Missing> {
+    let deleted = 0;
+    for (const chunk of deleteChunks(entryIds)) {
+      const written = await this.write(scripts.delete, name, newWriteId(), [chunk]).catch(
+        (error: unknown) => {
+          throw deleted > 0 ? partlyDone(error) : error;
+        },
+      );
+      if (written.kind !== 'written') return written;
+      deleted += written.effect;
+    }
+    return { kind: 'ok', deleted };
+  }
+
+  async select(
+    name: string,
+    entryId: string,
+    count: number,
+  ): Promise<(Ok & { count: number | undefined }) | Missing> {
+    const written = await this.write(scripts.select, name, newWriteId(), [entryId, count]);
+    if (written.kind !== 'written') return written;
+    return { kind: 'ok', count: written.effect < 0 ? undefined : written.effect };
+  }
+
+  /** Stages the chunks, commits them with one script, and then lets bounded scripts write them to the buckets. */
+  private async putStaged(name: string, chunks: readonly Buffer[]): Promise<Written | Missing> {
+    const writeId = newWriteId();
+    for (const [number, chunk] of chunks.entries()) await this.stage(name, writeId, number, chunk);
+    const written = await this.write(scripts.putStaged, name, writeId, [chunks.length]);
+    if (written.kind === 'written') await this.finish(name);
+    return written;
+  }
+
+  private async stage(name: string, writeId: string, number: number, chunk: Buffer): Promise<void> {
+    const key = this.on.chunkKey(name, writeId, number);
+    try {
+      await this.on.commands.query('SET', [key, chunk, 'PX', STAGED_MS], () => undefined);
+    } catch (error) {
+      // A staged chunk has no effect.
+      throw error instanceof StoreFailure ? new StoreFailure('no', error.kind, { cause: error }) : error;
+    }
+  }
+
+  /** The put is committed, so a failure is not reported. Every later write and every sweep goes on with the work. */
+  private async finish(name: string): Promise<void> {
+    try {
+      while ((await this.on.run(scripts.finish, name, [], readImportStep)).kind === 'again');
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+    }
+  }
+
+  private async write(
+    one: Script,
+    name: string,
+    writeId: string,
+    args: readonly RawArgument[],
+  ): Promise<Written | Missing> {
+    for (;;) {
+      const written = await this.on.runTimed(one, name, [writeId, ...args], readWritten);
+      if (written.kind !== 'again') return written;
+    }
+  }
+}
+
+/** Some changes of the call are made, so the outcome of the call is unknown. */
+export function partlyDone(error: unknown): unknown {
+  return error instanceof StoreFailure ? new StoreFailure('unknown', error.kind, { cause: error }) : error;
+}

@@ -1,0 +1,16 @@
+#!lua flags=allow-oom
+-- Deletes one chunk of entries with their selections.
+--
+-- KEYS  the dictionary's meta (shared/dictionary.lua)
+-- ARGV  1 id of this write  2 { id, id, ... } in msgpack  3, 4 the time arguments of `runTimed`
+-- Reply OK, number of deleted entries | AGAIN (a put is finished first) | LATE | FORGOTTEN | UNKNOWN | FORMAT number
+-- Holds A repeated write gets the first answer and changes nothing. Without a deleted entry the version stays.
+--
+-- @include shared/write.lua
+local deleted = 0
+for _, id in ipairs(cmsgpack.unpack(ARGV[2])) do deleted = deleted + delete_entry(entries, id) end
+if deleted > 0 then
+  add_write(entries, write_id, 'd', ARGV[2], deleted)
+  save_generation(entries)
+end
+return { 'OK', int(deleted) }

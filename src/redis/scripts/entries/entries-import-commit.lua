@@ -1,0 +1,44 @@
+#!lua flags=allow-oom
+-- Makes the generation that an import has built the live generation.
+--
+-- KEYS  the dictionary's meta (shared/dictionary.lua)
+-- ARGV  1 import id  2 id of this write  3, 4 the time arguments of `runTimed`
+-- Reply OK | AGAIN (writes of the live generation are left to follow) | LOST (no such import, or the feed lacks a write)
+--       | LATE | FORMAT number
+-- Holds A commit replaces the live generation in a single step, and ends all other imports. A repeated commit gets the
+--       same answer. The replaced generation is kept for a while, for servers that load it.
+--
+-- @include shared/imports.lua
+-- @include shared/generation.lua
+-- @include shared/feed.lua
+-- @include shared/follow.lua
+
+local import, write_id = ARGV[1], ARGV[2]
+local generation = redis.call('HGET', KEYS[1], 'import:' .. import)
+if not generation then return { redis.call('HGET', KEYS[1], 'committed') == import and 'OK' or 'LOST' } end
+if now > tonumber(ARGV[3]) then return { 'LATE' } end
+local build = open_generation(generation)
+local word = follow(build)
+if word ~= 'OK' then return { word } end
+
+if live then
+  redis.call('HSET', key_head .. 'state:' .. live, 'ended', int(version), 'end_tail', tail)
+  redis.call('HSET', KEYS[1], 'previous', live)
+  -- Only one replaced generation is kept, because each needs as much memory as the dictionary.
+  for _, garbage in ipairs(fields_of('garbage:')) do discard(garbage[1], now) end
+  discard(live, now + REPLACED_US)
+end
+redis.call('HSET', KEYS[1], 'live', generation, 'committed', import)
+redis.call('HDEL', KEYS[1], 'import:' .. import, 'pending', 'dropped')
+redis.call('HINCRBY', KEYS[1], 'generation', 1)
+for _, other in ipairs(fields_of('import:')) do
+  redis.call('HDEL', KEYS[1], 'import:' .. other[1])
+  discard(other[2], now)
+end
+redis.call(
+  'HDEL', key_head .. 'state:' .. generation, 'started', 'heard', 'received', 'sequence', 'source', 'followed', 'at',
+  'chunks')
+redis.call('UNLINK', key_head .. 'pins:' .. generation)
+add_write(build, write_id, 'c', cmsgpack.pack({}), 1)
+save_generation(build)
+return { 'OK' }

@@ -1,0 +1,32 @@
+#!lua
+-- Puts one chunk of entries into the generation that an import builds.
+--
+-- KEYS  the dictionary's meta (shared/dictionary.lua)
+-- ARGV  1 import id  2 number of the chunk, from 1  3 { id, record, id, record, ... } in msgpack (may be empty)
+-- Reply OK | LOST (no such import) | FORMAT number
+-- Holds A repeated chunk changes nothing. The chunk does not overwrite writes that the import has followed. An entry gets
+--       the selections of the live entry. An empty chunk is a sign of life.
+--
+-- @include shared/generation.lua
+local import, sequence = ARGV[1], tonumber(ARGV[2])
+local generation = redis.call('HGET', KEYS[1], 'import:' .. import)
+if not generation then return { 'LOST' } end
+local state = key_head .. 'state:' .. generation
+redis.call('HSET', state, 'heard', int(now))
+if sequence <= tonumber(redis.call('HGET', state, 'sequence') or 0) then return { 'OK' } end
+
+local build, source = open_generation(generation), open_generation(live or '')
+local pins = key_head .. 'pins:' .. generation
+local has_pins = redis.call('EXISTS', pins) == 1
+local changes = cmsgpack.unpack(ARGV[3])
+for i = 1, #changes, 2 do
+  local id = changes[i]
+  if not has_pins or redis.call('HEXISTS', pins, id) == 0 then
+    put_entry(build, id, changes[i + 1])
+    set_selections(build, id, selections_of(source, id))
+  end
+end
+save_generation(build)
+redis.call('HSET', state, 'sequence', sequence)
+redis.call('HINCRBY', state, 'received', #changes / 2)
+return { 'OK' }

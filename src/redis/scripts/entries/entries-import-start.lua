@@ -1,0 +1,28 @@
+#!lua
+-- Starts to build a new generation of a dictionary.
+--
+-- KEYS  the dictionary's meta (shared/dictionary.lua)
+-- ARGV  1 profile ("": the dictionary's own)  2 profile of a new dictionary  3 import id  4 id of the new generation
+-- Reply OK | EXISTS profile | BUSY (too many imports run) | FORMAT number
+-- Holds A repeated start with the same id continues the import. A new dictionary exists after its first commit.
+--
+-- @include shared/imports.lua
+local wanted, usual, import, generation = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local profile = meta[6]
+if profile and wanted ~= '' and wanted ~= profile then return { 'EXISTS', profile } end
+local begun = redis.call('HGET', KEYS[1], 'import:' .. import)
+if begun then
+  redis.call('HSET', key_head .. 'state:' .. begun, 'heard', int(now))
+  return { 'OK' }
+end
+if give_up_silent() >= MOST_IMPORTS then return { 'BUSY' } end
+if not profile or not live then profile = redis.call('HGET', KEYS[1], 'profile') end
+if not profile then
+  profile = wanted ~= '' and wanted or usual
+  redis.call('HSET', KEYS[1], 'format', FORMAT, 'profile', profile)
+end
+redis.call('HSET', KEYS[1], 'import:' .. import, generation)
+redis.call(
+  'HSET', key_head .. 'state:' .. generation, 'started', int(now), 'heard', int(now), 'received', 0, 'sequence', 0,
+  'source', live or '', 'followed', int(live and version or 0), 'at', live and tail or '', 'chunks', 0)
+return { 'OK' }

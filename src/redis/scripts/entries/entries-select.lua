@@ -1,0 +1,21 @@
+#!lua
+-- Adds selections to an entry.
+--
+-- KEYS  the dictionary's meta (shared/dictionary.lua)
+-- ARGV  1 id of this write  2 entry id  3 number of new selections  4, 5 the time arguments of `runTimed`
+-- Reply OK, number of all selections, or -1 without such an entry | AGAIN (a put is finished first) | LATE | FORGOTTEN
+--       | UNKNOWN | FORMAT number
+-- Holds A repeated write gets the first answer and changes nothing.
+--
+-- @include shared/write.lua
+
+-- The sum with the largest weight is still exact.
+local MOST_SELECTIONS = 4503599627370495
+
+local id = ARGV[2]
+if redis.call('HEXISTS', bucket_of(entries, id), id) == 0 then return { 'OK', '-1' } end
+local count = math.min(tonumber(selections_of(entries, id) or 0) + tonumber(ARGV[3]), MOST_SELECTIONS)
+set_selections(entries, id, int(count))
+add_write(entries, write_id, 's', cmsgpack.pack({ id, count }), int(count))
+save_generation(entries)
+return { 'OK', int(count) }

@@ -1,0 +1,39 @@
+#!lua flags=no-writes
+-- Reads the writes after a version of a generation; read-only.
+--
+-- KEYS  the dictionary's meta (shared/dictionary.lua)
+-- ARGV  1 generation  2 version  3 tail of that version
+-- Reply OK, profile, live generation, version, tail, { elements of the feed (shared/feed.lua) } | GAP | UNKNOWN
+--       | FORMAT number
+-- Holds The first element follows the given version, and the elements follow each other. The elements end after
+--       256 KiB. A replaced generation answers its own writes, until it is removed. The first write of the live
+--       generation follows the last write of the replaced generation.
+--
+-- @include shared/head.lua
+-- @include shared/history.lua
+
+-- The elements end when they have so many bytes.
+local ANSWER_BYTES = 262144
+-- The most elements that are read at once. An element has at most 64 KiB.
+local READ_AT_ONCE = 16
+
+if not live then return { 'UNKNOWN' } end
+local generation, after, after_tail = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local last, last_tail = end_of_history(generation)
+if not last or after > last then return { 'GAP' } end
+if after == last and after_tail ~= last_tail then return { 'GAP' } end
+local feed = key_head .. 'feed:' .. generation
+local answer, bytes, from = {}, 0, after - last
+if from < 0 and redis.call('LLEN', feed) < -from then return { 'GAP' } end
+while from < 0 and bytes < ANSWER_BYTES do
+  for _, element in ipairs(redis.call('LRANGE', feed, from, math.min(from + READ_AT_ONCE - 1, -1))) do
+    if #answer == 0 then
+      local _, header = cmsgpack.unpack_one(element)
+      if header[1] ~= after_tail then return { 'GAP' } end
+    end
+    if bytes < ANSWER_BYTES then answer[#answer + 1] = element end
+    bytes = bytes + #element
+  end
+  from = from + READ_AT_ONCE
+end
+return with_head(answer)

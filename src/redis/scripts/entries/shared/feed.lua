@@ -1,0 +1,80 @@
+-- The feed of a generation is a list of its last writes in the order of their versions. The last element has the version
+-- of the dictionary, so an element is found by arithmetic. An element is two values in msgpack, one after the other:
+--   { tail before the write, id of the write, time (us), kind }
+--   the changes: kind 'p' { id, record, id, record, ... }, 'd' { id, id, ... }, 's' { id, number of all selections },
+--   'b' { number of staged chunks, their bytes } (each chunk is like the changes of 'p'), 'c' {} (creation or commit)
+-- The feed has at most 4 MiB with its staged chunks, apart from the last element. Beyond a quarter of the dictionary's
+-- bytes, only the elements of the last 30 s are kept, and elements that an open import has not followed yet.
+--
+-- @include dictionary.lua
+
+local MOST_FEED_BYTES = 4194304
+-- A small dictionary keeps so many bytes, because a reload would not be cheaper.
+local LEAST_FEED_BYTES = 65536
+-- No command is sent again after this time (us).
+local KEPT_US = 30000000
+-- The most elements that a script removes.
+local TRIM_BATCH = 64
+
+-- The first version that some open import must still follow.
+local function pinned_version()
+  local fields, lowest = redis.call('HGETALL', KEYS[1]), math.huge
+  for i = 1, #fields, 2 do
+    if string.sub(fields[i], 1, 7) == 'import:' then
+      local followed = redis.call('HGET', key_head .. 'state:' .. fields[i + 1], 'followed')
+      lowest = math.min(lowest, tonumber(followed or 0) + 1)
+    end
+  end
+  return lowest
+end
+
+-- Removes a staged put. `from` is the number of its first chunk.
+local function remove_chunks(id, count)
+  local keys = {}
+  for n = 0, count - 1 do keys[n + 1] = key_head .. 'stage:' .. id .. ':' .. n end
+  redis.call('UNLINK', unpack(keys))
+end
+
+-- Removes the oldest element from the feed.
+local function remove_first(of, element, header, at)
+  redis.call('LPOP', key_head .. 'feed:' .. of.id)
+  redis.call('HDEL', key_head .. 'done:' .. of.id, header[2])
+  of.feed = of.feed - #element
+  if header[4] ~= 'b' then return end
+  local _, staged = cmsgpack.unpack_one(element, at)
+  remove_chunks(header[2], staged[1])
+  of.feed = of.feed - staged[2]
+  of.staged = of.staged - 1
+end
+
+-- Trims the feed of the live generation. Returns true if the feed is within its bounds.
+local function trim_feed(of)
+  local bound = math.max(LEAST_FEED_BYTES, math.min(MOST_FEED_BYTES, math.floor(of.bytes / 4)))
+  if of.feed <= bound then return true end
+  local key, pinned, trimmed = key_head .. 'feed:' .. of.id, pinned_version(), nil
+  local length = redis.call('LLEN', key)
+  for _ = 1, TRIM_BATCH do
+    if of.feed <= bound or length <= 1 then break end
+    local element = redis.call('LINDEX', key, 0)
+    local at, header = cmsgpack.unpack_one(element)
+    local is_kept = now - header[3] < KEPT_US or version - length + 1 >= pinned
+    if is_kept and of.feed <= MOST_FEED_BYTES then break end
+    remove_first(of, element, header, at)
+    trimmed = header[3]
+    length = length - 1
+  end
+  if trimmed then redis.call('HSET', key_head .. 'state:' .. of.id, 'trimmed', int(trimmed)) end
+  return of.feed <= MOST_FEED_BYTES or length <= 1
+end
+
+-- Adds a write as the next version. The caller saves the generation.
+local function add_write(of, id, kind, changes, effect)
+  local element = cmsgpack.pack({ tail, id, now, kind }) .. changes
+  redis.call('RPUSH', key_head .. 'feed:' .. of.id, element)
+  redis.call('HSET', key_head .. 'done:' .. of.id, id, effect)
+  version = version + 1
+  tail = id
+  redis.call('HSET', KEYS[1], 'version', int(version), 'tail', tail)
+  of.feed = of.feed + #element
+  trim_feed(of)
+end

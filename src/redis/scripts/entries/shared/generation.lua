@@ -1,0 +1,104 @@
+-- The entries of a generation are spread over buckets by linear hashing. A bucket is a hash: entry id -> record, and
+-- "\1" .. entry id -> number of selections, which only selected entries have. No entry id has the character "\1".
+--
+-- `state` of a generation:
+--   count, bytes     number of entries, and the bytes of their ids and records
+--   buckets          number of buckets; it never falls
+--   selected         number of entries with selections
+--   feed, staged     bytes of the feed with its staged chunks, and number of its puts with staged chunks
+--   trimmed          the time of the last write that left the feed (us)
+--   ended, end_tail  for a replaced generation: its last version and tail
+--
+-- @include dictionary.lua
+
+-- The mean number of entries of a bucket, and the mean bytes. See docs/design/decisions/021-entries-in-hash-buckets.md.
+local BUCKET_ENTRIES = 50
+local BUCKET_BYTES = 8192
+
+local SELECTIONS = '\1'
+
+local function open_generation(id)
+  local numbers = redis.call(
+    'HMGET', key_head .. 'state:' .. id, 'count', 'bytes', 'buckets', 'selected', 'feed', 'staged')
+  local of = { id = id, head = key_head .. 'e:' .. id .. ':', level = 1 }
+  of.count, of.bytes = tonumber(numbers[1] or 0), tonumber(numbers[2] or 0)
+  of.buckets, of.selected = tonumber(numbers[3] or 1), tonumber(numbers[4] or 0)
+  of.feed, of.staged = tonumber(numbers[5] or 0), tonumber(numbers[6] or 0)
+  -- The largest power of two that is not greater than the number of buckets.
+  while of.level * 2 <= of.buckets do of.level = of.level * 2 end
+  return of
+end
+
+local function save_generation(of)
+  redis.call(
+    'HSET', key_head .. 'state:' .. of.id, 'count', int(of.count), 'bytes', int(of.bytes), 'buckets', int(of.buckets),
+    'selected', int(of.selected), 'feed', int(of.feed), 'staged', int(of.staged))
+end
+
+local function hash_of(of, id) return tonumber(string.sub(redis.sha1hex(of.id .. id), 1, 8), 16) end
+
+local function bucket_of(of, id)
+  local number = hash_of(of, id) % (2 * of.level)
+  if number >= of.buckets then number = number - of.level end
+  return of.head .. number
+end
+
+-- Moves about half of the entries of the next bucket in turn to a new bucket.
+local function split_bucket(of)
+  local from, to = of.head .. (of.buckets - of.level), of.head .. of.buckets
+  local fields, moved, names = redis.call('HGETALL', from), {}, {}
+  for i = 1, #fields, 2 do
+    local field = fields[i]
+    local id = string.byte(field) == 1 and string.sub(field, 2) or field
+    if hash_of(of, id) % (2 * of.level) == of.buckets then
+      names[#names + 1] = field
+      moved[#moved + 1], moved[#moved + 2] = field, fields[i + 1]
+    end
+  end
+  if #names > 0 then
+    redis.call('HSET', to, unpack(moved))
+    redis.call('HDEL', from, unpack(names))
+  end
+  of.buckets = of.buckets + 1
+  if of.buckets == 2 * of.level then of.level = of.buckets end
+end
+
+-- Keeps the selections of the entry.
+local function put_entry(of, id, record)
+  local bucket = bucket_of(of, id)
+  local before = redis.call('HSTRLEN', bucket, id)
+  redis.call('HSET', bucket, id, record)
+  of.bytes = of.bytes + #record - before
+  if before == 0 then
+    of.count = of.count + 1
+    of.bytes = of.bytes + #id
+  end
+  while of.count > of.buckets * BUCKET_ENTRIES or of.bytes > of.buckets * BUCKET_BYTES do split_bucket(of) end
+end
+
+-- Returns 1, or 0 without such an entry.
+local function delete_entry(of, id)
+  local bucket = bucket_of(of, id)
+  local before = redis.call('HSTRLEN', bucket, id)
+  if before == 0 then return 0 end
+  of.selected = of.selected + 1 - redis.call('HDEL', bucket, id, SELECTIONS .. id)
+  of.count = of.count - 1
+  of.bytes = of.bytes - before - #id
+  return 1
+end
+
+-- Returns false without selections.
+local function selections_of(of, id)
+  if of.selected == 0 then return false end
+  return redis.call('HGET', bucket_of(of, id), SELECTIONS .. id)
+end
+
+-- False: no selections.
+local function set_selections(of, id, count)
+  local bucket = bucket_of(of, id)
+  if count then
+    of.selected = of.selected + redis.call('HSET', bucket, SELECTIONS .. id, count)
+  elseif of.selected > 0 then
+    of.selected = of.selected - redis.call('HDEL', bucket, SELECTIONS .. id)
+  end
+end

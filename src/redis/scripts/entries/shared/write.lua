@@ -1,0 +1,32 @@
+-- What comes before each write of the live generation. The script ends here if the write was done before (OK and the first
+-- effect), if the write comes too late (LATE: it was not done, and its caller has got a failure), if it is a repetition
+-- and the feed no longer tells whether the write was done (FORGOTTEN), or if other work comes first (AGAIN).
+--
+-- @include feed.lua
+-- @include pending.lua
+-- @include generation.lua
+
+if not live then return { 'UNKNOWN' } end
+
+local write_id, not_after, may_have_run = ARGV[1], tonumber(ARGV[#ARGV - 1]), ARGV[#ARGV] == '1'
+
+local entries = open_generation(live)
+
+local effect = redis.call('HGET', key_head .. 'done:' .. live, write_id)
+
+if not effect and meta[7] then effect = redis.call('HGET', key_head .. 'done:' .. meta[7], write_id) end
+
+if effect then return { 'OK', effect } end
+
+if now > not_after then return { 'LATE' } end
+
+if may_have_run then
+  local trimmed = redis.call('HGET', key_head .. 'state:' .. live, 'trimmed')
+  if trimmed and now - trimmed < KEPT_US then return { 'FORGOTTEN' } end
+end
+
+if pending or entries.feed > MOST_FEED_BYTES and not trim_feed(entries) then
+  if pending then write_pending(entries) end
+  save_generation(entries)
+  return { 'AGAIN' }
+end

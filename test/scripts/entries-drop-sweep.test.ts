@@ -1,0 +1,118 @@
+import { entriesDrop, entriesSweep } from '../../generated/redis/scripts';
+import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
+
+const MINUTE_US = 60_000_000;
+const BATCH = 64;
+
+describe('the deletion and the clean-up of entries', () => {
+  let fixture: EntriesFixture;
+  beforeAll(async () => {
+    fixture = await EntriesFixture.open();
+  });
+  afterAll(() => fixture?.close());
+
+  const sweep = async (name: string) => String((await fixture.run(entriesSweep, name))[0]);
+  const keyCount = async (name: string) => {
+    const keys = (await fixture.redis.command('KEYS', `${fixture.partKey(name, '')}*`)) as string[];
+    return keys.length;
+  };
+  const replace = async (name: string) => {
+    await fixture.store.startImport(name, 'import', undefined, PROFILE);
+    await fixture.store.putImported(name, 'import', [stored('new')]);
+    await fixture.store.commitImport(name, 'import');
+  };
+  /** Lets the time pass until garbage may be removed. */
+  const age = async (name: string, generation: string, us: number) =>
+    fixture.redis.command('HINCRBY', fixture.key(name), `garbage:${generation}`, -us);
+
+  it('a deleted dictionary does not exist, and its keys are removed in steps of at most 64 keys', async () => {
+    const name = await fixture.dictionary();
+    for (let i = 0; i < 8; i += 1) await fixture.store.put(name, storedMany(1000, i * 1000));
+    expect(await fixture.store.drop(name)).toBe(true);
+    expect(await fixture.store.head(name)).toEqual({ kind: 'unknown' });
+    expect(await fixture.store.drop(name)).toBe(false);
+    let left = await keyCount(name);
+    expect(left).toBeGreaterThan(160);
+    for (let word = 'MORE'; word === 'MORE';) {
+      word = await sweep(name);
+      const now = await keyCount(name);
+      // The put that leaves the feed takes its ten chunks along.
+      expect(left - now).toBeLessThanOrEqual(BATCH + 20);
+      left = now;
+    }
+    expect(left).toBe(0);
+    expect(await sweep(name)).toBe('GONE');
+  });
+
+  it('a repeated deletion gets the same answer, also after its time, and does not delete a new dictionary', async () => {
+    const name = await fixture.dictionary(storedMany(2));
+    const drop = (id: string, ...time: string[]) => fixture.run(entriesDrop, name, id, ...time);
+    expect(await drop('w', '1', '0')).toEqual(['LATE']);
+    expect(await drop('w', ...IN_TIME)).toEqual(['OK']);
+    expect(await drop('w', IN_TIME[0], '1')).toEqual(['OK']);
+    expect(await drop('w', '1', '1')).toEqual(['OK']);
+    expect(await drop('v', ...IN_TIME)).toEqual(['UNKNOWN']);
+    await fixture.store.create(name, { accents: 'dropped', typos: false });
+    expect(await drop('w', '1', '1')).toEqual(['LATE']);
+    expect(await fixture.head(name)).toMatchObject({ profile: { accents: 'dropped', typos: false } });
+    expect(await fixture.content(name)).toEqual({});
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it('a deletion removes an import of a dictionary that does not exist yet', async () => {
+    const name = fixture.name();
+    await fixture.store.startImport(name, 'import', undefined, PROFILE);
+    expect(await fixture.store.drop(name)).toBe(false);
+    expect(await fixture.store.commitImport(name, 'import')).toEqual({ kind: 'lost' });
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(await fixture.store.sweep(name)).toBe('gone');
+    expect(await keyCount(name)).toBe(0);
+  });
+
+  it('keeps a replaced generation for ten minutes', async () => {
+    const name = await fixture.dictionary(storedMany(100));
+    const live = String(await fixture.meta(name, 'live'));
+    await replace(name);
+    expect(await sweep(name)).toBe('LATER');
+    await age(name, live, 9 * MINUTE_US);
+    expect(await sweep(name)).toBe('LATER');
+    expect(await fixture.store.readBuckets(name, live, 0)).toMatchObject({ kind: 'buckets', bucketCount: 2 });
+    await age(name, live, 1 * MINUTE_US);
+    expect(await sweep(name)).toBe('MORE');
+    expect(await fixture.store.readBuckets(name, live, 0)).toEqual({ kind: 'gap' });
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(await sweep(name)).toBe('CLEAN');
+    expect(await fixture.meta(name, 'previous')).toBeNull();
+  });
+
+  it('removes a replaced generation even if the clock was set back', async () => {
+    const name = await fixture.dictionary();
+    const live = String(await fixture.meta(name, 'live'));
+    await replace(name);
+    await age(name, live, -60 * MINUTE_US);
+    expect(await sweep(name)).toBe('MORE');
+  });
+
+  it('removes an abandoned import at once', async () => {
+    const name = await fixture.dictionary();
+    await fixture.store.startImport(name, 'import', undefined, PROFILE);
+    await fixture.store.putImported(name, 'import', storedMany(500));
+    await fixture.store.put(name, [stored('a')]);
+    await fixture.store.abandonImport(name, 'import');
+    expect(await fixture.store.putImported(name, 'import', [stored('b')])).toEqual({ kind: 'lost' });
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(await fixture.store.sweep(name)).toBe('clean');
+  });
+
+  it('finishes a committed put of a server that stopped', async () => {
+    const name = await fixture.dictionary();
+    await fixture.store.put(name, storedMany(300));
+    const { tail } = await fixture.head(name);
+    expect(await sweep(name)).toBe('CLEAN');
+    // As before the chunks 1 and 2 were written.
+    const pending = '\x94\xb0'.concat(tail, '\x03\x01\xa0');
+    await fixture.redis.command('HSET', fixture.key(name), 'pending', Buffer.from(pending, 'latin1'));
+    expect([await sweep(name), await sweep(name), await sweep(name)]).toEqual(['MORE', 'MORE', 'CLEAN']);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+});

@@ -1,0 +1,122 @@
+import { entriesPut, entriesSelect, entriesSweep } from '../../generated/redis/scripts';
+import type { Head } from '../../src/engine/autocomplete/entry-store';
+import { pack } from '../../src/redis/autocomplete/packing';
+import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
+
+/** The script without the rule that young writes are kept. */
+const old = (lua: string) => lua.replaceAll('30000000', '0');
+const MIB = 1024 * 1024;
+const LEAST_BYTES = 64 * 1024;
+
+describe('the feed of entries', () => {
+  let fixture: EntriesFixture;
+  beforeAll(async () => {
+    fixture = await EntriesFixture.open();
+  });
+  afterAll(() => fixture?.close());
+
+  let writes = 0;
+  const put = (name: string, bytes: number, script = entriesPut) =>
+    fixture.run(script, name, `write ${++writes}`, pack(['a', Buffer.alloc(bytes, 'x')]), ...IN_TIME);
+  const state = async (name: string, field: string) => {
+    const key = fixture.partKey(name, 'state', String(await fixture.meta(name, 'live')));
+    return Number(await fixture.redis.command('HGET', key, field));
+  };
+  const length = async (name: string) =>
+    Number(
+      await fixture.redis.command(
+        'LLEN',
+        fixture.partKey(name, 'feed', String(await fixture.meta(name, 'live'))),
+      ),
+    );
+
+  it('gives the writes after each of its versions, and notices another history', async () => {
+    const name = await fixture.dictionary();
+    const heads: Head[] = [await fixture.head(name)];
+    for (let i = 0; i < 5; i += 1) {
+      await fixture.store.put(name, [stored(`${i}`)]);
+      heads.push(await fixture.head(name));
+    }
+    const last = heads[5] as Head;
+    for (const [i, head] of heads.entries()) {
+      const read = await fixture.store.writesAfter(name, head);
+      const ids = heads.slice(i + 1).map(({ tail }) => tail);
+      expect(read).toMatchObject({ kind: 'writes', head: last });
+      expect(read.kind === 'writes' && read.writes.map(({ id }) => id)).toEqual(ids);
+      expect(await fixture.store.writesAfter(name, { ...head, tail: 'other' })).toEqual({ kind: 'gap' });
+    }
+    expect(await fixture.store.writesAfter(name, { ...last, version: 99 })).toEqual({ kind: 'gap' });
+    expect(await fixture.store.writesAfter(name, { ...last, generationId: 'other' })).toEqual({
+      kind: 'gap',
+    });
+  });
+
+  it('keeps at least 64 KiB, and a quarter of the bytes of a larger dictionary', async () => {
+    const name = await fixture.dictionary();
+    const before = await fixture.head(name);
+    for (let i = 0; i < 20; i += 1) await put(name, 8_000, old(entriesPut));
+    expect(await state(name, 'feed')).toBeLessThanOrEqual(LEAST_BYTES);
+    expect(await length(name)).toBe(8);
+    expect(await fixture.store.writesAfter(name, before)).toEqual({ kind: 'gap' });
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    await fixture.store.put(name, storedMany(50, 0, 'x'.repeat(12_000)));
+    for (let i = 0; i < 30; i += 1) await put(name, 8_000, old(entriesPut));
+    expect(await state(name, 'feed')).toBeGreaterThan(LEAST_BYTES * 2);
+    expect(await state(name, 'feed')).toBeLessThanOrEqual((await state(name, 'bytes')) / 4);
+    expect(await state(name, 'staged')).toBe(0);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it('keeps young writes up to 4 MiB, and removes the chunks of a put with its write', async () => {
+    const name = await fixture.dictionary();
+    await fixture.store.put(name, storedMany(150));
+    expect(await state(name, 'staged')).toBe(1);
+    for (let i = 0; i < 80; i += 1) expect((await put(name, 60_000))[0]).toBe('OK');
+    expect(await state(name, 'feed')).toBeGreaterThan(3.9 * MIB);
+    expect(await state(name, 'feed')).toBeLessThanOrEqual(4 * MIB);
+    expect(await state(name, 'staged')).toBe(0);
+    expect(await state(name, 'trimmed')).toBeGreaterThan(0);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(await fixture.redis.command('KEYS', fixture.partKey(name, 'stage', '*'))).toEqual([]);
+  });
+
+  it('is trimmed before a write, in steps of 64 elements, if many small writes must go', async () => {
+    const name = await fixture.dictionary(storedMany(1));
+    for (let i = 0; i < 300; i += 1) await fixture.run(entriesSelect, name, `s${i}`, 'id 0', '1', ...IN_TIME);
+    const generation = String(await fixture.meta(name, 'live'));
+    // As if the elements were larger: the count of bytes is too high by 4 MiB.
+    await fixture.redis.command(
+      'HINCRBY',
+      fixture.partKey(name, 'state', generation),
+      'feed',
+      4 * MIB + 60_000,
+    );
+    const before = await length(name);
+    expect(await fixture.run(entriesSelect, name, 'next', 'id 0', '1', ...IN_TIME)).toEqual(['AGAIN']);
+    expect(await length(name)).toBe(before - 64);
+    expect(await fixture.run(entriesSweep, name)).toEqual(['MORE']);
+    expect(await length(name)).toBe(before - 128);
+  });
+
+  it('keeps the writes that an open import has not followed', async () => {
+    const name = await fixture.dictionary();
+    await fixture.store.startImport(name, 'import', undefined, PROFILE);
+    for (let i = 0; i < 20; i += 1) await put(name, 8_000, old(entriesPut));
+    expect(await length(name)).toBe(20);
+    expect(await fixture.store.putImported(name, 'import', [stored('b')])).toEqual({ kind: 'ok' });
+    await put(name, 8_000, old(entriesPut));
+    expect(await length(name)).toBe(8);
+    expect(await fixture.store.commitImport(name, 'import')).toEqual({ kind: 'ok' });
+    expect(Object.keys(await fixture.content(name))).toEqual(['a', 'b']);
+  });
+
+  it('gives large feeds in answers of at most 256 KiB and one write', async () => {
+    const name = await fixture.dictionary();
+    const before = await fixture.head(name);
+    for (let i = 0; i < 20; i += 1) await put(name, 60_000);
+    const read = await fixture.store.writesAfter(name, before);
+    expect(read.kind === 'writes' && read.writes.length).toBe(5);
+    expect(read.kind === 'writes' && read.head.version).toBe(before.version + 20);
+    expect(Object.keys(await fixture.content(name))).toEqual(['a']);
+  });
+});

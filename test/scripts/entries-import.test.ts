@@ -1,0 +1,150 @@
+import {
+  entriesImportCommit,
+  entriesImportFollow,
+  entriesImportPut,
+  entriesImportStart,
+} from '../../generated/redis/scripts';
+import { pack } from '../../src/redis/autocomplete/packing';
+import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
+
+const OTHER_PROFILE = { accents: 'dropped', typos: true } as const;
+const MINUTE_US = 60_000_000;
+
+describe('an import of entries', () => {
+  let fixture: EntriesFixture;
+  beforeAll(async () => {
+    fixture = await EntriesFixture.open();
+  });
+  afterAll(() => fixture?.close());
+
+  const start = (name: string, id = 'import') => fixture.store.startImport(name, id, undefined, PROFILE);
+  const silence = async (name: string, id: string, us: number) => {
+    const state = fixture.partKey(name, 'state', String(await fixture.meta(name, `import:${id}`)));
+    await fixture.redis.command('HINCRBY', state, 'heard', -us);
+  };
+
+  it('creates a dictionary with its first commit', async () => {
+    const name = fixture.name();
+    expect(await start(name)).toEqual({ kind: 'ok' });
+    expect(await start(name)).toEqual({ kind: 'ok' });
+    expect(await fixture.store.head(name)).toEqual({ kind: 'unknown' });
+    await fixture.store.putImported(name, 'import', storedMany(3));
+    expect(await fixture.store.sweep(name)).toBe('later');
+    expect(await fixture.store.commitImport(name, 'import')).toEqual({ kind: 'ok' });
+    expect(await fixture.head(name)).toMatchObject({ version: 1, profile: PROFILE });
+    expect(Object.keys(await fixture.content(name))).toHaveLength(3);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it('follows a dictionary that was created since its start', async () => {
+    const name = fixture.name();
+    await start(name);
+    expect(await fixture.store.create(name, OTHER_PROFILE)).toEqual({
+      kind: 'other-profile',
+      profile: PROFILE,
+    });
+    await fixture.store.create(name, PROFILE);
+    await fixture.store.put(name, [stored('a', 'live')]);
+    await fixture.store.putImported(name, 'import', [stored('a', 'imported'), stored('b')]);
+    expect(await fixture.store.commitImport(name, 'import')).toEqual({ kind: 'ok' });
+    expect(await fixture.content(name)).toEqual({ a: ['live', 0], b: ['record of b', 0] });
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it('is refused with another profile, and as the fifth at a time', async () => {
+    const name = await fixture.dictionary();
+    const other = await fixture.store.startImport(name, 'x', OTHER_PROFILE, PROFILE);
+    expect(other).toEqual({ kind: 'other-profile', profile: PROFILE });
+    for (const id of ['1', '2', '3', '4']) expect(await start(name, id)).toEqual({ kind: 'ok' });
+    expect(await start(name, '5')).toEqual({ kind: 'busy' });
+    await silence(name, '3', MINUTE_US + 1);
+    expect(await start(name, '5')).toEqual({ kind: 'ok' });
+    expect(await fixture.store.putImported(name, '3', [stored('a')])).toEqual({ kind: 'lost' });
+  });
+
+  it('is given up after a minute without a message, and an empty batch is a message', async () => {
+    const name = await fixture.dictionary();
+    await start(name);
+    await silence(name, 'import', MINUTE_US - 5_000_000);
+    expect(await fixture.store.sweep(name)).toBe('later');
+    await fixture.store.putImported(name, 'import', []);
+    await silence(name, 'import', MINUTE_US - 5_000_000);
+    expect(await fixture.store.sweep(name)).toBe('later');
+    await silence(name, 'import', 6_000_000);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(await fixture.store.sweep(name)).toBe('clean');
+    expect(await fixture.store.commitImport(name, 'import')).toEqual({ kind: 'lost' });
+  });
+
+  it('puts a repeated chunk once', async () => {
+    const name = await fixture.dictionary();
+    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation');
+    const chunk = (number: string, record: string) =>
+      fixture.run(entriesImportPut, name, 'import', number, pack(['a', record]));
+    for (const [number, record] of [
+      ['1', 'x'],
+      ['2', 'y'],
+      ['1', 'x'],
+    ] as const) {
+      expect(await chunk(number, record)).toEqual(['OK']);
+    }
+    const { imports } = (await fixture.store.inspect(name)) as unknown as {
+      imports: { receivedCount: number }[];
+    };
+    expect(imports).toMatchObject([{ receivedCount: 2 }]);
+    expect(await fixture.run(entriesImportCommit, name, 'import', 'w', ...IN_TIME)).toEqual(['OK']);
+    expect(await fixture.content(name)).toEqual({ a: ['y', 0] });
+  });
+
+  it('of two imports, the first commit wins, and a repeated commit gets the same answer', async () => {
+    const name = await fixture.dictionary();
+    for (const id of ['1', '2']) {
+      await start(name, id);
+      await fixture.store.putImported(name, id, [stored(id)]);
+    }
+    expect(await fixture.store.commitImport(name, '2')).toEqual({ kind: 'ok' });
+    expect(await fixture.store.commitImport(name, '1')).toEqual({ kind: 'lost' });
+    expect(await fixture.store.commitImport(name, '2')).toEqual({ kind: 'ok' });
+    expect(await fixture.content(name)).toEqual({ 2: ['record of 2', 0] });
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it('follows many writes in bounded steps, and commits only with all writes', async () => {
+    const name = await fixture.dictionary();
+    await start(name);
+    for (let i = 0; i < 10; i += 1) await fixture.store.put(name, storedMany(100, i * 100));
+    await fixture.store.put(name, storedMany(500, 1000));
+    const commit = () => fixture.run(entriesImportCommit, name, 'import', 'w', ...IN_TIME);
+    expect(await commit()).toEqual(['AGAIN']);
+    expect(await fixture.run(entriesImportFollow, name, 'import')).toEqual(['AGAIN']);
+    expect(await fixture.run(entriesImportCommit, name, 'import', 'w', '1', '0')).toEqual(['LATE']);
+    let steps = 2;
+    while ((await commit())[0] === 'AGAIN') steps += 1;
+    expect(steps).toBe(14);
+    expect(Object.keys(await fixture.content(name))).toHaveLength(1500);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it('is lost if the feed lacks a write, or has another history', async () => {
+    for (const damage of ['trim', 'fork']) {
+      const name = await fixture.dictionary();
+      await start(name);
+      for (let i = 0; i < 3; i += 1) await fixture.store.put(name, [stored(`${i}`)]);
+      const live = String(await fixture.meta(name, 'live'));
+      if (damage === 'trim')
+        await fixture.redis.command('LTRIM', fixture.partKey(name, 'feed', live), -2, -1);
+      const state = fixture.partKey(name, 'state', String(await fixture.meta(name, 'import:import')));
+      if (damage === 'fork') await fixture.redis.command('HSET', state, 'at', 'other');
+      expect(await fixture.store.commitImport(name, 'import')).toEqual({ kind: 'lost' });
+    }
+  });
+
+  it('is lost when the dictionary is deleted', async () => {
+    const name = await fixture.dictionary();
+    await start(name);
+    expect(await fixture.store.drop(name)).toBe(true);
+    expect(await fixture.store.putImported(name, 'import', [stored('a')])).toEqual({ kind: 'lost' });
+    expect(await fixture.store.commitImport(name, 'import')).toEqual({ kind: 'lost' });
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+});

@@ -1,0 +1,57 @@
+import { StoreFailure } from '../../src/engine/errors';
+import type { RedisConnection } from '../../src/redis/connection/connection';
+import { connect, EntriesFixture, stored, storeOf } from '../support/entries-fixture';
+import { eventually } from '../support/eventually';
+import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
+
+const COMMAND_TIMEOUT_MS = 600;
+const isScript = ({ name }: RedisCommand) => name.startsWith('EVAL');
+
+describe('a write of entries over a bad connection', () => {
+  let fixture: EntriesFixture;
+  let proxy: TcpProxy;
+  let connection: RedisConnection;
+  beforeEach(async () => {
+    fixture = await EntriesFixture.open();
+    proxy = await TcpProxy.open({ targetPort: fixture.redis.port, protocol: 'redis' });
+    connection = await connect(`redis://${proxy.address}`, COMMAND_TIMEOUT_MS);
+  });
+  afterEach(async () => {
+    connection.close();
+    await proxy.close();
+    await fixture.close();
+  });
+
+  it('is done once, and gets its answer, if the reply is lost with the connection', async () => {
+    const name = await fixture.dictionary([stored('a')]);
+    const store = storeOf(connection.commands);
+    for (const [round, lose] of [proxy.dropNextReply, proxy.dropNextRequest].entries()) {
+      const lost = lose.call(proxy, isScript);
+      expect(await store.select(name, 'a', 1)).toEqual({ kind: 'ok', count: round + 1 });
+      await lost;
+    }
+    const lost = proxy.dropNextReply(isScript);
+    expect(await store.delete(name, ['a'])).toEqual({ kind: 'ok', deleted: 1 });
+    await lost;
+    expect((await fixture.head(name)).version).toBe(5);
+  });
+
+  it('is never done after its time, even if the command arrives later', async () => {
+    const name = await fixture.dictionary([stored('a')]);
+    const before = await fixture.head(name);
+    const store = storeOf(connection.commands);
+    proxy.blackHole('toTarget');
+    const failure: unknown = await store.select(name, 'a', 1).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StoreFailure);
+    expect(failure).toMatchObject({ carriedOut: 'unknown' });
+    proxy.passEverything();
+    await eventually('the late command to run', async () => {
+      const stats = String(await fixture.redis.command('INFO', 'commandstats'));
+      // Creation, put, and the late selection.
+      const calls = [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)];
+      return calls.reduce((sum, [, count]) => sum + Number(count), 0) >= 3;
+    });
+    expect(await fixture.head(name)).toEqual(before);
+    expect(await fixture.content(name)).toEqual({ a: ['record of a', 0] });
+  });
+});

@@ -1,0 +1,3 @@
+import { describeEntriesProperties } from '../support/entries-properties';
+
+describeEntriesProperties({ runs: 100, timeLimitMs: 8000 });

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import { readBucketEntries } from '../../src/engine/autocomplete/bucket-entries';
+import {
+  pack,
+  PackReader,
+  packedTextBytes,
+  type Packable,
+  type Unpacked,
+} from '../../src/redis/autocomplete/packing';
+import type { RedisConnection } from '../../src/redis/connection/connection';
+import { script } from '../../src/redis/connection/operation';
+import { connect } from '../support/entries-fixture';
+import { RedisProcess } from '../support/processes/redis-process';
+
+/** A script that unpacks its argument and packs it again. */
+const ECHO = script('return cmsgpack.pack(cmsgpack.unpack(ARGV[1]))');
+
+const texts = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.constantFrom(31, 32, 255, 256).map((length) => 'x'.repeat(length)),
+);
+const numbers = fc.oneof(
+  fc.integer({ min: -200, max: 300 }),
+  fc.integer(),
+  fc.maxSafeInteger(),
+  fc.constantFrom(127, 128, 255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, -32, -33, -128, -129, -32_769),
+);
+const bytes = fc.uint8Array({ maxLength: 300 }).map((value) => Buffer.from(value));
+const values: fc.Arbitrary<Packable> = fc.letrec<{ value: Packable }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    texts,
+    numbers,
+    bytes,
+    fc.array(tie('value'), { minLength: 1, maxLength: 6 }),
+  ),
+})).value;
+
+function unpackedForm(value: Packable): Unpacked {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'string' || value instanceof Uint8Array) return Buffer.from(value as string);
+  return value.map(unpackedForm);
+}
+
+describe('packed values', () => {
+  let redis: RedisProcess;
+  let connection: RedisConnection;
+  beforeAll(async () => {
+    redis = await RedisProcess.start({ appendfsync: 'no' });
+    connection = await connect(redis.url);
+  });
+  afterAll(async () => {
+    connection?.close();
+    await redis?.close();
+  });
+
+  /** What Redis packs of a packed value. */
+  const echoed = (packed: Buffer): Promise<Buffer> =>
+    connection.commands.runRaw(ECHO, ['key'], [packed], (reply) => reply as unknown as Buffer);
+
+  it('are read as they were written, by this server and by Redis', async () => {
+    await fc.assert(
+      fc.asyncProperty(values, async (value) => {
+        const expected = unpackedForm(value);
+        expect(new PackReader(pack(value)).value()).toEqual(expected);
+        expect(new PackReader(await echoed(pack(value))).value()).toEqual(expected);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('may have 64 KiB and more', async () => {
+    for (const length of [65_535, 65_536]) {
+      const text = 'x'.repeat(length);
+      const reader = new PackReader(await echoed(pack([text, Array(length).fill(7)])));
+      expect(String((reader.value() as Unpacked[])[0])).toBe(text);
+      expect(reader.isAtEnd).toBe(true);
+    }
+  });
+
+  it('follow each other', () => {
+    const reader = new PackReader(Buffer.concat([pack(['a', 1]), pack([]), pack(2)]));
+    expect([reader.value(), reader.value(), reader.isAtEnd, reader.value(), reader.isAtEnd]).toEqual([
+      [Buffer.from('a'), 1],
+      [],
+      false,
+      2,
+      true,
+    ]);
+  });
+
+  it('are refused if they are cut off or of an unknown kind', () => {
+    expect(() => new PackReader(pack('abc').subarray(0, 2)).value()).toThrow('cut off');
+    expect(() => new PackReader(Buffer.from([0xc1])).value()).toThrow('unknown kind');
+  });
+
+  it('have at most the expected size', () => {
+    for (const length of [0, 31, 32, 255, 256, 70_000]) {
+      expect(pack('x'.repeat(length)).length).toBeLessThanOrEqual(packedTextBytes('x'.repeat(length)));
+    }
+  });
+
+  it('of buckets give their entries with their selections, in any order of the fields', async () => {
+    const long = 'x'.repeat(300);
+    const huge = 'y'.repeat(70_000);
+    const buckets = [
+      ['a', 'ra', '\u0001b', '7', 'b', long, '\u0001a', '12'],
+      [],
+      Array.from({ length: 40 }, (_, i) => [`id ${i}`, `r ${i}`]).flat(),
+      ['é', huge],
+    ];
+    const packed = Buffer.concat(await Promise.all(buckets.map((bucket) => echoed(pack(bucket)))));
+    const found: [string, string, number][] = [];
+    readBucketEntries(packed, ({ bytes: all, idStart, idEnd, recordStart, recordEnd, selectionCount }) => {
+      const text = (start: number, end: number) => all.toString('utf8', start, end);
+      found.push([text(idStart, idEnd), text(recordStart, recordEnd), selectionCount]);
+    });
+    const many = Array.from({ length: 40 }, (_, i): [string, string, number] => [`id ${i}`, `r ${i}`, 0]);
+    expect(found).toEqual([['a', 'ra', 12], ['b', long, 7], ...many, ['é', huge, 0]]);
+  });
+});

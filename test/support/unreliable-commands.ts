@@ -1,0 +1,65 @@
+import type { Commands } from '../../src/redis/connection/command-runner';
+
+/** Thrown instead of an answer: the process of the server has stopped. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+}
+
+/** What happens to the commands of one call. */
+export type Fault =
+  | { readonly kind: 'none' }
+  /** Each script is sent twice, as after a lost reply. The answer is of the second script. */
+  | { readonly kind: 'repeated' }
+  /** The server stops before or after its command with this number, from 0. */
+  | { readonly kind: 'stopped'; readonly at: number; readonly ran: boolean };
+
+/** Later than any time of Redis (us). */
+const NEVER = '9007199254740991';
+const MAY_HAVE_RUN = '1';
+
+/** Commands of a server with a fault. */
+export class UnreliableCommands {
+  private fault: Fault = { kind: 'none' };
+  private sent = 0;
+
+  constructor(private readonly inner: Commands) {}
+
+  begin(fault: Fault): void {
+    this.fault = fault;
+    this.sent = 0;
+  }
+
+  get commands(): Commands {
+    const { inner } = this;
+    return {
+      run: inner.run.bind(inner),
+      runGuarded: inner.runGuarded.bind(inner),
+      runRaw: (script, keys, args, read) =>
+        this.send(
+          () => inner.runRaw(script, keys, args, read),
+          () => inner.runRaw(script, keys, args, read),
+        ),
+      runTimed: (script, keys, args, read) =>
+        this.send(
+          () => inner.runTimed(script, keys, args, read),
+          () => inner.runRaw(script, keys, [...args, NEVER, MAY_HAVE_RUN], read),
+        ),
+      query: (command, args, read) =>
+        this.send(
+          () => inner.query(command, args, read),
+          () => inner.query(command, args, read),
+        ),
+    };
+  }
+
+  private async send<T>(first: () => Promise<T>, again: () => Promise<T>): Promise<T> {
+    const { fault } = this;
+    const number = this.sent++;
+    if (fault.kind === 'stopped' && number >= fault.at) {
+      if (fault.ran && number === fault.at) await first();
+      throw new Stopped();
+    }
+    const answer = await first();
+    return fault.kind === 'repeated' ? again() : answer;
+  }
+}
