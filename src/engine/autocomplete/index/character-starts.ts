@@ -1,4 +1,5 @@
 import { classOf, LETTER_OR_DIGIT, wordStartsBetween } from './character-classes';
+import { copyInSlices } from './copy-in-slices';
 import type { ListLengths } from './layer-memory';
 import { characterLength, codePointAt } from './utf8';
 import type { WorkMeter } from './work-meter';
@@ -71,5 +72,5 @@ export function splitStarts(
     else scratch[wordStart++] = at;
     meter.spend(2);
   }
-  starts.set(scratch);
+  copyInSlices(scratch, starts, meter);
 }

@@ -53,8 +53,10 @@ export class KeySorter {
     const { keys } = this;
     const shift = byte * BYTE_BITS;
     const ends = new Uint32Array(BYTE_VALUES);
-    for (let index = start; index < end; index++)
+    for (let index = start; index < end; index++) {
       (ends[((keys[index] as number) >>> shift) & BYTE_MASK] as number)++;
+      this.meter.spend(1);
+    }
     const places = new Uint32Array(BYTE_VALUES);
     let sum = start;
     for (let value = 0; value < BYTE_VALUES; value++) {
@@ -63,18 +65,15 @@ export class KeySorter {
       ends[value] = sum;
     }
     for (let value = 0; value < BYTE_VALUES; value++) {
-      for (
-        let place = places[value] as number;
-        place < (ends[value] as number);
-        place = places[value] as number
-      ) {
+      for (let place = places[value] as number; place < (ends[value] as number);) {
         const found = ((keys[place] as number) >>> shift) & BYTE_MASK;
         const target = places[found] as number;
         places[found] = target + 1;
         if (found !== value) this.#swap(place, target);
+        place = places[value] as number;
+        this.meter.spend(2);
       }
     }
-    this.meter.spend(4 * (end - start));
     return ends;
   }
 

@@ -144,17 +144,33 @@ export class PrefixSort {
 
   /** Sorts by the keys that were read before. Ranges with equal keys are sorted later. */
   #sortByKeys(start: number, end: number, common: number): void {
-    const { positions, scratch: keys } = this;
+    const keys = this.scratch;
     this.#sorter.sort(start, end);
     for (let index = start; index < end;) {
       const first = index;
       const key = keys[first] as number;
-      do index += 1;
-      while (index < end && keys[index] === key);
+      do {
+        index += 1;
+        this.meter.spend(1);
+      } while (index < end && keys[index] === key);
+      if (index - first === 1) continue;
       // The last byte of a key is zero if the form ends there.
-      if ((key & 0xff) === 0) sortRising(positions, first, index);
+      if ((key & 0xff) === 0) this.#sortRising(first, index);
       else this.#sortOrDefer(first, index, common + KEY_BYTES);
     }
+  }
+
+  /** Sorts equal positions by the positions themselves. */
+  #sortRising(start: number, end: number): void {
+    const { positions, scratch } = this;
+    let isRising = true;
+    for (let index = start; index < end; index++) {
+      const position = positions[index] as number;
+      scratch[index] = position;
+      isRising &&= index === start || (positions[index - 1] as number) < position;
+      this.meter.spend(1);
+    }
+    if (!isRising) this.#sorter.sort(start, end);
   }
 
   /** The next four bytes. Bytes after the end of the form count as zero. Without branches, which would be slow. */
@@ -168,11 +184,15 @@ export class PrefixSort {
     return ((first << 24) | (second << 16) | (third << 8) | fourth) >>> 0;
   }
 
+  /** The key at a position near the end of all forms. */
   #lastKeyAt(position: number): number {
     let key = 0;
-    for (let index = position; index < position + KEY_BYTES; index++)
-      key = key * 256 + (this.forms[index] ?? 0);
-    return key;
+    for (let index = 0; index < KEY_BYTES; index++) {
+      const byte = this.forms[position + index] ?? 0;
+      if (byte === 0) break;
+      key |= byte << (24 - 8 * index);
+    }
+    return key >>> 0;
   }
 
   #sortByInsertion(start: number, end: number, common: number): void {
@@ -230,14 +250,4 @@ export class PrefixSort {
 /** Zero for a zero byte, else all bits. */
 function maskOf(byte: number): number {
   return -((byte + 0xff) >> 8);
-}
-
-/** Sorts [start, end) by the numbers themselves. */
-function sortRising(numbers: Uint32Array, start: number, end: number): void {
-  for (let index = start + 1; index < end; index++) {
-    if ((numbers[index - 1] as number) > (numbers[index] as number)) {
-      numbers.subarray(start, end).sort();
-      return;
-    }
-  }
 }

@@ -49,7 +49,10 @@ function rowsByText(
   rows: Uint32Array,
   meter: WorkMeter,
 ): Uint32Array {
-  const beginnings = rows.map((row) => formsAt[row] as number);
+  const beginnings = rows.map((row) => {
+    meter.spend(4);
+    return formsAt[row] as number;
+  });
   return sortForms(forms, beginnings, meter).map((beginning) => {
     meter.spend(8);
     return rowAt(formsAt, rowCount, beginning);
@@ -120,7 +123,10 @@ function sortByDigit(
 ): void {
   const digitOf = (row: number): number => Math.floor((scores[row] as number) / unit) % DIGITS;
   const starts = new Uint32Array(DIGITS);
-  for (const row of from) (starts[digitOf(row)] as number)++;
+  for (const row of from) {
+    (starts[digitOf(row)] as number)++;
+    meter.spend(2);
+  }
   let start = 0;
   for (let digit = DIGITS - 1; digit >= 0; digit--) {
     const count = starts[digit] as number;
