@@ -32,14 +32,24 @@ export class KeySorter {
     else this.#sortByDigits(start, end, HIGHEST_BYTE);
   }
 
+  /** Repeated forms have long ranges of equal keys. Different keys are found soon in all other ranges. */
+  #areEqual(start: number, end: number): boolean {
+    const first = this.keys[start];
+    for (let index = start + 1; index < end; index++) {
+      if (this.keys[index] !== first) return false;
+      this.meter.spend(1);
+    }
+    return true;
+  }
+
   /** The keys are equal above the byte `highest`. */
   #sortByDigits(start: number, end: number, highest: number): void {
+    if (this.#areEqual(start, end)) return;
     if (end - start <= MAX_DIGIT_LENGTH) {
       this.#digitSorter ??= new DigitSorter(this.keys, this.values, MAX_DIGIT_LENGTH, this.meter);
       this.#digitSorter.sort(start, end);
       return;
     }
-    if (highest < 0) return;
     let from = start;
     for (const to of this.#divide(start, end, highest)) {
       if (to - from < MIN_DIGIT_LENGTH) this.#sortByComparison(from, to);
