@@ -10,6 +10,13 @@ import { SuffixSearch } from './suffix-search';
 import type { EntryPlace, View, ViewLayer } from './view';
 import { STEPS, type Work } from './work';
 
+/*
+ * The way of a query through the files: `suggest` asks each layer for the best ranks, kind by kind, and merges them.
+ * suffix-search.ts finds the ranks of a large layer: query-intervals.ts finds the query in the sorted positions, or
+ * typo-intervals.ts the typos of the query; lowest-positions.ts returns positions in the order of rank; kind-of.ts
+ * decides whether a candidate counts. plain-search.ts finds the ranks of a small layer.
+ */
+
 /** The place after which a page begins. Entries of better kinds belong to earlier pages. */
 export interface PageStart {
   readonly kind: MatchKind;

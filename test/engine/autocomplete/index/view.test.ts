@@ -146,6 +146,20 @@ describe('a view of 1 to 4 layers', () => {
     );
   });
 
+  it('answers the same in another thread that gets the view by a message', () => {
+    fc.assert(
+      fc.property(dictionaries, ({ changes, profile, queries }) => {
+        const { view, model } = viewOf(changes, profile);
+        const received = structuredClone(view);
+        for (const [text, kinds] of queries) {
+          const query = queryFor(text, kinds, model);
+          expect(allSuggestions(received, query, 7)).toEqual(allSuggestions(view, query, 7));
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
   it('answers as before after later changes, because a view never changes', () => {
     fc.assert(
       fc.property(dictionaries, ({ changes, profile }) => {
