@@ -50,6 +50,15 @@ export class PlainSearch {
     return { ranks, next: rank };
   }
 
+  /** The first entry that contains the query; the number of entries if there is none. Undefined: the work is used up. */
+  firstContaining(): number | undefined {
+    const { forms, formsAt, count } = this.table;
+    const anywhere = new ByteSearch(forms, this.query.bytes, { atBeginning: false, atEnd: false });
+    const at = anywhere.next(0, this.work);
+    if (at === OUT_OF_WORK) return undefined;
+    return at === NOT_FOUND ? count : rankAt(formsAt, at);
+  }
+
   /** Finds all entries that may match by this kind. */
   #bytesOf(kind: KindNumber): ByteSearch {
     const { bytes } = this.query;
@@ -92,5 +101,26 @@ export class PlainSearch {
       at += characterLength(forms[at] as number);
     }
     return false;
+  }
+}
+
+/**
+ * Searches a small layer. Most queries occur in few small layers, so the first entry that contains the query is found
+ * first, and not for each kind again.
+ */
+export class SmallLayerSearch {
+  readonly #plain: PlainSearch;
+  #firstContaining: number | undefined;
+
+  constructor(table: EntryTable, dead: DeadSet, query: Query, work: Work) {
+    this.#plain = new PlainSearch(table, dead, query, work);
+  }
+
+  /** The first entries from rank `from` that match best by this kind. Undefined: the work is used up. */
+  matches(kind: KindNumber, from: number, limit: number): readonly number[] | undefined {
+    if (kind === TYPO) return this.#plain.matches(kind, from, limit)?.ranks;
+    this.#firstContaining ??= this.#plain.firstContaining();
+    if (this.#firstContaining === undefined) return undefined;
+    return this.#plain.matches(kind, Math.max(from, this.#firstContaining), limit)?.ranks;
   }
 }

@@ -48,7 +48,7 @@ class TypoSearch {
     let element = from;
     while (element < to) {
       const depthBefore = Math.min(this.#depth, this.index.common[element] as number);
-      const verdict = this.#read(element, element === from ? 0 : depthBefore);
+      const verdict = this.#read(element, depthBefore);
       const next = verdict === UNDECIDED ? this.#afterEqual(element, to) : this.#afterCommon(element, to);
       if (verdict === MATCHES) this.#keep(element, next);
       const steps = STEPS.farForm + (this.#depth - depthBefore) * STEPS.editRow;

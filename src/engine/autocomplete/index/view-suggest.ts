@@ -2,7 +2,7 @@ import { MATCH_KINDS, type MatchKind } from '../suggestion';
 import { isDead } from './dead-set';
 import { isSuffixIndex, type Layer } from './layer';
 import { compareEntries } from './packed-entry';
-import { PlainSearch } from './plain-search';
+import { SmallLayerSearch } from './plain-search';
 import { numberOf, type KindNumber, type Query } from './query';
 import { firstRankAfter, formOf } from './rank-place';
 import { readEntry, type IndexedEntry } from './read-entry';
@@ -123,8 +123,7 @@ function searchOf(viewLayer: ViewLayer, query: Query, work: Work): LayerSearch {
   if (query.bytes.length === 0)
     return { matches: (_, from, limit) => aliveRanks(viewLayer, from, limit, work) };
   if (isSuffixIndex(layer)) return new SuffixSearch(layer, dead, query, work);
-  const search = new PlainSearch(layer, dead, query, work);
-  return { matches: (kind, from, limit) => search.matches(kind, from, limit)?.ranks };
+  return new SmallLayerSearch(layer, dead, query, work);
 }
 
 function aliveRanks(

@@ -41,7 +41,7 @@ export class Work {
 /** The measured costs of the parts of a search, in steps. */
 export const STEPS = {
   /** Looks up the next lowest position of some intervals. */
-  nextLowest: 10,
+  nextLowest: 8,
   /** Finds the rank of a position. */
   rank: 0.5,
   /** Finds the kind by which an entry matches, in addition to its bytes. */
@@ -51,15 +51,15 @@ export const STEPS = {
   /** Reads one element of a list of positions. */
   position: 0.015,
   /** Halves an interval: reads one element, and some bytes at its position. */
-  halving: 1,
+  halving: 1.5,
   /** Reads one character of a form and adds one row of edit distances. */
-  editRow: 0.3,
+  editRow: 0.4,
   /** Reads the first byte of a form that is not near in memory. */
-  farForm: 0.5,
+  farForm: 0.7,
   /** Calls the native search for bytes. */
   nativeSearch: 1,
   /** Passes one byte in the native search. */
-  nativeByte: 0.005,
+  nativeByte: 0.004,
   /** Reads one rank of a table in order. */
   nextRank: 0.05,
 } as const;

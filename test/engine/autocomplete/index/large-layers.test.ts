@@ -125,6 +125,13 @@ describe('many entries with equal texts', () => {
     }
   });
 
+  it('are on deep pages with little work, because the next ranks match', () => {
+    const after: PageStart = { kind: 'contains', at: { score: 1, text: 'anna', entryId: '5' } };
+    const { found, steps } = pageOf(anna, 'n', [], 3, after);
+    expect(found).toEqual(['contains 50002', 'contains 50005', 'contains 50008']);
+    expect(steps).toBeLessThan(200);
+  });
+
   it('are rejected one by one within the bound of work, or the search stops', () => {
     const view = viewOf(equal('annb anna'));
     const { found, steps } = pageOf(view, 'anna', ['typo'], 10);
@@ -159,6 +166,25 @@ describe('many entries with equal texts', () => {
     const listed = allListed(viewOf(layerOf(entries)), '', '', 70);
     expect(listed.map(({ entryId }) => entryId)).toEqual(expected.map(({ id }) => id));
   });
+});
+
+it('pages are exact if most candidates match by a better kind', () => {
+  const entries = Array.from({ length: 8000 }, (_, number) => ({
+    id: `${number}`,
+    text: number % 10 === 0 ? 'xq' : 'qqqq',
+    weight: 8000 - number,
+  }));
+  const expected = entries.filter((_, number) => number % 10 === 0).map(({ id }) => `contains ${id}`);
+  for (const layer of [layerOf(entries), layerOf(entries, Infinity)]) {
+    for (let limit = 60; limit < 100; limit += 1) {
+      for (const start of [0, limit]) {
+        const at = { score: 8000 - 10 * (start - 1), text: 'xq', entryId: 'zzz' };
+        const after: PageStart = { kind: 'contains', at: start === 0 ? 'first' : at };
+        const { found } = pageOf(viewOf(layer), 'q', ['prefix', 'contains'], limit, after);
+        expect(found).toEqual(expected.slice(start, start + limit));
+      }
+    }
+  }
 });
 
 describe('long and repeating texts', () => {
