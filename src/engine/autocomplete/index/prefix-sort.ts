@@ -81,7 +81,7 @@ export class PrefixSort {
         positions[place] = position;
         if ((pair & 0xff) !== 0) scratch[place] = this.#keyAt(position + PAIR_BYTES);
       }
-      this.meter.spend(4 * length);
+      this.meter.spend(8 * length);
     }
     return ends;
   }
@@ -94,7 +94,7 @@ export class PrefixSort {
     for (let length = starts.read(chunk); length > 0; length = starts.read(chunk)) {
       for (let index = 0; index < length; index++)
         (counts[this.#pairAt(chunk[index] as number) + 1] as number)++;
-      this.meter.spend(2 * length);
+      this.meter.spend(4 * length);
     }
     for (let pair = 1; pair < PAIRS; pair++)
       counts[pair] = (counts[pair] as number) + (counts[pair - 1] as number);

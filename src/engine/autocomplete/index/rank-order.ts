@@ -84,7 +84,7 @@ function sortEqualTextsById(rows: CollectedRows, order: Uint32Array, meter: Work
     const first = index;
     do {
       index += 1;
-      meter.spend(8);
+      meter.spend(16);
     } while (index < order.length && haveEqualTexts(first, index));
     if (index - first === 1) continue;
     order.subarray(first, index).sort((a, b) => {
@@ -98,11 +98,13 @@ function sortEqualTextsById(rows: CollectedRows, order: Uint32Array, meter: Work
 function sortByScore(rows: CollectedRows, order: Uint32Array, meter: WorkMeter): Uint32Array {
   const scores = new Float64Array(rows.rowCount);
   let largest = 0;
-  for (const row of order) {
+  // In the order of arrival, because the records lie in this order.
+  for (let row = 0; row < rows.rowCount; row++) {
+    meter.spend(8);
+    if (!rows.isLive(row)) continue;
     const score = rows.scoreOf(row);
     scores[row] = score;
     largest = Math.max(largest, score);
-    meter.spend(4);
   }
   let from: Uint32Array = order;
   let to: Uint32Array = new Uint32Array(order.length);
