@@ -1,4 +1,5 @@
 import type { Clock } from '../engine/clock';
+import type { EntryStore } from '../engine/autocomplete/entry-store';
 import type { DictionaryStore } from '../engine/autocomplete/dictionary-store';
 import type { RecentsStore } from '../engine/autocomplete/recents-store';
 import type { PermitsStore } from '../engine/leases/permits-store';
@@ -11,6 +12,7 @@ import { RedisConnection } from './connection/connection';
 import { singleEndpoint, tlsOptions, userOptions, type Security } from './connection/endpoint';
 import type { Script } from './connection/operation';
 import { dictionaryScripts, RedisDictionaryStore } from './autocomplete/dictionary-store';
+import { entryScripts, RedisEntryStore } from './autocomplete/entry-store';
 import { RedisNode, type NodeOptions } from './topology/node';
 import { Notifications, type NotificationsOptions } from './topology/notifications';
 import { permitsScripts, RedisPermitsStore } from './leases/permits-store';
@@ -46,12 +48,18 @@ export interface Store {
   readonly permits: PermitsStore;
   readonly recents: RecentsStore;
   readonly dictionaries: DictionaryStore;
+  readonly entries: EntryStore;
   /** The health of the whole store. */
   readonly node: StoreHealth & StoreOperations;
   close(): void;
 }
 
-const scripts: readonly Script[] = [...permitsScripts, ...recentsScripts, ...dictionaryScripts];
+const scripts: readonly Script[] = [
+  ...permitsScripts,
+  ...recentsScripts,
+  ...dictionaryScripts,
+  ...entryScripts,
+];
 
 /** A replica that takes over may lack the writes of this time: the longest accepted `min-replicas-max-lag`. */
 const REPLICA_LAG_MS = 10_000;
@@ -140,6 +148,7 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
   const recents = new RedisRecentsStore({ ...options, commands, retentionMs: options.recentsRetentionMs });
   const replica = openReplica(options);
   const dictionaries = new RedisDictionaryStore({ ...options, commands, replica });
+  const entries = new RedisEntryStore({ ...options, commands });
   const notifications = nodes.listen({
     ...options,
     onMessage: (message) => permits.hint(message),
@@ -157,5 +166,5 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
     close();
     throw error;
   }
-  return { permits, recents, dictionaries, node: whole, close };
+  return { permits, recents, dictionaries, entries, node: whole, close };
 }

@@ -7,6 +7,8 @@ const MAX_KEY_BYTES = 1024 * 1024;
 const MAX_FEED_BYTES = 4 * 1024 * 1024;
 /** The last write of a feed may add this much: a put of 4 MiB. */
 const LAST_WRITE_BYTES = 5 * 1024 * 1024;
+/** What the feed counts for an element beside its bytes. */
+const ELEMENT_BYTES = 100;
 const SELECTIONS = '\u0001';
 
 interface Dump {
@@ -139,7 +141,7 @@ export class EntriesChecker {
       if (tail !== undefined && before !== tail) broken.push(`the write ${id} does not follow ${tail}`);
       tail = id;
       ids.push(String(id));
-      bytes += element.length;
+      bytes += element.length + ELEMENT_BYTES;
       if (kind !== 'b') continue;
       const [count, chunkBytes] = (reader.value() as Unpacked[]).map(Number);
       staged += 1;

@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/engine/clock';
 import { readBucketEntries } from '../../src/engine/autocomplete/bucket-entries';
-import type { Head, StoredEntry } from '../../src/engine/autocomplete/entry-store';
+import type { EntryStore, Head, StoredEntry } from '../../src/engine/autocomplete/entry-store';
 import { entryScripts, RedisEntryStore } from '../../src/redis/autocomplete/entry-store';
 import type { Commands } from '../../src/redis/connection/command-runner';
 import { RedisConnection } from '../../src/redis/connection/connection';
@@ -123,7 +123,7 @@ export async function connect(url: string, commandTimeoutMs = COMMAND_TIMEOUT_MS
 
 /** Loads a dictionary as a server does: all buckets, and then all writes since the start of the load. */
 export async function loadedContent(
-  store: RedisEntryStore,
+  store: EntryStore,
   name: string,
   between: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<Content> {
@@ -149,7 +149,7 @@ export async function loadedContent(
 }
 
 async function follow(
-  store: RedisEntryStore,
+  store: EntryStore,
   name: string,
   content: Map<string, [string, number]>,
   start: { generationId: string; version: number; tail: string },

@@ -14,14 +14,20 @@ export class EntriesModel {
   constructor(
     private entries: Entries = new Map(),
     private readonly imports = new Map<string, ModelImport>(),
+    /** The creation of the dictionary is the first version. */
+    private versions = 1,
   ) {}
+
+  get version(): number {
+    return this.versions;
+  }
 
   copy(): EntriesModel {
     const entries = new Map([...this.entries].map(([id, entry]) => [id, { ...entry }]));
     const imports = [...this.imports].map(
       ([id, one]) => [id, { entries: new Map(one.entries), written: new Set(one.written) }] as const,
     );
-    return new EntriesModel(entries, new Map(imports));
+    return new EntriesModel(entries, new Map(imports), this.versions);
   }
 
   get content(): Content {
@@ -38,6 +44,7 @@ export class EntriesModel {
   }
 
   put(entries: readonly StoredEntry[]): void {
+    this.versions += 1;
     for (const { entryId, record } of entries) {
       const selections = this.entries.get(entryId)?.selections ?? 0;
       this.entries.set(entryId, { record: String(record), selections });
@@ -50,6 +57,7 @@ export class EntriesModel {
 
   delete(ids: readonly string[]): number {
     const deleted = [...new Set(ids)].filter((id) => this.entries.delete(id));
+    if (deleted.length > 0) this.versions += 1;
     for (const one of this.imports.values()) {
       // A deletion of nothing is no write, but a chunk with a deleted entry is one write of all its ids.
       for (const id of deleted.length > 0 ? ids : []) {
@@ -62,7 +70,10 @@ export class EntriesModel {
 
   select(id: string, count: number): number | undefined {
     const entry = this.entries.get(id);
-    if (entry) entry.selections += count;
+    if (entry) {
+      entry.selections += count;
+      this.versions += 1;
+    }
     return entry?.selections;
   }
 
@@ -87,6 +98,7 @@ export class EntriesModel {
       ]),
     );
     this.imports.clear();
+    this.versions += 1;
   }
 
   abandon(id: string): void {

@@ -8,7 +8,7 @@ import { pack } from './packing';
 
 /** Imports of dictionaries. One server carries out an import from its start to its end. */
 export class EntryImports {
-  /** The number of chunks that each import of this server has sent. */
+  /** The number of chunks that each import of this server has sent, by name and import id. */
   readonly #sent = new Map<string, number>();
 
   constructor(private readonly on: EntryCommands) {}
@@ -26,19 +26,21 @@ export class EntryImports {
       newGenerationId(),
     ];
     const started = await this.on.run(scripts.startImport, name, args, readStartImport);
-    if (started.kind === 'ok' && !this.#sent.has(importId)) this.#sent.set(importId, 0);
+    const key = keyOf(name, importId);
+    if (started.kind === 'ok' && !this.#sent.has(key)) this.#sent.set(key, 0);
     return started;
   }
 
   async put(name: string, importId: string, entries: readonly StoredEntry[]): Promise<Ok | LostImport> {
+    const key = keyOf(name, importId);
     const chunks = putChunks(entries);
     for (const chunk of chunks.length === 0 ? [pack([])] : chunks) {
-      const number = this.#sent.get(importId);
+      const number = this.#sent.get(key);
       if (number === undefined) return LOST;
-      this.#sent.set(importId, number + 1);
+      this.#sent.set(key, number + 1);
       const args = [importId, number + 1, chunk];
       const step = await this.on.run(scripts.putImported, name, args, readImportStep);
-      if (step.kind === 'lost') return this.lost(importId);
+      if (step.kind === 'lost') return this.lost(name, importId);
     }
     return this.follow(name, importId);
   }
@@ -48,15 +50,15 @@ export class EntryImports {
     const read = confirmed(this.on.keyOf(name), readImportStep, ({ kind }) => kind === 'ok');
     for (;;) {
       const step = await this.on.runTimed(scripts.commitImport, name, [importId, writeId], read);
-      if (step.kind === 'lost') return this.lost(importId);
+      if (step.kind === 'lost') return this.lost(name, importId);
       if (step.kind === 'again') continue;
-      this.#sent.delete(importId);
+      this.#sent.delete(keyOf(name, importId));
       return OK;
     }
   }
 
   async abandon(name: string, importId: string): Promise<void> {
-    this.#sent.delete(importId);
+    this.#sent.delete(keyOf(name, importId));
     await this.on.run(scripts.abandonImport, name, [importId], () => undefined);
   }
 
@@ -65,11 +67,16 @@ export class EntryImports {
     let step: Ok | Again | LostImport;
     do step = await this.on.run(scripts.followImport, name, [importId], readImportStep);
     while (step.kind === 'again');
-    return step.kind === 'lost' ? this.lost(importId) : OK;
+    return step.kind === 'lost' ? this.lost(name, importId) : OK;
   }
 
-  private lost(importId: string): LostImport {
-    this.#sent.delete(importId);
+  private lost(name: string, importId: string): LostImport {
+    this.#sent.delete(keyOf(name, importId));
     return LOST;
   }
+}
+
+/** No name has the character NUL. */
+function keyOf(name: string, importId: string): string {
+  return `${name}\0${importId}`;
 }

@@ -1,5 +1,6 @@
 import { autocompleteBehaviour } from './autocomplete-behaviour';
 import { BehaviourFixture } from './behaviour-fixture';
+import { entriesBehaviour } from './entries-behaviour';
 import { grantBehaviour } from './grant-behaviour';
 import { limitBehaviour } from './limit-behaviour';
 import { lossBehaviour } from './loss-behaviour';
@@ -38,6 +39,7 @@ export function storeBehaviour(name: string, openTopology: () => Promise<Topolog
     describe('on a renewal or release', () => renewBehaviour(opened));
     describe('with a semaphore', () => limitBehaviour(opened));
     describe('with recents and dictionaries', () => autocompleteBehaviour(opened));
+    describe('with entries of dictionaries', () => entriesBehaviour(opened));
     // This suite runs last, because it empties the store.
     describe('after the loss of all data', () => lossBehaviour(opened));
   });

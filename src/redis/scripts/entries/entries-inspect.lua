@@ -18,14 +18,10 @@ if not live then return { 'UNKNOWN' } end
 local of = open_generation(live)
 local samples, sum = math.min(of.buckets, SAMPLES), 0
 for i = 0, samples - 1 do sum = sum + memory(of.head .. math.floor(i * of.buckets / samples)) end
-
--- The staged chunks of the feed are keys of their own.
-local staged = of.staged > 0 and of.feed or 0
-local feed = memory(key_head .. 'feed:' .. live) + memory(key_head .. 'done:' .. live) + staged
-local bytes = sum / samples * of.buckets + feed + memory(key_head .. 'state:' .. live) + memory(KEYS[1])
+local bytes = sum / samples * of.buckets + of.feed + memory(key_head .. 'state:' .. live) + memory(KEYS[1])
 local imports = {}
 for i, import in ipairs(fields_of('import:')) do
   imports[i] = redis.call('HMGET', key_head .. 'state:' .. import[2], 'started', 'received')
 end
 return {
-  'OK', meta[6], redis.call('HGET', KEYS[1], 'generation') or '0', int(of.count), int(bytes), int(feed), imports }
+  'OK', meta[6], redis.call('HGET', KEYS[1], 'generation') or '0', int(of.count), int(bytes), int(of.feed), imports }

@@ -13,9 +13,12 @@
 local MOST_SELECTIONS = 4503599627370495
 
 local id = ARGV[2]
-if redis.call('HEXISTS', bucket_of(entries, id), id) == 0 then return { 'OK', '-1' } end
-local count = math.min(tonumber(selections_of(entries, id) or 0) + tonumber(ARGV[3]), MOST_SELECTIONS)
-set_selections(entries, id, int(count))
+local bucket, field = bucket_of(entries, id), SELECTIONS .. id
+if redis.call('HEXISTS', bucket, id) == 0 then return { 'OK', '-1' } end
+local before = redis.call('HGET', bucket, field)
+local count = math.min((before or 0) + tonumber(ARGV[3]), MOST_SELECTIONS)
+redis.call('HSET', bucket, field, int(count))
+if not before then entries.selected = entries.selected + 1 end
 add_write(entries, write_id, 's', cmsgpack.pack({ id, count }), int(count))
 save_generation(entries)
 return { 'OK', int(count) }

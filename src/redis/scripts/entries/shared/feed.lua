@@ -3,7 +3,7 @@
 --   { tail before the write, id of the write, time (us), kind }
 --   the changes: kind 'p' { id, record, id, record, ... }, 'd' { id, id, ... }, 's' { id, number of all selections },
 --   'b' { number of staged chunks, their bytes } (each chunk is like the changes of 'p'), 'c' {} (creation or commit)
--- The feed has at most 4 MiB with its staged chunks, apart from the last element. Beyond a quarter of the dictionary's
+-- The feed has at most 4 MiB with its staged chunks and `done`, apart from the last element. Beyond a quarter of the dictionary's
 -- bytes, only the elements of the last 30 s are kept, and elements that an open import has not followed yet.
 --
 -- @include dictionary.lua
@@ -11,6 +11,8 @@
 local MOST_FEED_BYTES = 4194304
 -- A small dictionary keeps so many bytes, because a reload would not be cheaper.
 local LEAST_FEED_BYTES = 65536
+-- The memory of an element apart from its bytes: its effect in `done`, and Redis's own data.
+local ELEMENT_BYTES = 100
 -- No command is sent again after this time (us).
 local KEPT_US = 30000000
 -- The most elements that a script removes.
@@ -39,7 +41,7 @@ end
 local function remove_first(of, element, header, at)
   redis.call('LPOP', key_head .. 'feed:' .. of.id)
   redis.call('HDEL', key_head .. 'done:' .. of.id, header[2])
-  of.feed = of.feed - #element
+  of.feed = of.feed - #element - ELEMENT_BYTES
   if header[4] ~= 'b' then return end
   local _, staged = cmsgpack.unpack_one(element, at)
   remove_chunks(header[2], staged[1])
@@ -51,20 +53,22 @@ end
 local function trim_feed(of)
   local bound = math.max(LEAST_FEED_BYTES, math.min(MOST_FEED_BYTES, math.floor(of.bytes / 4)))
   if of.feed <= bound then return true end
-  local key, pinned, trimmed = key_head .. 'feed:' .. of.id, pinned_version(), nil
-  local length = redis.call('LLEN', key)
+  local key, length, pinned, trimmed = key_head .. 'feed:' .. of.id, nil, nil, nil
   for _ = 1, TRIM_BATCH do
-    if of.feed <= bound or length <= 1 then break end
+    if of.feed <= bound then break end
     local element = redis.call('LINDEX', key, 0)
     local at, header = cmsgpack.unpack_one(element)
-    local is_kept = now - header[3] < KEPT_US or version - length + 1 >= pinned
-    if is_kept and of.feed <= MOST_FEED_BYTES then break end
+    local is_full = of.feed > MOST_FEED_BYTES
+    if not is_full and math.abs(now - header[3]) < KEPT_US then break end
+    length = length or redis.call('LLEN', key)
+    pinned = pinned or pinned_version()
+    if length == 1 or not is_full and version - length + 1 >= pinned then break end
     remove_first(of, element, header, at)
     trimmed = header[3]
     length = length - 1
   end
   if trimmed then redis.call('HSET', key_head .. 'state:' .. of.id, 'trimmed', int(trimmed)) end
-  return of.feed <= MOST_FEED_BYTES or length <= 1
+  return of.feed <= MOST_FEED_BYTES or length == 1
 end
 
 -- Adds a write as the next version. The caller saves the generation.
@@ -75,6 +79,6 @@ local function add_write(of, id, kind, changes, effect)
   version = version + 1
   tail = id
   redis.call('HSET', KEYS[1], 'version', int(version), 'tail', tail)
-  of.feed = of.feed + #element
+  of.feed = of.feed + #element + ELEMENT_BYTES
   trim_feed(of)
 end

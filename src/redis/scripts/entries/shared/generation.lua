@@ -5,7 +5,7 @@
 --   count, bytes     number of entries, and the bytes of their ids and records
 --   buckets          number of buckets; it never falls
 --   selected         number of entries with selections
---   feed, staged     bytes of the feed with its staged chunks, and number of its puts with staged chunks
+--   feed, staged     memory of the feed (see feed.lua), and number of its puts with staged chunks
 --   trimmed          the time of the last write that left the feed (us)
 --   ended, end_tail  for a replaced generation: its last version and tail
 --
@@ -17,22 +17,29 @@ local BUCKET_BYTES = 8192
 
 local SELECTIONS = '\1'
 
+local saved_numbers = { 'count', 'bytes', 'buckets', 'selected', 'feed', 'staged' }
+
 local function open_generation(id)
-  local numbers = redis.call(
-    'HMGET', key_head .. 'state:' .. id, 'count', 'bytes', 'buckets', 'selected', 'feed', 'staged')
-  local of = { id = id, head = key_head .. 'e:' .. id .. ':', level = 1 }
-  of.count, of.bytes = tonumber(numbers[1] or 0), tonumber(numbers[2] or 0)
-  of.buckets, of.selected = tonumber(numbers[3] or 1), tonumber(numbers[4] or 0)
-  of.feed, of.staged = tonumber(numbers[5] or 0), tonumber(numbers[6] or 0)
+  local stored = redis.call('HMGET', key_head .. 'state:' .. id, unpack(saved_numbers))
+  local of = { id = id, head = key_head .. 'e:' .. id .. ':', level = 1, stored = stored }
+  of.count, of.bytes = tonumber(stored[1] or 0), tonumber(stored[2] or 0)
+  of.buckets, of.selected = tonumber(stored[3] or 1), tonumber(stored[4] or 0)
+  of.feed, of.staged = tonumber(stored[5] or 0), tonumber(stored[6] or 0)
   -- The largest power of two that is not greater than the number of buckets.
   while of.level * 2 <= of.buckets do of.level = of.level * 2 end
   return of
 end
 
+-- Writes the numbers that have changed.
 local function save_generation(of)
-  redis.call(
-    'HSET', key_head .. 'state:' .. of.id, 'count', int(of.count), 'bytes', int(of.bytes), 'buckets', int(of.buckets),
-    'selected', int(of.selected), 'feed', int(of.feed), 'staged', int(of.staged))
+  local changed = {}
+  for i, name in ipairs(saved_numbers) do
+    if of[name] ~= tonumber(of.stored[i]) then
+      changed[#changed + 1] = name
+      changed[#changed + 1] = int(of[name])
+    end
+  end
+  if #changed > 0 then redis.call('HSET', key_head .. 'state:' .. of.id, unpack(changed)) end
 end
 
 local function hash_of(of, id) return tonumber(string.sub(redis.sha1hex(of.id .. id), 1, 8), 16) end
@@ -66,12 +73,13 @@ end
 -- Keeps the selections of the entry.
 local function put_entry(of, id, record)
   local bucket = bucket_of(of, id)
-  local before = redis.call('HSTRLEN', bucket, id)
-  redis.call('HSET', bucket, id, record)
-  of.bytes = of.bytes + #record - before
-  if before == 0 then
+  of.bytes = of.bytes + #record
+  if redis.call('HSETNX', bucket, id, record) == 1 then
     of.count = of.count + 1
     of.bytes = of.bytes + #id
+  else
+    of.bytes = of.bytes - redis.call('HSTRLEN', bucket, id)
+    redis.call('HSET', bucket, id, record)
   end
   while of.count > of.buckets * BUCKET_ENTRIES or of.bytes > of.buckets * BUCKET_BYTES do split_bucket(of) end
 end
@@ -95,10 +103,9 @@ end
 
 -- False: no selections.
 local function set_selections(of, id, count)
-  local bucket = bucket_of(of, id)
   if count then
-    of.selected = of.selected + redis.call('HSET', bucket, SELECTIONS .. id, count)
+    of.selected = of.selected + redis.call('HSET', bucket_of(of, id), SELECTIONS .. id, count)
   elseif of.selected > 0 then
-    of.selected = of.selected - redis.call('HDEL', bucket, SELECTIONS .. id)
+    of.selected = of.selected - redis.call('HDEL', bucket_of(of, id), SELECTIONS .. id)
   end
 end

@@ -22,7 +22,7 @@ if now > not_after then return { 'LATE' } end
 
 if may_have_run then
   local trimmed = redis.call('HGET', key_head .. 'state:' .. live, 'trimmed')
-  if trimmed and now - trimmed < KEPT_US then return { 'FORGOTTEN' } end
+  if trimmed and math.abs(now - trimmed) < KEPT_US then return { 'FORGOTTEN' } end
 end
 
 if pending or entries.feed > MOST_FEED_BYTES and not trim_feed(entries) then

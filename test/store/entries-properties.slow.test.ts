@@ -1,0 +1,3 @@
+import { describeEntriesProperties } from '../support/entries-properties';
+
+describeEntriesProperties({ runs: 5000, timeLimitMs: 120_000 });
