@@ -1,4 +1,4 @@
-/** Reads and writes UTF-8 in byte arrays. All functions expect well-formed UTF-8. */
+/** Reads UTF-8 in byte arrays. All functions expect well-formed UTF-8. */
 
 const TWO_BYTES = 0xc0;
 const THREE_BYTES = 0xe0;
@@ -35,30 +35,4 @@ export function characterBefore(bytes: Uint8Array, at: number): number {
   let before = at - 1;
   while (isContinuation(bytes[before] as number)) before -= 1;
   return before;
-}
-
-/** Writes at most 4 bytes. Returns the position after the character. */
-export function writeCodePoint(bytes: Uint8Array, at: number, codePoint: number): number {
-  if (codePoint < 0x80) {
-    bytes[at] = codePoint;
-    return at + 1;
-  }
-  const last = CONTINUATION | (codePoint & LOW_BITS);
-  if (codePoint < 0x800) {
-    bytes[at] = TWO_BYTES | (codePoint >> 6);
-    bytes[at + 1] = last;
-    return at + 2;
-  }
-  const secondLast = CONTINUATION | ((codePoint >> 6) & LOW_BITS);
-  if (codePoint < 0x10000) {
-    bytes[at] = THREE_BYTES | (codePoint >> 12);
-    bytes[at + 1] = secondLast;
-    bytes[at + 2] = last;
-    return at + 3;
-  }
-  bytes[at] = FOUR_BYTES | (codePoint >> 18);
-  bytes[at + 1] = CONTINUATION | ((codePoint >> 12) & LOW_BITS);
-  bytes[at + 2] = secondLast;
-  bytes[at + 3] = last;
-  return at + 4;
 }

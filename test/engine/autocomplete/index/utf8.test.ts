@@ -4,7 +4,6 @@ import {
   characterLength,
   codePointAt,
   isContinuation,
-  writeCodePoint,
 } from '../../../../src/engine/autocomplete/index/utf8';
 
 const wellFormed = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 });
@@ -20,17 +19,6 @@ test('reads the code points and lengths of any text', () => {
         at += Buffer.byteLength(character);
         expect(characterBefore(bytes, at)).toBe(at - Buffer.byteLength(character));
       }
-    }),
-  );
-});
-
-test('writes each code point as Node encodes the character', () => {
-  fc.assert(
-    fc.property(wellFormed, (text) => {
-      const bytes = new Uint8Array(100);
-      let at = 0;
-      for (const character of text) at = writeCodePoint(bytes, at, character.codePointAt(0)!);
-      expect(Buffer.from(bytes.subarray(0, at)).toString()).toBe(text);
     }),
   );
 });
