@@ -103,6 +103,14 @@ describe('a layer of 6,000 random entries', () => {
     expect(pageOf(view, 'a', ['prefix'], 10, after).found).toEqual(expected.slice(0, 10));
   });
 
+  it('lists from the lower bound if the place of the last page is before the bound', () => {
+    const expected = [...new Set(entries.map(({ text }) => text))].filter((text) => text >= 'c').sort();
+    for (const [, layer] of layers) {
+      const page = list(viewOf(layer), 'c', '', 1, { text: 'b', entryId: 'zzz' }, new Work());
+      expect(page.kind === 'found' && page.entries.map(({ text }) => text)).toEqual(expected.slice(0, 1));
+    }
+  });
+
   it('begins a page before all entries of a kind, and leaves out better kinds', () => {
     const expected = expectedFor(ranked, 'ab', []).filter((one) => one.startsWith('suffix'));
     for (const [, layer] of layers) {

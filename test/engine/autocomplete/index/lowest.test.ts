@@ -80,6 +80,15 @@ describe('ByteSearch', () => {
     expect(find(forms, false, true)).toEqual(places);
   });
 
+  it('finds bytes that begin near the end of a window', () => {
+    for (let place = 65_530; place < 65_545; place += 1) {
+      const forms = Buffer.alloc(200_000, 'x');
+      forms.write('\0ab\0', place);
+      expect(find(forms, false, false)).toEqual([place + 1]);
+      expect(find(forms, true, true)).toEqual([place + 1]);
+    }
+  });
+
   it('stops at the bound of work', () => {
     expect(find(Buffer.alloc(300_000, 'x'), false, false, new Work(400))).toBeUndefined();
   });
