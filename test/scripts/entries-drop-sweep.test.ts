@@ -1,4 +1,5 @@
 import { entriesDrop, entriesSweep } from '../../generated/redis/scripts';
+import { pack } from '../../src/redis/autocomplete/packing';
 import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
 
 const MINUTE_US = 60_000_000;
@@ -20,6 +21,11 @@ describe('the deletion and the clean-up of entries', () => {
     await fixture.store.startImport(name, 'import', undefined, PROFILE);
     await fixture.store.putImported(name, 'import', [stored('new')]);
     await fixture.store.commitImport(name, 'import');
+  };
+  /** Restores the state of a put of three chunks before its last two chunks were written. */
+  const makePending = async (name: string) => {
+    const { tail } = await fixture.head(name);
+    await fixture.redis.command('HSET', fixture.key(name), 'pending', pack([tail, 3, 1, '']));
   };
   /** Lets the time pass until garbage may be removed. */
   const age = async (name: string, generation: string, us: number) =>
@@ -59,6 +65,19 @@ describe('the deletion and the clean-up of entries', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
+  it('a deletion removes the chunks of all puts in a long feed, and an unfinished put', async () => {
+    const name = await fixture.dictionary(storedMany(150));
+    for (let i = 0; i < 100; i += 1) await fixture.store.select(name, 'id 1', 1);
+    await fixture.store.put(name, storedMany(150, 100));
+    await makePending(name);
+    expect(await fixture.store.drop(name)).toBe(true);
+    expect(await fixture.meta(name, 'pending')).toBeNull();
+    await fixture.store.create(name, PROFILE);
+    await fixture.store.put(name, [stored('new')]);
+    expect(Object.keys(await fixture.content(name))).toEqual(['new']);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
   it('a deletion removes an import of a dictionary that does not exist yet', async () => {
     const name = fixture.name();
     await fixture.store.startImport(name, 'import', undefined, PROFILE);
@@ -85,6 +104,17 @@ describe('the deletion and the clean-up of entries', () => {
     expect(await fixture.meta(name, 'previous')).toBeNull();
   });
 
+  it('keeps only the last replaced generation', async () => {
+    const name = await fixture.dictionary();
+    await replace(name);
+    const second = String(await fixture.meta(name, 'live'));
+    await fixture.store.startImport(name, 'next', undefined, PROFILE);
+    await fixture.store.commitImport(name, 'next');
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(await fixture.meta(name, 'previous')).toBe(second);
+    expect(await fixture.store.sweep(name)).toBe('later');
+  });
+
   it('removes a replaced generation even if the clock was set back', async () => {
     const name = await fixture.dictionary();
     const live = String(await fixture.meta(name, 'live'));
@@ -107,11 +137,8 @@ describe('the deletion and the clean-up of entries', () => {
   it('finishes a committed put of a server that stopped', async () => {
     const name = await fixture.dictionary();
     await fixture.store.put(name, storedMany(300));
-    const { tail } = await fixture.head(name);
     expect(await sweep(name)).toBe('CLEAN');
-    // As before the chunks 1 and 2 were written.
-    const pending = '\x94\xb0'.concat(tail, '\x03\x01\xa0');
-    await fixture.redis.command('HSET', fixture.key(name), 'pending', Buffer.from(pending, 'latin1'));
+    await makePending(name);
     expect([await sweep(name), await sweep(name), await sweep(name)]).toEqual(['MORE', 'MORE', 'CLEAN']);
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });

@@ -98,6 +98,17 @@ describe('the feed of entries', () => {
     expect(await length(name)).toBe(before - 128);
   });
 
+  it('keeps its last write, even if a put is larger than 4 MiB', async () => {
+    const name = await fixture.dictionary(storedMany(5));
+    const entries = storedMany(300).map(({ entryId }) => ({ entryId, record: Buffer.alloc(15_000, 'x') }));
+    const before = await fixture.head(name);
+    await fixture.store.put(name, entries);
+    expect(await length(name)).toBe(1);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(await fixture.store.writesAfter(name, before)).toMatchObject({ kind: 'writes' });
+    expect(Object.keys(await fixture.content(name))).toHaveLength(300);
+  });
+
   it('keeps the writes that an open import has not followed', async () => {
     const name = await fixture.dictionary();
     await fixture.store.startImport(name, 'import', undefined, PROFILE);
