@@ -118,7 +118,11 @@ export interface EntryStore {
   ): Promise<{ readonly kind: 'ok'; readonly count: number | undefined } | Missing>;
 
   head(name: string): Promise<Head | Missing>;
-  /** The writes after this version of the live generation. */
+  /**
+   * The writes after this version of a generation: the live generation, or a replaced generation that is not removed yet.
+   * The first write of the live generation follows the last write of the replaced generation. So a reader that has all
+   * writes of a replaced generation asks again with the id of the live generation.
+   */
   writesAfter(
     name: string,
     after: { readonly generationId: string; readonly version: number; readonly tail: string },
