@@ -29,15 +29,15 @@ const steps = [
   { title: 'Documents, links', command: 'node .ci/documents/links.mjs' },
   { title: 'Documents, citations', command: 'node .ci/documents/citations.mjs' },
   { title: 'Documents, widths', command: 'node .ci/documents/widths.mjs' },
-  { title: 'Lock file', problems: registryHosts },
+  { title: 'Lock files', problems: () => ['.', 'bench'].flatMap(registryHosts) },
 ];
 
-/** Problems where the lock file names a registry host. Without hosts each machine uses its configured registry. */
-function registryHosts() {
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+/** Problems where a lock file names a registry host. Without hosts each machine uses its configured registry. */
+function registryHosts(folder) {
+  const { packages } = JSON.parse(readFileSync(join(root, folder, 'package-lock.json'), 'utf8'));
   return Object.entries(packages)
     .filter(([, entry]) => entry.resolved !== undefined && !entry.link)
-    .map(([path]) => `${path} has "resolved"; install with this project's .npmrc`);
+    .map(([path]) => `${folder}/${path} has "resolved"; install with this project's .npmrc`);
 }
 
 async function run(step) {

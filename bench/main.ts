@@ -1,22 +1,22 @@
 /**
  * `npm run bench`: runs the benchmarks, prints their tables and writes the results.
  *
- *     npm run bench [-- [--quick] [--most entries] [--attacks names] [row ...]]
+ *     npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [row ...]]
  */
 import { rows } from './rows';
 import { chooseAttacks } from './rows/overload';
 import type { Row } from './rows/row';
-import { leaveOutLarger } from './rows/sizes';
+import { chooseSizes } from './rows/sizes';
 import { measuringProblem } from './support/cpu';
 import { closeLibrary } from './support/library';
 import { describeMachine, type Machine } from './support/machine';
 import { writePage, writeResult } from './support/results';
 import { textTable } from './support/table';
 
-const USAGE = `usage: npm run bench [-- [--quick] [--most entries] [--attacks names] [row ...]]
+const USAGE = `usage: npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [row ...]]
 
   --quick    fewer and shorter rounds, as a trial; writes no results
-  --most     leaves out larger dictionaries; the import of 1,000,000 entries takes minutes
+  --sizes    the numbers of entries of dictionaries, with commas between, at most 5000000
   --attacks  some attacks of the row overload, with commas between their names; writes no results
   row        ${rows.map(({ name }) => name).join(', ')}; default: all`;
 
@@ -37,9 +37,8 @@ function takeOption(args: string[], option: string): string | undefined {
 function parse(all: readonly string[]): Wanted | undefined {
   const quick = all.includes('--quick');
   const names = all.filter((arg) => arg !== '--quick');
-  const most = Number(takeOption(names, '--most') ?? Infinity);
-  if (!(most > 0)) return undefined;
-  leaveOutLarger(most);
+  const sizes = takeOption(names, '--sizes');
+  if (sizes !== undefined && !chooseSizes(sizes.split(',').map(Number))) return undefined;
   const attacks = takeOption(names, '--attacks');
   if (attacks !== undefined && !chooseAttacks(attacks.split(','))) return undefined;
   const chosen = rows.filter(({ name }) => names.includes(name));
@@ -60,7 +59,7 @@ async function measure(row: Row, { quick, kept }: Wanted, machine: Machine): Pro
   console.log(textTable(figures));
   if (!kept) return false;
   const measured = new Date().toISOString().slice(0, 10);
-  const options = process.argv.slice(2).filter((arg) => /^(--most|\d+)$/.test(arg));
+  const options = process.argv.slice(2).filter((arg) => /^(--sizes|[\d,]+)$/.test(arg));
   const command = ['npm run bench --', ...options, row.name].join(' ');
   await writeResult({ row: row.name, title: row.title, measured, command, machine, figures });
   return true;

@@ -3,12 +3,15 @@ import type { Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { Config } from './config/config';
 import { Autocomplete } from './engine/autocomplete/autocomplete';
+import type { LoadedDictionaries } from './engine/autocomplete/loaded/loaded-dictionaries';
+import { openIndexes } from './engine/autocomplete/loaded/open-indexes';
 import { systemClock } from './engine/clock';
 import { systemIdentities } from './engine/identities';
 import { defaultLimits, type Limits } from './engine/leases/limits';
 import { Permits, type PermitsStats } from './engine/leases/permits';
 import type { Store } from './redis';
 import { logHealth, routeGrpcLog } from './startup/logging';
+import { coreCount, defaultDictionaryBytes } from './startup/machine';
 import { openStore } from './startup/open-store';
 import { StartError } from './startup/start-error';
 import { serverCredentials } from './startup/tls';
@@ -18,6 +21,9 @@ import { ListenError } from './transport/grpc/listen';
 import { readVersion } from './version';
 
 export { StartError } from './startup/start-error';
+
+/** How long the start waits for the load of one dictionary (ms). */
+const PRELOAD_PATIENCE_MS = 120_000;
 
 export interface ServerDependencies {
   readonly log: Logger;
@@ -44,6 +50,7 @@ class ComposedServer implements HoldfastServer {
   readonly version = readVersion();
   private store: Store | undefined;
   private permits: Permits | undefined;
+  private indexes: LoadedDictionaries | undefined;
   private grpc: GrpcServer | undefined;
   private listening: Promise<string> | undefined;
   private drained: Promise<void> | undefined;
@@ -76,6 +83,7 @@ class ComposedServer implements HoldfastServer {
     this.store = await openStore(config, serverId, log);
     this.grpc = this.compose(this.store, serverId);
     logHealth(this.store.node, log);
+    await this.preload();
     return this.grpc.listen(config.listen, credentials).catch((error: unknown) => {
       if (!(error instanceof ListenError)) throw error;
       throw new StartError(`${error.message} (HOLDFAST_LISTEN)`, { cause: error });
@@ -92,11 +100,14 @@ class ComposedServer implements HoldfastServer {
       onDefect: (error: unknown) => log.error({ err: error }, 'background work failed'),
     };
     this.permits = new Permits({ ...shared, store: store.permits, limits, serverId });
-    const autocomplete = new Autocomplete({
+    this.indexes = openIndexes({
       ...shared,
-      dictionaries: store.dictionaries,
-      recents: store.recents,
+      store: store.entries,
+      budgetBytes: config.dictionaryMemoryBytes ?? defaultDictionaryBytes(),
+      coreCount: coreCount(),
     });
+    const { entries, recents } = store;
+    const autocomplete = new Autocomplete({ ...shared, entries, recents, indexes: this.indexes });
     return new GrpcServer({
       engine: this.permits,
       autocomplete,
@@ -111,11 +122,21 @@ class ComposedServer implements HoldfastServer {
     });
   }
 
+  /** Loads the dictionaries of HOLDFAST_PRELOAD. A dictionary that cannot be loaded does not keep the server from starting. */
+  private async preload(): Promise<void> {
+    for (const name of this.config.preload) {
+      await this.indexes?.load(name, PRELOAD_PATIENCE_MS).catch((error: unknown) => {
+        this.dependencies.log.warn({ err: error, dictionary: name }, 'the dictionary was not preloaded');
+      });
+    }
+  }
+
   private async stop(): Promise<void> {
     // A start in progress must end first, so that its store and gRPC server are closed too. `listen` reports a failure.
     await this.listening?.catch(() => undefined);
     await this.grpc?.drain(this.config.drainTimeoutMs);
     this.permits?.close();
+    this.indexes?.close();
     this.store?.close();
   }
 }

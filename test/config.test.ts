@@ -33,6 +33,9 @@ test('readConfig requires only HOLDFAST_REDIS_URL, and has a default for every o
     maxStreams: 50_000,
     retentionMs: 86_400_000,
     redisReplica: undefined,
+    dictionaryRedis: undefined,
+    dictionaryMemoryBytes: undefined,
+    preload: [],
     redisSentinelAuth: undefined,
     redisTlsCa: undefined,
     redisTlsCert: undefined,
@@ -193,6 +196,47 @@ test.each([
 ])('readConfig refuses settings that do not fit the Redis address: %j', (env, problem) => {
   const problems = problemsOf({ HOLDFAST_REDIS_URL: REDIS, ...env });
   expect(problems).toEqual([expect.stringContaining(problem)]);
+});
+
+test.each([
+  ['auto', undefined],
+  ['16MiB', 2 ** 24],
+  ['3GiB', 3 * 2 ** 30],
+  ['20480KiB', 20 * 2 ** 20],
+])('readConfig reads the memory %s', (text, bytes) => {
+  expect(read({ HOLDFAST_DICTIONARY_MEMORY: text }).dictionaryMemoryBytes).toBe(bytes);
+});
+
+test.each(['15MiB', '65GiB', '2GB', '-1MiB', '1.5GiB', 'none'])(
+  'readConfig refuses the memory %s',
+  (text) => {
+    expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_DICTIONARY_MEMORY: text })).toEqual([
+      expect.stringContaining('HOLDFAST_DICTIONARY_MEMORY must be auto, or a whole number of KiB'),
+    ]);
+  },
+);
+
+test.each([
+  ['', []],
+  ['cities', ['cities']],
+  ['cities,a%2Cb,100%25,東京', ['cities', 'a,b', '100%', '東京']],
+])('readConfig reads the names of dictionaries to preload: %j', (text, names) => {
+  expect(read({ HOLDFAST_PRELOAD: text }).preload).toEqual(names);
+});
+
+test.each(['a,,b', ',', '%', 'a%2'])('readConfig refuses the names %j', (text) => {
+  expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_PRELOAD: text })).toEqual([
+    expect.stringContaining('HOLDFAST_PRELOAD must be names separated by commas'),
+  ]);
+});
+
+test('readConfig accepts TLS files and a Sentinel user that only the Redis of the dictionaries needs', () => {
+  const config = read({
+    HOLDFAST_DICTIONARY_REDIS_URL: 'rediss+sentinel://a/main',
+    HOLDFAST_REDIS_SENTINEL_AUTH: ':s3cret',
+    HOLDFAST_REDIS_TLS_CA: '/ca.pem',
+  });
+  expect(config.dictionaryRedis?.shown).toBe('rediss+sentinel://a/main');
 });
 
 test.each([

@@ -1,26 +1,19 @@
-/** Calls of AutocompleteService and of the empty method, with a fixed number of calls in flight. */
+/** Calls of AutocompleteService and of the empty method. */
 import { constants, setPriority } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { status, type ServiceError } from '@grpc/grpc-js';
 import type { Entry } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { entryIdOf, people } from '../support/people';
-import { shardOf } from '../support/shards';
+import { itemsOf, type Corpus, type Item } from '../words/corpus';
+import { words } from '../words/words';
 import { AutocompleteClient, type Question } from './autocomplete-client';
+import { batchesOf } from './batches';
 import { BenchClient } from './bench-client';
 import { inFlight, type Amount } from './in-flight';
 import { serveTasks } from './serve-tasks';
+import { timed, type Timed } from './timed';
 
-/** The people that become the entries of a dictionary. */
-export interface Part {
-  /** The first `count` people. */
-  readonly count: number;
-  /** Only the people in shard `index` of `of` shards. */
-  readonly shard?: { readonly index: number; readonly of: number };
-}
-
-export interface Answer {
-  readonly entryIds: readonly string[];
-  /** Whether the server stopped the query at its bound. */
-  readonly partial: boolean;
-}
+const NO_PAYLOAD = Buffer.alloc(0);
+const RETRY_MS = 1;
 
 let autocomplete: AutocompleteClient | undefined;
 let bench: BenchClient | undefined;
@@ -30,55 +23,81 @@ function connected(): { autocomplete: AutocompleteClient; bench: BenchClient } {
   return { autocomplete, bench };
 }
 
-function entriesOf({ count, shard }: Part, score: (weight: number) => number = (weight) => weight): Entry[] {
-  return people(count).flatMap(({ name, weight }, index) => {
-    if (shard !== undefined && shardOf(name, shard.of) !== shard.index) return [];
-    const payload = Buffer.alloc(0);
-    return [{ entryId: entryIdOf(index), text: name, aliases: [], weight: BigInt(score(weight)), payload }];
-  });
+function* entriesOf(items: Iterable<Item>, moreWeight = 0): Generator<Entry> {
+  for (const { id, text, weight } of items) {
+    yield { entryId: id, text, aliases: [], weight: BigInt(weight + moreWeight), payload: NO_PAYLOAD };
+  }
 }
 
-// This process has a low priority, because Redis is measured and must not wait for a core.
+/** Asks again while the server loads the dictionary. */
+async function loaded(question: Question): Promise<void> {
+  for (;;) {
+    try {
+      await connected().autocomplete.suggest(question);
+      return;
+    } catch (error) {
+      if ((error as ServiceError).code !== status.UNAVAILABLE) throw error;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+// This process has a low priority, because the server is measured and must not wait for a core.
 setPriority(constants.priority.PRIORITY_LOW);
 
 const tasks = {
   connect: async ({ address }: { address: string }) => {
+    autocomplete?.close();
+    bench?.close();
     autocomplete = new AutocompleteClient(address);
     bench = new BenchClient(address);
     await bench.empty();
   },
-  /** Generates the people, so that a measured import does not generate them. */
-  know: ({ count }: Part) => Promise.resolve(void entriesOf({ count })),
-  import: async ({ dictionary, typos, ...part }: Part & { dictionary: string; typos: boolean }) => {
-    const entries = entriesOf(part);
+  import: async ({ dictionary, corpus }: { dictionary: string; corpus: Corpus }) => {
+    const entries = entriesOf(itemsOf(await words(), corpus));
     const startedAt = performance.now();
-    await connected().autocomplete.import(dictionary, typos, entries);
-    return { entries: entries.length, ms: performance.now() - startedAt };
+    const count = await connected().autocomplete.import(dictionary, entries);
+    return { entries: count, ms: performance.now() - startedAt };
   },
-  /** Puts existing entries with another weight, so that the store rewrites all their records. */
-  put: ({ dictionary, count }: { dictionary: string; count: number }) =>
-    connected().autocomplete.put(
-      dictionary,
-      entriesOf({ count }, (weight) => weight + 1),
+  /** Puts existing entries with another weight, `each` entries in a call, and 16 calls in flight. */
+  put: async ({ dictionary, corpus, each }: { dictionary: string; corpus: Corpus; each: number }) => {
+    const batches = [...batchesOf(entriesOf(itemsOf(await words(), corpus), 1), each)];
+    const startedAt = performance.now();
+    await inFlight({ count: batches.length, inFlight: 16 }, (index) =>
+      connected().autocomplete.put(dictionary, batches[index] ?? []),
+    );
+    return { ms: performance.now() - startedAt };
+  },
+  /** Records selections of the first entries. */
+  select: ({ dictionary, count }: { dictionary: string; count: number }) =>
+    inFlight({ count, inFlight: 16 }, (index) =>
+      connected().autocomplete.select(dictionary, String(index % 1000)),
     ),
   drop: ({ dictionary }: { dictionary: string }) => connected().autocomplete.deleteDictionary(dictionary),
-  empty: (amount: Amount) => inFlight(amount, () => connected().bench.empty()),
-  ask: async ({ questions, clients }: { questions: readonly Question[]; clients: number }) => {
-    const { autocomplete } = connected();
-    let partial = 0;
-    await inFlight({ count: questions.length, inFlight: clients }, async (index) => {
-      if ((await autocomplete.suggest(questions[index] as Question)).partial) partial += 1;
-    });
-    return { partial };
+  /** The memory of a dictionary in the server (bytes). Undefined: the server has no index in its memory. */
+  serverMemory: async ({ dictionary }: { dictionary: string }): Promise<number | undefined> => {
+    const found = await connected().autocomplete.getDictionary(dictionary);
+    const { serverMemoryBytes } = found as typeof found & { readonly serverMemoryBytes?: bigint };
+    return serverMemoryBytes === undefined ? undefined : Number(serverMemoryBytes);
   },
-  /** Asks the questions in turn and returns the answers. */
-  answers: async ({ questions }: { questions: readonly Question[] }): Promise<Answer[]> => {
-    const answers: Answer[] = [];
-    for (const question of questions) {
-      const { suggestions, partial } = await connected().autocomplete.suggest(question);
-      answers.push({ entryIds: suggestions.map(({ entryId }) => entryId), partial });
-    }
-    return answers;
+  empty: (amount: Amount) => inFlight(amount, () => connected().bench.empty()),
+  timedEmpty: ({ count }: { count: number }): Promise<Timed<void>> =>
+    timed(new Array<string>(count).fill(''), () => connected().bench.empty()),
+  ask: ({ questions, clients }: { questions: readonly Question[]; clients: number }) =>
+    inFlight({ count: questions.length, inFlight: clients }, async (index) => {
+      await connected().autocomplete.suggest(questions[index] as Question);
+    }),
+  /** Asks the questions in turn. Resolves to the times and the ids of the suggested entries. */
+  oneByOne: ({ questions }: { questions: readonly Question[] }): Promise<Timed<string[]>> =>
+    timed(questions, async (question) => {
+      const { suggestions } = await connected().autocomplete.suggest(question);
+      return suggestions.map(({ entryId }) => entryId);
+    }),
+  /** The time until the first answer of a server that may not have the dictionary in its memory (ms). */
+  first: async ({ question }: { question: Question }) => {
+    const startedAt = performance.now();
+    await loaded(question);
+    return performance.now() - startedAt;
   },
   /** Asks the questions repeatedly for this time. Resolves to the number of answers and the exact time. */
   askFor: async ({
@@ -103,10 +122,10 @@ const tasks = {
     return { count, ms: performance.now() - startedAt };
   },
   /** Adds `each` recents to the list of each user. */
-  recents: ({ users, each }: { users: number; each: number }) => {
-    const entries = entriesOf({ count: users * each });
-    return inFlight({ count: users * each, inFlight: 32 }, (index) =>
-      connected().autocomplete.addRecent(`user-${index % users}`, entries[index]?.text ?? ''),
+  recents: async ({ users, each }: { users: number; each: number }) => {
+    const items = [...itemsOf(await words(), { of: 'names', count: users * each })];
+    await inFlight({ count: items.length, inFlight: 32 }, (index) =>
+      connected().autocomplete.addRecent(`user-${index % users}`, items[index]?.text ?? ''),
     );
   },
 };

@@ -1,42 +1,40 @@
-import { library, type Held, type Imported, type Library } from '../support/library';
-import { people } from '../support/people';
-import { inside, misspelt, typed } from '../support/queries';
-import { seeded } from '../../test/support/random';
-import { unchanged } from '../support/settled';
+import type { Imported, Library } from '../support/library';
+import { library } from '../support/library';
 import { spreadOf } from '../support/statistics';
+import { sizeName, type Corpus } from '../words/corpus';
+import { Cells } from './cells';
+import { coldStarts } from './cold-start';
+import { costBySize, growthPicture } from './growth';
 import type { Figure, Row, RowContext } from './row';
-import { cellOf, secondSize, sizeName, sizesFor } from './sizes';
+import { sizesFor } from './sizes';
+import { writes } from './writes';
 
 /** The recents of one user: the default capacity of a list. */
 const RECENTS = 100;
-const CLIENTS = 32;
-/** Larger dictionaries are not imported without typos, because the bytes per entry hardly change any more. */
-const MOST_WITHOUT_TYPOS = 200_000;
 
-const SETTLED_MS = 1500;
-
-function heldColumns({ script, command, slow }: Held): [column: string, unit: string, value: number][] {
-  return [
-    ['longest script', 'ms', script],
-    ['longest single command in one', 'ms', command],
-    ['scripts over 2 ms', '', slow],
-  ];
+function importCells(count: number, imported: Imported): Figure[] {
+  const { entriesPerSecond, serverMicros, redisMicros, redisBytes, serverBytes, held } = imported;
+  const cells = new Cells('Imports by one client', `${sizeName(count)} names`)
+    .add('entries a second', entriesPerSecond)
+    .add('server CPU an entry', serverMicros, 'µs')
+    .add('Redis CPU an entry', redisMicros, 'µs')
+    .add('Redis memory an entry', redisBytes, 'B');
+  if (serverBytes !== undefined) cells.add('server memory an entry', serverBytes, 'B');
+  return cells.add('longest script', held.script, 'ms').add('scripts over 2 ms', held.slow).figures;
 }
 
-function importFigures(count: number, typos: boolean, imported: Imported): Figure[] {
-  const cell = cellOf('Imports', `${sizeName(count)}, typos ${typos ? 'on' : 'off'}`);
-  const shown = (column: string, unit: string, value: number): Figure => ({
-    what: `${sizeName(count)}, typos ${typos ? 'on' : 'off'}: ${column}`,
+/** The numbers that have goals. */
+function importGoals(count: number, { entriesPerSecond, redisBytes, serverBytes }: Imported): Figure[] {
+  const figure = (what: string, unit: string, value: number, goal: Figure['goal']): Figure => ({
+    what: `${sizeName(count)} names: ${what}`,
     unit,
     value: spreadOf([value]),
-    cell: cell(column),
+    ...(goal && { goal }),
   });
   return [
-    shown('memory an entry', 'B', imported.bytes),
-    shown('entries a second', '', imported.entriesPerSecond),
-    shown('Redis CPU an entry', 'µs', imported.redisMicros),
-    shown('server CPU an entry', 'µs', imported.serverMicros),
-    ...heldColumns(imported.held).map((column) => shown(...column)),
+    figure('entries imported a second', '', entriesPerSecond, { least: 30_000 }),
+    figure('Redis memory an entry', 'B', redisBytes, { most: 80 }),
+    ...(serverBytes === undefined ? [] : [figure('server memory an entry', 'B', serverBytes, { most: 180 })]),
   ];
 }
 
@@ -46,87 +44,42 @@ async function bytesOfRecents({ stage, group }: Library, users: number): Promise
   return ((await stage.redis.usedMemory()) - before) / users;
 }
 
-/** The phases of a dictionary after its import. The last phase deletes the dictionary. */
-function phasesOf(place: Library, { name }: Imported, count: number, amount: number) {
-  const { redis } = place.stage;
-  const { first } = place.group;
-  const everybody = people(count);
-  const random = seeded(6);
-  const queries = Array.from({ length: amount }, (_, index) => [
-    ...typed(random, everybody, 8, 8),
-    inside(random, everybody, 2 + (index % 5)),
-    misspelt(random, everybody, 8, 1 + (index % 2)),
-  ]).flat();
-  const questions = queries.map((query) => ({ dictionary: name, query, pageSize: 10, kinds: [] }));
-  /** Waits until the sweeper has removed the old entries. */
-  const settled = () => unchanged(SETTLED_MS, () => redis.keyCount());
-  return {
-    'PutEntries of another weight': () => first.ask('put', { dictionary: name, count: amount * 10 }),
-    'Suggest of all kinds': () => place.cost(questions, CLIENTS),
-    'a new import, and the old entries taken apart': async () => {
-      await first.ask('import', { dictionary: name, typos: true, count: count / 20 });
-      await settled();
-    },
-    DeleteDictionary: async () => {
-      await first.ask('drop', { dictionary: name });
-      await settled();
-    },
-  } satisfies Record<string, () => Promise<unknown>>;
-}
-
-async function holdings(
-  place: Library,
-  dictionary: Imported,
-  count: number,
-  amount: number,
-): Promise<Figure[]> {
-  const { redis } = place.stage;
-  const figures: Figure[] = [];
-  for (const [phase, work] of Object.entries(phasesOf(place, dictionary, count, amount))) {
-    await redis.resetStatistics();
-    await work();
-    const cell = cellOf(`Holding Redis, ${sizeName(count)}`, phase);
-    const shown = (column: string, unit: string, value: number): Figure => ({
-      what: `${sizeName(count)}, ${phase}: ${column}`,
-      unit,
-      value: spreadOf([value]),
-      cell: cell(column),
-    });
-    figures.push(...heldColumns(await place.held()).map((column) => shown(...column)));
-  }
-  return figures;
-}
-
 async function run({ quick, say }: RowContext): Promise<Figure[]> {
-  const place = await library();
-  const figures: Figure[] = [];
-  const sizes = sizesFor(quick);
-  for (const count of sizes) {
-    for (const typos of count > MOST_WITHOUT_TYPOS ? [true] : [true, false]) {
-      figures.push(...importFigures(count, typos, await place.dictionary({ count, typos })));
-      say(`${sizeName(count)}, typos ${typos ? 'on' : 'off'}: imported`);
-    }
+  const place = await library(say);
+  const corpora = sizesFor(quick).map((count): Corpus => ({ of: 'names', count }));
+  const imports: Figure[] = [];
+  const growth: Figure[] = [];
+  let goals: Figure[] = [];
+  // The first queries of a server cost more than later queries.
+  await costBySize(place, corpora[0] as Corpus, quick);
+  for (const corpus of corpora) {
+    const imported = await place.dictionary(corpus);
+    imports.push(...importCells(corpus.count, imported));
+    goals = importGoals(corpus.count, imported);
+    growth.push(...(await costBySize(place, corpus, quick)));
+    say(`${sizeName(corpus.count)} names imported and searched`);
   }
+  const largest = corpora.at(-1) as Corpus;
   const users = quick ? 20 : 200;
-  figures.push({
+  const recents: Figure = {
     what: `memory of a user's ${RECENTS} recents`,
     unit: 'kB',
     value: spreadOf([(await bytesOfRecents(place, users)) / 1000]),
-  });
-  say(`${users} users with ${RECENTS} recents each`);
-  const count = secondSize(sizes);
-  const middle = await place.dictionary({ count, typos: true });
-  place.forget(middle);
-  return [...figures, ...(await holdings(place, middle, count, quick ? 50 : 300))];
+  };
+  const cold = await coldStarts(place, largest, quick ? 1 : 3);
+  say('cold starts measured');
+  return [...goals, ...cold, recents, ...imports, ...growth, ...(await writes(place, corpora, quick))];
 }
 
 export const dictionary: Row = {
   name: 'dictionary',
-  title: 'Cost of dictionaries and recents: memory, imports, and longest blocking of Redis',
+  title: 'Cost of dictionaries by size: imports, memory, searches, writes and the start of a server',
   about:
-    'Memory is the growth of Redis’s allocated bytes. One client imports through ImportDictionary. Redis itself counts how ' +
-    'long a script blocks it. This is time, not work: it includes moments in which the system takes the processor or the ' +
-    'memory from Redis. The longest single command shows the length of such moments. Names have about 18 bytes, no aliases ' +
-    'and no payload.',
+    'Names have two words and about 18 bytes, no aliases and no payload; their ids are decimal numbers. Memory in Redis is ' +
+    'the growth of Redis’s allocated bytes. Memory in the server is what GetDictionary tells, and the growth of the resident ' +
+    'memory of a new server. One client imports through ImportDictionary. A cold start is the first Suggest to a new server ' +
+    'that already listens, until its answer. Redis itself counts how long a script blocks it. This is time, not work: it ' +
+    'includes moments in which the system takes the processor or the memory from Redis.',
+  picture: growthPicture,
   run,
 };

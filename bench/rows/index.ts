@@ -5,12 +5,12 @@ import { etcd } from './etcd';
 import { guards } from './guards';
 import { handOver } from './hand-over';
 import { heldLeases } from './held-leases';
+import { innocent } from './innocent';
 import { overload } from './overload';
 import { prefix } from './prefix';
 import { readers } from './readers';
 import type { Row } from './row';
 import { semaphore } from './semaphore';
-import { shards } from './shards';
 import { substring } from './substring';
 import { typo } from './typo';
 import { unary } from './unary';
@@ -30,7 +30,6 @@ export const rows: readonly Row[] = [
   prefix,
   substring,
   typo,
-  shards,
-  // This row is the last row with dictionaries, because it deletes a dictionary.
   dictionary,
+  innocent,
 ];

@@ -3,6 +3,7 @@ import type { BystanderCounts } from '../../test/support/attacks/bystanders';
 import type { Latencies } from '../load/bystanders';
 import type { LoopDelay } from '../support/bench-service';
 import { spreadOf } from '../support/statistics';
+import { Cells } from './cells';
 import type { Figure } from './row';
 
 /** The effects of an attack on a server and on its other clients. */
@@ -73,30 +74,13 @@ function summary(damages: readonly Damage[]): Figure[] {
   ];
 }
 
-/** The cells of a line in the tables. */
-class Line {
-  readonly figures: Figure[] = [];
-
-  constructor(
-    private readonly table: string,
-    private readonly line: string,
-  ) {}
-
-  add(column: string, value: number, unit = '', detail = ''): this {
-    const cell = { table: this.table, line: this.line, column };
-    const figure = { what: `${this.line}: ${column}`, unit, value: spreadOf([value]), cell };
-    this.figures.push(detail === '' ? figure : { ...figure, detail });
-    return this;
-  }
-}
-
 function othersLine(damage: Damage): Figure[] {
   const { bystanders, before, during, after } = damage;
   const failures = { ...before.failures };
   for (const more of [during.failures, after.failures]) {
     for (const [what, count] of Object.entries(more)) failures[what] = (failures[what] ?? 0) + count;
   }
-  return new Line('other clients', damage.attack)
+  return new Cells('other clients', damage.attack)
     .add('LOST', sum(bystanders.lost), '', listed(bystanders.lost))
     .add('late', bystanders.late)
     .add('ended', sum(bystanders.ended), '', listed(bystanders.ended))
@@ -111,7 +95,7 @@ function othersLine(damage: Damage): Figure[] {
 }
 
 function serverLine({ attack, memory, loop, cores }: Damage): Figure[] {
-  return new Line('server', attack)
+  return new Cells('server', attack)
     .add('memory before', memory.before / MEGABYTE, 'MB')
     .add('peak', memory.peak / MEGABYTE, 'MB')
     .add('after', memory.after / MEGABYTE, 'MB')
@@ -123,7 +107,7 @@ function serverLine({ attack, memory, loop, cores }: Damage): Figure[] {
 }
 
 function attackerLine({ attack, report }: Damage): Figure[] {
-  const line = new Line('attacker', attack)
+  const line = new Cells('attacker', attack)
     .add('connections', report.connections)
     .add('calls', sum(report.outcomes));
   if (report.sentAfterMs !== undefined) line.add('all sent after', report.sentAfterMs, 'ms');

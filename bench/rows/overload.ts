@@ -2,27 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { attacks } from '../../test/support/attacks';
 import type { Attack } from '../../test/support/attacks/attack';
 import { AttackProcess } from '../../test/support/attacks/attack-process';
-import { BenchClient } from '../load/bench-client';
-import type { BystanderTasks } from '../load/bystanders';
+import type { BenchClient } from '../load/bench-client';
 import { cpuMs } from '../support/cpu';
-import { LoadProcess } from '../support/load-process';
-import { MemorySampler } from '../support/memory-sampler';
+import type { MemorySampler } from '../support/memory-sampler';
 import { monotonicMs } from '../support/monotonic';
-import { onStage, type Stage } from '../support/stage';
-import { warmUpServer } from '../support/warm-up';
+import { onStage } from '../support/stage';
+import {
+  INNOCENT_PER_SECOND,
+  phaseOf,
+  STREAM_CONNECTIONS,
+  STREAM_TTL_MS,
+  STREAMS,
+  watch,
+  type Watched,
+} from '../support/watched';
 import { overloadFigures, type Damage } from './overload-figures';
 import type { Figure, Row, RowContext } from './row';
 
 const ATTACK_MS = 20_000;
 const QUICK_ATTACK_MS = 6000;
 
-const STREAMS = 100;
-const STREAM_CONNECTIONS = 10;
-const STREAM_TTL_MS = 5000;
-const INNOCENT_PER_SECOND = 50;
-
-/** The first calls of the other clients are not measured. */
-const SETTLING_MS = 1000;
 const BEFORE_MS = 6000;
 const GRACE_MS = 2000;
 const AFTER_MS = 5000;
@@ -34,43 +33,6 @@ let chosen: readonly string[] | undefined;
 export function chooseAttacks(names: readonly string[]): boolean {
   chosen = names;
   return names.every((name) => attacks.some((attack) => attack.name === name));
-}
-
-type Others = LoadProcess<BystanderTasks>;
-
-interface Watched extends Stage {
-  readonly bench: BenchClient;
-  readonly others: Others;
-  readonly memory: MemorySampler;
-}
-
-/** Starts the other clients, and everything that is measured beside them. */
-async function watch<T>({ server, redis }: Stage, work: (watched: Watched) => Promise<T>): Promise<T> {
-  const { listen: address } = server;
-  await warmUpServer(address);
-  const bench = new BenchClient(address);
-  const others: Others = new LoadProcess('bystanders');
-  const memory = new MemorySampler(server.pid);
-  const [streams, connections, ttlMs] = [STREAMS, STREAM_CONNECTIONS, STREAM_TTL_MS];
-  try {
-    await others.ask('start', {
-      bystanders: { address, label: 'bystander', streams, connections, ttlMs },
-      innocent: { address, label: 'innocent', perSecond: INNOCENT_PER_SECOND },
-    });
-    await sleep(SETTLING_MS);
-    return await work({ server, redis, bench, others, memory });
-  } finally {
-    memory.stop();
-    others.end();
-    bench.close();
-  }
-}
-
-/** Sleeps for this time. Returns its start and its end on the machine's monotonic clock. */
-async function phase(forMs: number): Promise<{ from: number; to: number }> {
-  const from = monotonicMs();
-  await sleep(forMs);
-  return { from, to: monotonicMs() };
 }
 
 async function suffer(watched: Watched, attack: Attack, forMs: number) {
@@ -93,13 +55,13 @@ async function suffer(watched: Watched, attack: Attack, forMs: number) {
 /** Attacks a new server, which other clients use before, during and after the attack. */
 async function damageOf(watched: Watched, attack: Attack, forMs: number): Promise<Damage> {
   const { bench, others, memory } = watched;
-  const before = await phase(BEFORE_MS);
+  const before = await phaseOf(() => sleep(BEFORE_MS));
   await bench.loopDelay();
   const memoryBefore = memory.now();
   const { report, cores, ...during } = await suffer(watched, attack, forMs);
   const loop = await bench.loopDelay();
   await sleep(Math.max(during.to + GRACE_MS - monotonicMs(), 0));
-  const after = await phase(AFTER_MS);
+  const after = await phaseOf(() => sleep(AFTER_MS));
   // A stream that could not be renewed until the end of the attack is told of its loss within this time.
   await sleep(Math.max(during.to + STREAM_TTL_MS - monotonicMs(), 0));
   await others.ask('stop', undefined);

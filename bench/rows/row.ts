@@ -12,6 +12,8 @@ export interface Figure {
   readonly cell?: Cell;
   /** The text behind the number in its table. */
   readonly detail?: string;
+  /** The text in place of the number. */
+  readonly text?: string;
 }
 
 export interface Cell {

@@ -1,27 +1,27 @@
-import type { Cell } from './row';
+import type { Corpus } from '../words/corpus';
+import { WORD_COUNT } from '../words/words';
 
-/** The numbers of entries of the dictionaries. Goals name the sizes 200 k and 1 M. */
+/** The largest corpus of the rows that compare with other systems. */
+const MOST_COMPARED = 1_000_000;
+
+let chosen: readonly number[] | undefined;
+
+/** Chooses the numbers of entries. Returns false for a wrong number. */
+export function chooseSizes(sizes: readonly number[]): boolean {
+  chosen = [...sizes].sort((a, b) => a - b);
+  return sizes.every((size) => Number.isInteger(size) && size >= 100 && size <= 5_000_000);
+}
+
+/** The numbers of entries by which costs grow. */
 export function sizesFor(quick: boolean): readonly number[] {
-  return (quick ? [10_000, 50_000] : [10_000, 200_000, 1_000_000]).filter((count) => count <= mostEntries);
+  return chosen ?? (quick ? [1000, 20_000] : [1000, 10_000, 200_000, 1_000_000]);
 }
 
-/** The second smallest size, or the only size that `--most` allows. */
-export function secondSize([first = 0, second = first]: readonly number[]): number {
-  return second;
-}
-
-let mostEntries = Infinity;
-
-/** Leaves out larger dictionaries, because the import of a million entries takes minutes. */
-export function leaveOutLarger(count: number): void {
-  mostEntries = count;
-}
-
-export function sizeName(count: number): string {
-  return count >= 1_000_000 ? `${count / 1_000_000} M` : `${count / 1000} k`;
-}
-
-/** Returns a function from columns to the cells of this line. */
-export function cellOf(table: string, line: string): (column: string) => Cell {
-  return (column) => ({ table, line, column });
+/** The words, and the largest number of names. */
+export function corporaFor(quick: boolean): readonly [words: Corpus, names: Corpus] {
+  const most = Math.min(Math.max(...sizesFor(quick)), MOST_COMPARED);
+  return [
+    { of: 'words', count: Math.min(most, WORD_COUNT) },
+    { of: 'names', count: most },
+  ];
 }

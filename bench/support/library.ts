@@ -1,22 +1,27 @@
-import { constants, setPriority } from 'node:os';
 import type { Question } from '../load/autocomplete-client';
-import type { Part, SuggestTasks } from '../load/suggest';
+import type { SuggestTasks } from '../load/suggest';
+import type { TruthTasks } from '../load/truth';
+import { corpusTitle, sampleOf, type Corpus } from '../words/corpus';
+import { prepareWords, words } from '../words/words';
 import { cpuMs } from './cpu';
-import { LoadGroup } from './load-process';
+import { LoadGroup, LoadProcess } from './load-process';
+import { PeerPool } from './peer-pool';
+import type { Judged } from './reference';
 import { closeStage, openStage, type Stage } from './stage';
 
 const PROCESSES = 2;
+const SAMPLE = 20_000;
 
 /** A dictionary and the cost of its import. */
 export interface Imported {
   readonly name: string;
-  readonly entries: number;
   readonly entriesPerSecond: number;
   /** The CPU of an entry (µs). */
   readonly redisMicros: number;
   readonly serverMicros: number;
-  /** The memory of an entry in Redis (bytes). */
-  readonly bytes: number;
+  /** The memory of an entry (bytes). The memory in the server is unknown to a server that has no index. */
+  readonly redisBytes: number;
+  readonly serverBytes: number | undefined;
   readonly held: Held;
 }
 
@@ -28,37 +33,38 @@ export interface Held {
   readonly slow: number;
 }
 
-/** The cost of a question (µs). */
+/** The CPU of a call (µs). */
 export interface Cost {
   readonly server: number;
   readonly redis: number;
-  /** The time inside the script, by Redis's own clock (µs). */
-  readonly script: number;
-  readonly p50: number;
-  readonly p99: number;
-  /** The share of partial answers, 0 to 1. */
-  readonly partial: number;
+}
+
+export interface QueryCost extends Cost {
+  /** The time inside the commands of Redis, by Redis's own clock (µs). */
+  readonly commands: number;
 }
 
 /**
- * A server with dictionaries, which all rows of a run share, because the import of a large dictionary takes minutes. The
- * first row that needs a dictionary imports it.
+ * A server with dictionaries, and the systems that it is compared with. All rows of a run share them, because the import
+ * of a large dictionary takes long. The first row that needs a dictionary imports it.
  */
 export class Library {
+  readonly peers = new PeerPool();
+  readonly truth = new LoadProcess<TruthTasks>('truth');
   private readonly imported = new Map<string, Promise<Imported>>();
+  private readonly samples = new Map<string, readonly string[]>();
 
   private constructor(
     readonly stage: Stage,
     readonly group: LoadGroup<SuggestTasks>,
   ) {}
 
-  static async open(): Promise<Library> {
-    const stage = await openStage();
-    setPriority(stage.server.pid, constants.priority.PRIORITY_BELOW_NORMAL);
-    const group = new LoadGroup<SuggestTasks>('suggest', PROCESSES);
-    const library = new Library(stage, group);
+  static async open(say: (text: string) => void): Promise<Library> {
+    await prepareWords(say);
+    say((await words()).source);
+    const library = new Library(await openStage(), new LoadGroup<SuggestTasks>('suggest', PROCESSES));
     try {
-      await group.ask('connect', { address: stage.server.listen });
+      await library.group.ask('connect', { address: library.stage.server.listen });
       return library;
     } catch (error) {
       await library.close();
@@ -66,12 +72,10 @@ export class Library {
     }
   }
 
-  /** Imports each part once. */
-  dictionary(part: Part & { readonly typos: boolean }): Promise<Imported> {
-    const { count, typos, shard } = part;
-    const which = shard ? `, shard ${shard.index} of ${shard.of}` : '';
-    const name = `${count} people, typos ${typos ? 'on' : 'off'}${which}`;
-    const known = this.imported.get(name) ?? this.import(name, part);
+  /** Imports each corpus once. */
+  dictionary(corpus: Corpus): Promise<Imported> {
+    const name = corpusTitle(corpus);
+    const known = this.imported.get(name) ?? this.import(name, corpus);
     this.imported.set(name, known);
     return known;
   }
@@ -81,46 +85,32 @@ export class Library {
     this.imported.delete(name);
   }
 
+  /** The folded texts of some entries, for queries. */
+  async texts(corpus: Corpus): Promise<readonly string[]> {
+    const name = corpusTitle(corpus);
+    const texts =
+      this.samples.get(name) ?? sampleOf(await words(), corpus, SAMPLE).map(({ folded }) => folded);
+    this.samples.set(name, texts);
+    return texts;
+  }
+
   /** Asks all questions with this number of concurrent clients. */
-  async cost(questions: readonly Question[], clients: number): Promise<Cost> {
+  async cost(questions: readonly Question[], clients: number): Promise<QueryCost> {
     const { redis } = this.stage;
     const share = Math.ceil(questions.length / PROCESSES);
     await redis.resetStatistics();
-    let partial = 0;
-    const cpu = await this.cpuOf(questions.length, async () => {
-      const answers = await this.group.askEach('ask', (index) => ({
+    const cpu = await this.cpuOf(questions.length, () =>
+      this.group.askEach('ask', (index) => ({
         questions: questions.slice(index * share, (index + 1) * share),
         clients: clients / PROCESSES,
-      }));
-      partial = answers.reduce((sum, one) => sum + one.partial, 0);
-    });
-    const { scriptMicroseconds } = await redis.commandCounts();
-    const { p50, p99 } = await redis.scriptTimes();
-    const script = scriptMicroseconds / questions.length;
-    return { ...cpu, script, p50, p99, partial: partial / questions.length };
+      })),
+    );
+    return { ...cpu, commands: (await redis.commandCounts()).microseconds / questions.length };
   }
 
-  /** The server CPU of an empty call (µs). */
-  async emptyCost(calls: number, clients: number): Promise<number> {
+  emptyCost(calls: number, clients: number): Promise<Cost> {
     const amount = { count: calls / PROCESSES, inFlight: clients / PROCESSES };
-    return (await this.cpuOf(calls, () => this.group.ask('empty', amount))).server;
-  }
-
-  /** The round trips to Redis for one question. */
-  async roundTrips(questions: readonly Question[]): Promise<number> {
-    const { redis } = this.stage;
-    const [first, second] = [await redis.reads(), await redis.reads()];
-    await this.group.first.ask('ask', { questions, clients: 1 });
-    // The second `reads()` command itself is a read, which does not count.
-    const all = (await redis.reads()) - second - (second - first);
-    return Math.round((all / questions.length) * 100) / 100;
-  }
-
-  /** The mean time from a question to its answer, one question at a time (ms). */
-  async duration(questions: readonly Question[]): Promise<number> {
-    const startedAt = performance.now();
-    await this.group.first.ask('ask', { questions, clients: 1 });
-    return (performance.now() - startedAt) / questions.length;
+    return this.cpuOf(calls, () => this.group.ask('empty', amount));
   }
 
   /** Asks the questions for this time. Resolves to the number of answers and the exact time. */
@@ -138,6 +128,10 @@ export class Library {
     return { count, ms: Math.max(...parts.map(({ ms }) => ms)) };
   }
 
+  recall(corpus: Corpus, judged: readonly Judged[]) {
+    return this.truth.ask('recall', { corpus, judged });
+  }
+
   /** The longest blocking since Redis's statistics were last reset. */
   async held(): Promise<Held> {
     const { redis } = this.stage;
@@ -145,15 +139,8 @@ export class Library {
     return { script: script / 1000, command: command / 1000, slow: await redis.slowScripts() };
   }
 
-  async close(): Promise<void> {
-    this.group.end();
-    await closeStage(this.stage);
-  }
-
-  private async cpuOf(
-    count: number,
-    work: () => Promise<unknown>,
-  ): Promise<{ server: number; redis: number }> {
+  /** The CPU of the work, divided by `count` (µs). */
+  async cpuOf(count: number, work: () => Promise<unknown>): Promise<Cost> {
     const { redis, server } = this.stage;
     const before = [cpuMs(server.pid), cpuMs(redis.pid)] as const;
     await work();
@@ -164,23 +151,30 @@ export class Library {
     };
   }
 
-  private async import(name: string, part: Part & { readonly typos: boolean }): Promise<Imported> {
+  async close(): Promise<void> {
+    this.group.end();
+    this.truth.end();
+    this.peers.end();
+    await closeStage(this.stage);
+  }
+
+  private async import(name: string, corpus: Corpus): Promise<Imported> {
     const { redis } = this.stage;
-    const loader = this.group.first;
-    await loader.ask('know', part);
+    const { first } = this.group;
     await redis.resetStatistics();
     const memory = await redis.usedMemory();
     let [entries, ms] = [0, 0];
     const cpu = await this.cpuOf(1, async () => {
-      ({ entries, ms } = await loader.ask('import', { dictionary: name, ...part }));
+      ({ entries, ms } = await first.ask('import', { dictionary: name, corpus }));
     });
+    const serverBytes = await first.ask('serverMemory', { dictionary: name });
     return {
       name,
-      entries,
       entriesPerSecond: (entries * 1000) / ms,
       serverMicros: cpu.server / entries,
       redisMicros: cpu.redis / entries,
-      bytes: ((await redis.usedMemory()) - memory) / entries,
+      redisBytes: ((await redis.usedMemory()) - memory) / entries,
+      serverBytes: serverBytes && serverBytes / entries,
       held: await this.held(),
     };
   }
@@ -189,8 +183,8 @@ export class Library {
 let shared: Promise<Library> | undefined;
 
 /** The library of this run. */
-export function library(): Promise<Library> {
-  return (shared ??= Library.open());
+export function library(say: (text: string) => void): Promise<Library> {
+  return (shared ??= Library.open(say));
 }
 
 export async function closeLibrary(): Promise<void> {

@@ -12,8 +12,8 @@ function withUnit(value: number, unit: string): string {
   return unit === '' ? shown(value) : `${shown(value)} ${unit}`;
 }
 
-export function shownMedian({ value, unit }: Figure): string {
-  return withUnit(value.median, unit);
+export function shownMedian({ value, unit, text }: Figure): string {
+  return text ?? withUnit(value.median, unit);
 }
 
 export function shownSpread({ value }: Figure): string {

@@ -11,6 +11,8 @@ export interface CommandCounts {
   readonly scripts: number;
   /** The time for which scripts ran, by Redis's own clock (µs). */
   readonly scriptMicroseconds: number;
+  /** The time of all commands (µs). The time of a command inside a script counts twice. */
+  readonly microseconds: number;
 }
 
 /** A private Redis with the statistics that benchmarks read. Every write is synced before its reply. */
@@ -48,13 +50,15 @@ export class BenchRedis {
     let all = 0;
     let scripts = 0;
     let scriptMicroseconds = 0;
+    let microseconds = 0;
     for (const [, name, calls, usec] of text.matchAll(/^cmdstat_(\S+?):calls=(\d+),usec=(\d+)/gm)) {
       all += Number(calls);
+      microseconds += Number(usec);
       if (name !== 'evalsha') continue;
       scripts = Number(calls);
       scriptMicroseconds = Number(usec);
     }
-    return { all, scripts, scriptMicroseconds };
+    return { all, scripts, scriptMicroseconds, microseconds };
   }
 
   /** The longest script and the longest single command since the last reset (µs, to about a percent). */
@@ -63,21 +67,10 @@ export class BenchRedis {
     return { nearlyAllScripts: script['99.9'] ?? 0, script: script['100'] ?? 0, command };
   }
 
-  /** The percentiles of the scripts' times since the last reset (µs, to about a percent). */
-  async scriptTimes(): Promise<{ p50: number; p99: number }> {
-    const { script } = await this.times();
-    return { p50: script['50'] ?? 0, p99: script['99'] ?? 0 };
-  }
-
   /** The allocated bytes, after the end of a rewrite in the background. */
   async usedMemory(): Promise<number> {
     while (/^aof_rewrite_(in_progress|scheduled):1/m.test(await this.info('persistence'))) await sleep(50);
     return this.infoNumber('memory', 'used_memory');
-  }
-
-  /** The number of reads from connections. With a single request in flight, this is the number of round trips. */
-  reads(): Promise<number> {
-    return this.infoNumber('stats', 'total_reads_processed');
   }
 
   async keyCount(): Promise<number> {

@@ -63,10 +63,9 @@ export async function answerLines({
 
 function linesFor({ query, result, latencyMs }: Answer, dictionary: string): string[] {
   if (result.$case === 'error') return [`# ${query}: refused: ${refusalText(result.value, dictionary)}`];
-  const { suggestions, partial } = result.value;
-  const more = partial ? ', partial' : '';
+  const { suggestions } = result.value;
   return [
-    `# ${query}: ${suggestions.length} in ${spanText(latencyMs)}${more}`,
+    `# ${query}: ${suggestions.length} in ${spanText(latencyMs)}`,
     ...suggestions.map((suggestion) => lineFor(suggestion)),
   ];
 }

@@ -9,6 +9,11 @@ import { pauseAfter } from '../worker-typescript/retry';
 import type { AutocompleteServers } from './calls';
 
 const PAGE_SIZE = 10;
+/**
+ * A suggestion may be a second old. So most keystrokes cost the store nothing, and suggestions go on for a second while
+ * the store cannot be reached. Recents are always current.
+ */
+const MAX_STALENESS = { seconds: 1n, nanos: 0 };
 
 export interface Answer {
   readonly query: string;
@@ -82,6 +87,7 @@ export class Queries {
       query: text,
       pageSize: PAGE_SIZE,
       recentsList: recents,
+      maxStaleness: MAX_STALENESS,
     });
     this.isBlocked = !this.stream.write({ queryId: id, suggest });
   }

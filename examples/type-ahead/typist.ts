@@ -117,11 +117,10 @@ export class Typist {
       this.suggestions = [];
       return this.say(refusalText(result.value, this.settings.dictionary));
     }
-    const { suggestions, partial } = result.value;
+    const { suggestions } = result.value;
     this.suggestions = suggestions;
-    const more = partial ? '; partial: more may match' : '';
     const count = suggestions.length === 1 ? '1 suggestion' : `${suggestions.length} suggestions`;
-    this.say(`${count} in ${spanText(latencyMs)}${more}`);
+    this.say(`${count} in ${spanText(latencyMs)}`);
     if (this.isPicking) this.pick();
   }
 

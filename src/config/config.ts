@@ -69,19 +69,21 @@ function contradictions(config: Config): string[] {
 
 function contradictionsOfRedis(config: Config): string[] {
   const found: string[] = [];
-  const { redis, redisReplica, redisSentinelAuth, redisTlsCa, redisTlsCert, redisTlsKey } = config;
+  const { redis, redisReplica, dictionaryRedis } = config;
+  const { redisSentinelAuth, redisTlsCa, redisTlsCert, redisTlsKey } = config;
   if ((redisTlsCert === undefined) !== (redisTlsKey === undefined)) {
     found.push('HOLDFAST_REDIS_TLS_CERT and HOLDFAST_REDIS_TLS_KEY must be set together');
   }
   // An invalid address is already reported.
   if (redis === undefined) return found;
-  const tls = redis.address.tls || redisReplica?.address.tls === true;
+  const addresses = [redis, redisReplica, dictionaryRedis].flatMap((one) => one?.address ?? []);
+  const tls = addresses.some((address) => address.tls);
   if (!tls && (redisTlsCa !== undefined || redisTlsCert !== undefined)) {
     found.push(
       'HOLDFAST_REDIS_TLS_CA and HOLDFAST_REDIS_TLS_CERT need an address with TLS, such as rediss://host',
     );
   }
-  if (redisSentinelAuth !== undefined && redis.address.kind !== 'sentinel') {
+  if (redisSentinelAuth !== undefined && !addresses.some(({ kind }) => kind === 'sentinel')) {
     found.push('HOLDFAST_REDIS_SENTINEL_AUTH needs an address with sentinels: redis+sentinel://…');
   }
   return found;

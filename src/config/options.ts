@@ -1,6 +1,17 @@
 import type { z } from 'zod';
 import { redisAddress, sentinelUser, storeAddress } from './redis-options';
-import { count, duration, durationOrOff, filePath, flag, keyPrefix, listenAddress, oneOf } from './values';
+import {
+  byteCountOrAuto,
+  count,
+  duration,
+  durationOrOff,
+  filePath,
+  flag,
+  keyPrefix,
+  listenAddress,
+  names,
+  oneOf,
+} from './values';
 
 /** One setting. Its value has the type T. The parser and docs/configuration.md are both made from these fields. */
 export interface Option<T> {
@@ -126,8 +137,36 @@ export const options = {
     format: SINGLE_REDIS_FORMAT,
     example: 'redis://replica.example:6379',
     about:
-      'A replica of the Redis in HOLDFAST_REDIS_URL. Suggest, SuggestStream and ListEntries read from the replica while it is available, so their answers may be slightly out of date. Leases never use the replica.',
+      'A replica of the Redis that stores the dictionaries. The server loads the entries of dictionaries from the replica while it is available, and asks the master for changes, so answers are as current as without a replica. Leases never use the replica.',
     schema: redisAddress(),
+  }),
+  dictionaryRedis: optional({
+    name: 'HOLDFAST_DICTIONARY_REDIS_URL',
+    format: 'as HOLDFAST_REDIS_URL',
+    example: 'redis://dictionaries.example:6379',
+    about:
+      'Another Redis that stores the dictionaries, so that large dictionaries take no memory and no time from leases. Recommended for more than about a million entries. Recents stay on the Redis in HOLDFAST_REDIS_URL. The settings for TLS and sentinels hold for both. The server stays ready while this Redis is down; only calls for dictionaries fail.',
+    schema: storeAddress(),
+  }),
+  dictionaryMemoryBytes: option({
+    name: 'HOLDFAST_DICTIONARY_MEMORY',
+    default: 'auto',
+    format: '`auto`, or a whole number and `KiB`, `MiB` or `GiB`',
+    range: '16MiB to 64GiB',
+    example: '4GiB',
+    about:
+      'The memory of this server for the indexes of dictionaries. An entry with a text of 18 bytes takes about 150 bytes, and a load needs room for about four times as much. A dictionary that does not fit answers QUOTA_EXCEEDED; the dictionary that was not used for the longest time makes room for others. With `auto` a quarter of the memory of the container or machine, at most 2GiB.',
+    schema: byteCountOrAuto('16MiB', '64GiB'),
+  }),
+  preload: option({
+    name: 'HOLDFAST_PRELOAD',
+    default: '',
+    format:
+      'names of dictionaries, separated by `,`; `%2C` for a comma in a name and `%25` for a percent sign',
+    example: 'cities,people',
+    about:
+      'Dictionaries that the server loads before it reports ready, so that no first query waits. A dictionary that does not exist, or does not fit into the memory, is left out with a warning.',
+    schema: names(),
   }),
   redisSentinelAuth: optional({
     name: 'HOLDFAST_REDIS_SENTINEL_AUTH',

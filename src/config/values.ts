@@ -45,6 +45,40 @@ export function durationOrOff(from: string, to: string): z.ZodType<number | unde
   );
 }
 
+const BYTES_OF_UNIT: Readonly<Record<string, number>> = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
+
+function readByteCount(text: string): number | undefined {
+  const [, amount, unit] = /^(\d{1,9})(KiB|MiB|GiB)$/.exec(text) ?? [];
+  const size = BYTES_OF_UNIT[unit ?? ''];
+  return size === undefined ? undefined : Number(amount) * size;
+}
+
+/** A number of bytes, or undefined for `auto`. The bounds are written as in the setting, such as 64MiB. */
+export function byteCountOrAuto(from: string, to: string): z.ZodType<number | undefined, string> {
+  const [min, max] = [readByteCount(from) ?? NaN, readByteCount(to) ?? NaN];
+  const expected = `auto, or a whole number of KiB, MiB or GiB from ${from} to ${to}, such as 512MiB`;
+  return parsed(expected, (text) => {
+    if (text === 'auto') return text;
+    const bytes = readByteCount(text);
+    return bytes !== undefined && bytes >= min && bytes <= max ? bytes : undefined;
+  }).transform((value) => (value === 'auto' ? undefined : value));
+}
+
+/** Names separated by commas. A comma in a name is percent-encoded. */
+export function names(): z.ZodType<readonly string[], string> {
+  return parsed(
+    'names separated by commas, with %2C for a comma and %25 for a percent sign in a name',
+    (text) => {
+      try {
+        const found = text.split(',').map((name) => decodeURIComponent(name));
+        return text === '' ? Object.freeze([]) : found.includes('') ? undefined : Object.freeze(found);
+      } catch {
+        return undefined; // malformed percent-encoding
+      }
+    },
+  );
+}
+
 export function count(min: number, max: number): z.ZodType<number, string> {
   return parsed(`a whole number from ${min} to ${max}`, (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;

@@ -1,6 +1,5 @@
 import type { Clock } from '../engine/clock';
 import type { EntryStore } from '../engine/autocomplete/entry-store';
-import type { DictionaryStore } from '../engine/autocomplete/dictionary-store';
 import type { RecentsStore } from '../engine/autocomplete/recents-store';
 import type { PermitsStore } from '../engine/leases/permits-store';
 import type { StoreHealth, StoreOperations } from '../engine/store-health';
@@ -11,7 +10,6 @@ import type { Commands } from './connection/command-runner';
 import { RedisConnection } from './connection/connection';
 import { singleEndpoint, tlsOptions, userOptions, type Security } from './connection/endpoint';
 import type { Script } from './connection/operation';
-import { dictionaryScripts, RedisDictionaryStore } from './autocomplete/dictionary-store';
 import { entryScripts, RedisEntryStore } from './autocomplete/entry-store';
 import { RedisNode, type NodeOptions } from './topology/node';
 import { Notifications, type NotificationsOptions } from './topology/notifications';
@@ -25,7 +23,9 @@ export { probeStore, type HostFinding } from './store-probe';
 
 export interface StoreOptions {
   readonly address: StoreAddress;
-  /** A replica that answers queries of dictionaries. Undefined: the primary answers all queries. */
+  /** Where the dictionaries are. Undefined: at `address`. */
+  readonly dictionaryAddress: StoreAddress | undefined;
+  /** A replica of the Redis with the dictionaries, for loads. Undefined: the primary serves all loads. */
   readonly replica: StoreAddress | undefined;
   readonly security: Security;
   /** The first part of every key, without colons and braces. */
@@ -47,19 +47,13 @@ export interface StoreOptions {
 export interface Store {
   readonly permits: PermitsStore;
   readonly recents: RecentsStore;
-  readonly dictionaries: DictionaryStore;
   readonly entries: EntryStore;
   /** The health of the whole store. */
   readonly node: StoreHealth & StoreOperations;
   close(): void;
 }
 
-const scripts: readonly Script[] = [
-  ...permitsScripts,
-  ...recentsScripts,
-  ...dictionaryScripts,
-  ...entryScripts,
-];
+const scripts: readonly Script[] = [...permitsScripts, ...recentsScripts, ...entryScripts];
 
 /** A replica that takes over may lack the writes of this time: the longest accepted `min-replicas-max-lag`. */
 const REPLICA_LAG_MS = 10_000;
@@ -87,6 +81,12 @@ interface Nodes {
 type ListenOptions = Omit<NotificationsOptions, 'endpoint'>;
 type OpenOptions = Omit<StoreOptions, 'address'>;
 
+/** The connections for dictionaries, if they have a Redis of their own. */
+interface DictionaryNodes {
+  readonly commands: Commands;
+  close(): void;
+}
+
 function openNodes({ address, ...options }: StoreOptions): Nodes {
   switch (address.kind) {
     case 'single':
@@ -109,13 +109,49 @@ function openSingle(options: NodeOptions): Nodes {
 }
 
 function openSentinel(address: SentinelAddress, options: OpenOptions): Nodes {
+  const { sentinels, endpoint } = sentinelEndpoint(address, options);
+  const nodes = openSingle({ ...options, scripts, endpoint, topology: 'sentinel' });
+  return { ...nodes, close: () => sentinels.close() };
+}
+
+/** The endpoint leads to the master that the sentinels name. */
+function sentinelEndpoint(address: SentinelAddress, options: OpenOptions) {
   const tls = tlsOptions(address.tls, options.security);
   const user = options.security.sentinelUser;
   const sentinels = new Sentinels({ ...options, ...address, user, tls });
   const Connector = connectorFor(sentinels, tls);
-  const endpoint = { Connector, db: address.db, ...userOptions(address), ...tls };
-  const nodes = openSingle({ ...options, scripts, endpoint, topology: 'sentinel' });
-  return { ...nodes, close: () => sentinels.close() };
+  return { sentinels, endpoint: { Connector, db: address.db, ...userOptions(address), ...tls } };
+}
+
+/** Opens the Redis of the dictionaries. No lease is there, so there are no epochs and no hints. */
+function openDictionaryNodes(address: StoreAddress, options: OpenOptions): DictionaryNodes {
+  const { security } = options;
+  switch (address.kind) {
+    case 'single':
+      return new RedisConnection({
+        ...options,
+        endpoint: singleEndpoint(address.url, security),
+        scripts: entryScripts,
+      });
+    case 'sentinel': {
+      const { sentinels, endpoint } = sentinelEndpoint(address, options);
+      const connection = new RedisConnection({
+        ...options,
+        endpoint,
+        topology: 'sentinel',
+        scripts: entryScripts,
+      });
+      const close = () => {
+        connection.close();
+        sentinels.close();
+      };
+      return { commands: connection.commands, close };
+    }
+    case 'cluster': {
+      const cluster = new RedisCluster({ ...options, address, scripts: entryScripts, hasLeases: false });
+      return { commands: cluster, close: () => cluster.close() };
+    }
+  }
 }
 
 function openCluster(address: ClusterAddress, options: OpenOptions): Nodes {
@@ -133,12 +169,13 @@ function openCluster(address: ClusterAddress, options: OpenOptions): Nodes {
 function openReplica({ replica, security, ...options }: StoreOptions): RedisConnection | undefined {
   if (replica?.kind !== 'single') return undefined;
   const endpoint = singleEndpoint(replica.url, security);
-  return new RedisConnection({ ...options, endpoint, scripts: dictionaryScripts });
+  return new RedisConnection({ ...options, endpoint, scripts: entryScripts });
 }
 
 /**
  * Opens two connections to each node of the store: one for commands, one for hints. If the node asks for replicas, a
- * third connection is open while a setting changes. Resolves when the store answers.
+ * third connection is open while a setting changes. Resolves when the store answers. The Redis of the dictionaries may
+ * answer later.
  * Otherwise closes both after `patienceMs` and rejects with a `StoreFailure`.
  */
 export async function connectStore(options: StoreOptions, patienceMs: number): Promise<Store> {
@@ -147,8 +184,13 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
   const permits = new RedisPermitsStore({ ...options, commands, guard: 'of-node' });
   const recents = new RedisRecentsStore({ ...options, commands, retentionMs: options.recentsRetentionMs });
   const replica = openReplica(options);
-  const dictionaries = new RedisDictionaryStore({ ...options, commands, replica });
-  const entries = new RedisEntryStore({ ...options, commands });
+  const { dictionaryAddress } = options;
+  const dictionaryNodes = dictionaryAddress && openDictionaryNodes(dictionaryAddress, options);
+  const entries = new RedisEntryStore({
+    ...options,
+    commands: dictionaryNodes?.commands ?? commands,
+    replica,
+  });
   const notifications = nodes.listen({
     ...options,
     onMessage: (message) => permits.hint(message),
@@ -158,6 +200,7 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
     notifications.close();
     whole.close();
     nodes.close();
+    dictionaryNodes?.close();
     replica?.close();
   };
   try {
@@ -166,5 +209,5 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
     close();
     throw error;
   }
-  return { permits, recents, dictionaries, entries, node: whole, close };
+  return { permits, recents, entries, node: whole, close };
 }

@@ -20,6 +20,7 @@ export async function openStore(config: Config, serverId: string, log: Logger): 
   const security = redisSecurity(config);
   const options = {
     address: redis.address,
+    dictionaryAddress: config.dictionaryRedis?.address,
     replica: config.redisReplica?.address,
     security,
     prefix: config.redisPrefix,

@@ -1,9 +1,9 @@
 import * as proto from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { MatchKind, Suggestion } from '../../src/engine/autocomplete/suggestion';
+import type { AskedView, MatchKind, Suggestion } from '../../src/engine/autocomplete/suggestion';
 import { MATCH_KINDS } from '../../src/engine/autocomplete/suggestion';
-import { autocompleteCalls, type AutocompleteCalls } from './autocomplete-calls';
+import { autocompleteCalls, suggestRequest, type AutocompleteCalls } from './autocomplete-calls';
 import { newYork } from './fake-engines';
-import { Harness } from './harness';
+import { call, Harness } from './harness';
 
 let harness: Harness;
 let calls: AutocompleteCalls;
@@ -15,6 +15,8 @@ beforeEach(() => harness.autocomplete.reset());
 afterAll(() => harness.close());
 
 const engineCalls = () => harness.autocomplete.calls;
+/** How a call of the engine wants the entries. */
+const askedView = (index: number) => (engineCalls()[index]?.[1] as { asked: AskedView }).asked;
 
 const newYorkMessage: proto.Suggestion = {
   entryId: 'nyc',
@@ -100,16 +102,23 @@ describe('Suggest', () => {
     expect(engineCalls()).toEqual([
       [
         'suggest',
-        { dictionary: 'towns', query: 'yo', pageSize: 10, pageToken: '', kinds: [], recentsList: '' },
+        {
+          dictionary: 'towns',
+          query: 'yo',
+          pageSize: 10,
+          pageToken: '',
+          kinds: [],
+          recentsList: '',
+          asked: { maxStalenessMs: 0, patienceMs: Infinity, caller: expect.any(Object) as object },
+        },
       ],
     ]);
   });
 
   test('passes recents_list and page_token to the engine', async () => {
-    harness.autocomplete.answers.suggest = () =>
-      Promise.resolve({ suggestions: [], nextPageToken: '', partial: true });
+    harness.autocomplete.answers.suggest = () => Promise.resolve({ suggestions: [], nextPageToken: '' });
     const answer = await calls.suggest({ query: '', pageToken: 'next', recentsList: 'alice', pageSize: 3 });
-    expect(answer).toEqual({ suggestions: [], nextPageToken: '', partial: true });
+    expect(answer).toEqual({ suggestions: [], nextPageToken: '', partial: false });
     expect(engineCalls()[0]?.[1]).toMatchObject({
       query: '',
       pageToken: 'next',
@@ -123,7 +132,7 @@ describe('Suggest', () => {
     async (kind, matchKind) => {
       const found: Suggestion = { ...newYork, kind };
       harness.autocomplete.answers.suggest = () =>
-        Promise.resolve({ suggestions: [found], nextPageToken: '', partial: false });
+        Promise.resolve({ suggestions: [found], nextPageToken: '' });
       const { suggestions } = await calls.suggest({ matchKinds: [matchKind] });
       expect(suggestions[0]?.matchKind).toBe(matchKind);
       expect(engineCalls()[0]?.[1]).toMatchObject({ kinds: [kind] });
@@ -134,6 +143,53 @@ describe('Suggest', () => {
     const backwards = KIND_VALUES.map(([, value]) => value).reverse();
     await calls.suggest({ matchKinds: [...backwards, ...backwards] });
     expect(engineCalls()[0]?.[1]).toMatchObject({ kinds: MATCH_KINDS });
+  });
+
+  test.each([
+    ['an unset duration', undefined, 0],
+    ['0 s', { seconds: 0n, nanos: 0 }, 0],
+    ['1 ms', { seconds: 0n, nanos: 1_000_000 }, 1],
+    ['1.9999 ms', { seconds: 0n, nanos: 1_999_900 }, 1],
+    ['1.5 s', { seconds: 1n, nanos: 500_000_000 }, 1500],
+    ['1 h', { seconds: 3600n, nanos: 0 }, 3_600_000],
+  ])('passes a max_staleness of %s to the engine in whole milliseconds', async (_title, maxStaleness, ms) => {
+    await calls.suggest({ maxStaleness });
+    expect(askedView(0).maxStalenessMs).toBe(ms);
+  });
+});
+
+describe('the engine', () => {
+  const client = () => harness.completions();
+
+  /** Makes one Suggest and one ListEntries. */
+  async function askBoth(from: proto.AutocompleteServiceClient, timeoutMs: number): Promise<void> {
+    const options = { deadline: Date.now() + timeoutMs };
+    await call(from, from.suggest, suggestRequest(), options);
+    await call(from, from.listEntries, proto.ListEntriesRequest.create({ dictionary: 'towns' }), options);
+  }
+
+  test('may wait for a load until shortly before the deadline of the call', async () => {
+    await askBoth(client(), 60_000);
+    for (const { patienceMs } of [askedView(0), askedView(1)]) {
+      expect(patienceMs).toBeGreaterThan(0);
+      expect(patienceMs).toBeLessThanOrEqual(60_000 - 250);
+    }
+  });
+
+  test('may wait for a load without end if the call has no deadline', async () => {
+    await calls.suggest();
+    await calls.listEntries();
+    expect([askedView(0).patienceMs, askedView(1).patienceMs]).toEqual([Infinity, Infinity]);
+  });
+
+  test('gets the same caller for all calls of a connection, and another caller for another connection', async () => {
+    const [first, second] = [client(), client()];
+    await askBoth(first, 60_000);
+    await askBoth(second, 60_000);
+    const callers = [0, 1, 2, 3].map((index) => askedView(index).caller);
+    expect(callers[1]).toBe(callers[0]);
+    expect(callers[3]).toBe(callers[2]);
+    expect(callers[2]).not.toBe(callers[0]);
   });
 });
 

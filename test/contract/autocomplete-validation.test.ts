@@ -7,9 +7,11 @@ import type {
 import { holdfastError } from '../../clients/typescript';
 import {
   autocompleteCalls,
+  batch,
   entries,
   entry,
   ImportCall,
+  start,
   type AutocompleteCalls,
   type EntryFields,
   type Part,
@@ -111,6 +113,48 @@ const BAD_VALUES: readonly BadCall[] = [
   ['AddRecent capacity 1001', () => calls.addRecent({ capacity: 1001 }), 'capacity', 'is 1001'],
   ['AddRecent capacity -1', () => calls.addRecent({ capacity: -1 }), 'capacity', 'is -1'],
   ['Suggest page_size -1', () => calls.suggest({ pageSize: -1 }), 'page_size', 'negative'],
+  [
+    'Suggest max_staleness -1 ns',
+    () => calls.suggest({ maxStaleness: { seconds: 0n, nanos: -1 } }),
+    'max_staleness',
+    'must be from 0 ms to 1 h',
+  ],
+  [
+    'Suggest max_staleness -1 s',
+    () => calls.suggest({ maxStaleness: { seconds: -1n, nanos: 0 } }),
+    'max_staleness',
+    'must be from 0 ms to 1 h',
+  ],
+  [
+    'Suggest max_staleness 1 h and 1 ns',
+    () => calls.suggest({ maxStaleness: { seconds: 3600n, nanos: 1 } }),
+    'max_staleness',
+    'must be from 0 ms to 1 h',
+  ],
+  [
+    'Suggest max_staleness 10,000 years',
+    () => calls.suggest({ maxStaleness: { seconds: 315_576_000_000n, nanos: 0 } }),
+    'max_staleness',
+    'must be from 0 ms to 1 h',
+  ],
+  [
+    'Suggest max_staleness with the signs of seconds and nanos mixed',
+    () => calls.suggest({ maxStaleness: { seconds: 1n, nanos: -1 } }),
+    'max_staleness',
+    'is not a valid Duration',
+  ],
+  [
+    'Suggest max_staleness with 10^9 nanos',
+    () => calls.suggest({ maxStaleness: { seconds: 0n, nanos: 1_000_000_000 } }),
+    'max_staleness',
+    'is not a valid Duration',
+  ],
+  [
+    'Suggest max_staleness with the seconds of int64 max',
+    () => calls.suggest({ maxStaleness: { seconds: 2n ** 63n - 1n, nanos: 0 } }),
+    'max_staleness',
+    'is not a valid Duration',
+  ],
   ['SuggestRecents page_size -1', () => calls.suggestRecents({ pageSize: -1 }), 'page_size', 'negative'],
   [
     'ListEntries page_size of int32 min',
@@ -260,6 +304,8 @@ describe('a request with a value at its bound', () => {
     ['1000 entries', () => calls.putEntries({ entries: entries(1000) })],
     ['16 aliases', () => put({ aliases: Array(16).fill('a') as string[] })],
     ['a weight of 2^52', () => put({ weight: 2n ** 52n })],
+    ['a max_staleness of 1 h', () => calls.suggest({ maxStaleness: { seconds: 3600n, nanos: 0 } })],
+    ['a max_staleness of 0', () => calls.suggest({ maxStaleness: { seconds: 0n, nanos: 0 } })],
     ['a count of 1', () => calls.recordSelection({ count: 1 })],
   ];
 
@@ -276,10 +322,36 @@ test('RemoveRecent requires an entry_id or a text', async () => {
   expect(holdfastError(error)?.violations).toEqual([{ field: 'text', description: 'is required' }]);
 });
 
-test('PutEntries refuses a text that folds to more than 1024 bytes', async () => {
-  const wrong = [entry({ text: '\ufdfa'.repeat(160), aliases: ['\ufdfa'.repeat(31)] })];
-  const error = await failureOf(calls.putEntries({ entries: wrong }));
-  expect(holdfastError(error)?.violations).toEqual([
-    { field: 'entries[0].text', description: 'is 5280 bytes after folding; at most 1024 are accepted' },
-  ]);
+describe('a text that folds to more bytes', () => {
+  // This character folds to 33 bytes.
+  const fits = '\ufdfa'.repeat(62) + 'xx';
+  const tooLong = `${fits}x`;
+
+  test('is accepted up to 2048 folded bytes', async () => {
+    await calls.putEntries({ entries: [entry({ text: fits, aliases: [fits, 'ﬃ'.repeat(170)] })] });
+    expect(harness.autocomplete.verbs).toEqual(['putEntries']);
+  });
+
+  test('is refused above 2048 folded bytes, in texts and aliases of puts and imports', async () => {
+    const wrong = [entry({ text: '\ufdfa'.repeat(160), aliases: ['good', tooLong] })];
+    const violations = (field: string) => [
+      { field: `${field}[0].text`, description: 'is 5280 bytes after folding; at most 2048 are accepted' },
+      {
+        field: `${field}[0].aliases[1]`,
+        description: 'is 2049 bytes after folding; at most 2048 are accepted',
+      },
+    ];
+    const error = await failureOf(calls.putEntries({ entries: wrong }));
+    expect(holdfastError(error)?.violations).toEqual(violations('entries'));
+    const ofImport = await failureOf(imported(start, batch(wrong)));
+    expect(holdfastError(ofImport)?.violations).toEqual(violations('batch.entries'));
+    expect(harness.autocomplete.verbs).toEqual(['startImport', 'abandon']);
+  });
+
+  test('is accepted as a query and as a bound of a listing', async () => {
+    const query = '\ufdfa'.repeat(170);
+    await calls.suggest({ query });
+    await calls.listEntries({ startText: query, endText: query });
+    expect(harness.autocomplete.verbs).toEqual(['suggest', 'listEntries']);
+  });
 });

@@ -1,5 +1,12 @@
 import * as proto from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { Entry, ListedEntry, Profile } from '../../src/engine/autocomplete/suggestion';
+import { packEntry, unpackRecord } from '../../src/engine/autocomplete/stored-record';
+import type {
+  Entry,
+  ListedEntry,
+  LoadState,
+  Profile,
+  StoredEntry,
+} from '../../src/engine/autocomplete/suggestion';
 import {
   autocompleteCalls,
   batch,
@@ -34,6 +41,9 @@ const townsMessage: proto.Dictionary = {
   memoryBytes: 613n,
   generation: 1n,
   imports: [],
+  serverMemoryBytes: 4096n,
+  feedBytes: 90n,
+  loadState: proto.LoadState.LOAD_STATE_READY,
 };
 
 const heavy = entry({
@@ -93,12 +103,15 @@ describe('PutEntries', () => {
   test('passes the entries to the engine unchanged and in order', async () => {
     expect(await calls.putEntries({ entries: [heavy, entry({ entryId: 'b', text: '{}:*%' })] })).toEqual({});
     const plain = { entryId: 'b', text: '{}:*%', aliases: [], weight: 0, payload: Buffer.alloc(0) };
-    expect(engineCalls()).toEqual([['putEntries', 'towns', [heavyEntry, plain]]]);
+    expect(engineCalls()).toEqual([['putEntries', 'towns', [packEntry(heavyEntry), packEntry(plain)]]]);
   });
 
   test('accepts two entries with the same entry_id, and keeps their order', async () => {
     await calls.putEntries({ entries: [entry({ text: 'first' }), entry({ text: 'last' })] });
-    expect((engineCalls()[0]?.[2] as Entry[]).map(({ text }) => text)).toEqual(['first', 'last']);
+    expect((engineCalls()[0]?.[2] as StoredEntry[]).map(({ record }) => unpackRecord(record).text)).toEqual([
+      'first',
+      'last',
+    ]);
   });
 });
 
@@ -117,7 +130,7 @@ describe('ImportDictionary', () => {
     expect(answer).toEqual({ dictionary: townsMessage });
     expect(harness.autocomplete.verbs).toEqual(['startImport', 'put', 'put', 'commit']);
     expect(engineCalls()[0]).toEqual(['startImport', 'towns', undefined]);
-    expect(engineCalls()[1]).toEqual(['put', [heavyEntry]]);
+    expect(engineCalls()[1]).toEqual(['put', [packEntry(heavyEntry)]]);
     expect(engineCalls()[3]).toEqual(['commit', 3]);
   });
 
@@ -142,11 +155,21 @@ test('ListEntries passes both bounds to the engine, and answers with entries and
     nextPageToken: 'more',
   });
   expect(engineCalls()).toEqual([
-    ['listEntries', { dictionary: 'towns', from: 'A', to: 'N', pageSize: 50, pageToken: 'here' }],
+    [
+      'listEntries',
+      {
+        dictionary: 'towns',
+        from: 'A',
+        to: 'N',
+        pageSize: 50,
+        pageToken: 'here',
+        asked: { maxStalenessMs: 0, patienceMs: Infinity, caller: expect.any(Object) as object },
+      },
+    ],
   ]);
 });
 
-test('GetDictionary answers with size, memory, generation and open imports', async () => {
+test('GetDictionary answers with size, memory, generation, open imports and load state', async () => {
   const imports = [{ startTimeMs: 1_795_172_435_542, receivedCount: 2000 }];
   harness.autocomplete.answers.getDictionary = () => Promise.resolve({ ...towns, generation: 9, imports });
   expect(await calls.getDictionary()).toEqual({
@@ -157,6 +180,58 @@ test('GetDictionary answers with size, memory, generation and open imports', asy
     },
   });
   expect(engineCalls()).toEqual([['getDictionary', 'towns']]);
+});
+
+const { LoadState: LoadStateMessage } = proto;
+const LOAD_STATES: readonly [LoadState, proto.LoadState][] = [
+  ['not-loaded', LoadStateMessage.LOAD_STATE_NOT_LOADED],
+  ['loading', LoadStateMessage.LOAD_STATE_LOADING],
+  ['ready', LoadStateMessage.LOAD_STATE_READY],
+  ['failed', LoadStateMessage.LOAD_STATE_FAILED],
+];
+
+test.each(LOAD_STATES)(
+  'GetDictionary, ListDictionaries and CreateDictionary translate the load state %s',
+  async (loadState, expected) => {
+    const view = { ...towns, index: { loadState, memoryBytes: 0 } };
+    const { answers } = harness.autocomplete;
+    answers.getDictionary = answers.createDictionary = () => Promise.resolve(view);
+    answers.listDictionaries = () => Promise.resolve({ dictionaries: [view], nextPageToken: '' });
+    const found = [
+      (await calls.getDictionary()).dictionary,
+      (await calls.createDictionary()).dictionary,
+      ...(await calls.listDictionaries()).dictionaries,
+    ];
+    expect(found.map((dictionary) => dictionary?.loadState)).toEqual([expected, expected, expected]);
+    expect(found[0]?.serverMemoryBytes).toBe(0n);
+  },
+);
+
+test.each([
+  ['kept', 1],
+  ['dropped', 2],
+] as const)(
+  'GetDictionary answers for accents %s with the fold_version %d of this server',
+  async (accents, version) => {
+    harness.autocomplete.answers.getDictionary = () =>
+      Promise.resolve({ ...towns, profile: { accents, typos: true } });
+    expect((await calls.getDictionary()).dictionary?.foldVersion).toBe(version);
+  },
+);
+
+test('GetDictionary answers with memory sizes above 2^32 exactly', async () => {
+  harness.autocomplete.answers.getDictionary = () =>
+    Promise.resolve({
+      ...towns,
+      memoryBytes: 2 ** 40 + 1,
+      feedBytes: 2 ** 33 + 1,
+      index: { loadState: 'ready', memoryBytes: 2 ** 36 + 1 },
+    });
+  expect((await calls.getDictionary()).dictionary).toMatchObject({
+    memoryBytes: 2n ** 40n + 1n,
+    feedBytes: 2n ** 33n + 1n,
+    serverMemoryBytes: 2n ** 36n + 1n,
+  });
 });
 
 test('ListDictionaries passes prefix and page token to the engine', async () => {

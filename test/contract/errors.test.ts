@@ -39,6 +39,7 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
   DRAINING: [status.UNAVAILABLE, 100, 'pushback'],
   QUARANTINED: [status.UNAVAILABLE, 1000, 'pushback'],
   REATTACH: [status.UNAVAILABLE, 0, 'pushback'],
+  DICTIONARY_LOADING: [status.UNAVAILABLE, 1000, 'pushback'],
   NOT_IMPLEMENTED: [status.UNIMPLEMENTED, undefined],
   INTERNAL: [status.INTERNAL, undefined],
 };

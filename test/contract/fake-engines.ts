@@ -34,9 +34,10 @@ const freeLock: ResourceView = {
 export const towns: DictionaryView = {
   name: 'towns',
   profile: { accents: 'kept', typos: true },
-  foldVersion: 1,
   entryCount: 3,
   memoryBytes: 612.5,
+  feedBytes: 90.25,
+  index: { loadState: 'ready', memoryBytes: 4096 },
   generation: 1,
   imports: [],
 };
@@ -55,7 +56,7 @@ export const newYork: Suggestion = {
   recent: false,
 };
 
-export const onePage: SuggestPage = { suggestions: [newYork], nextPageToken: 'next', partial: false };
+export const onePage: SuggestPage = { suggestions: [newYork], nextPageToken: 'next' };
 
 export function fakePermits(): FakeEngine<PermitsEngine> {
   return new FakeEngine<PermitsEngine>({

@@ -132,8 +132,7 @@ test('all calls have ended with UNAVAILABLE when a frozen link thaws', async () 
 
 test('no stream is reset when its status cannot leave, because the client reads nothing', async () => {
   const large = { ...newYork, payload: Buffer.alloc(500_000) };
-  harness.autocomplete.answers.suggest = () =>
-    Promise.resolve({ suggestions: [large], nextPageToken: '', partial: false });
+  harness.autocomplete.answers.suggest = () => Promise.resolve({ suggestions: [large], nextPageToken: '' });
   const client = connect(`http://${proxy.address}`).on('error', () => undefined);
   const stream = client.request({
     ':method': 'POST',

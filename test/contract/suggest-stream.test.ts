@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { status, type ServiceError } from '@grpc/grpc-js';
+import { status, type CallOptions, type ServiceError } from '@grpc/grpc-js';
 import type {
   SuggestRequest,
   SuggestStreamResponse,
@@ -7,8 +7,9 @@ import type {
 import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason';
 import { holdfastError } from '../../clients/typescript';
 import { defaultAutocompleteLimits } from '../../src/engine/autocomplete/limits';
+import { dictionaryLoading } from '../../src/engine/autocomplete/autocomplete-errors';
 import { HoldfastError } from '../../src/engine/errors';
-import type { SuggestPage } from '../../src/engine/autocomplete/suggestion';
+import type { SuggestPage, SuggestRequest as EngineRequest } from '../../src/engine/autocomplete/suggestion';
 import { eventually } from '../support/eventually';
 import { autocompleteCalls, suggestRequest } from './autocomplete-calls';
 import { newYork, onePage } from './fake-engines';
@@ -23,8 +24,8 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 /** Opens a SuggestStream, and collects its answers and its end. */
-function open(client = harness.completions()) {
-  const stream = client.suggestStream();
+function open(client = harness.completions(), options: Partial<CallOptions> = {}) {
+  const stream = client.suggestStream(options);
   const answers: SuggestStreamResponse[] = [];
   let end: ServiceError | 'OK' | undefined;
   stream.on('data', (answer: SuggestStreamResponse) => answers.push(answer));
@@ -41,6 +42,11 @@ function open(client = harness.completions()) {
     /** Resolves after the server has read all earlier messages, because a connection is read in order. */
     allRead: () => call(client, client.getDictionary, { dictionary: 'behind' }),
   };
+}
+
+/** The request in a call of the engine's `suggest`. */
+function engineRequest(made: readonly unknown[] | undefined): EngineRequest {
+  return made?.[1] as EngineRequest;
 }
 
 /** Holds every lookup until the test releases the lookup by its query. */
@@ -62,7 +68,29 @@ test('SuggestStream answers a query under its id, and the answer is the answer o
   const value = await suggest({ query: 'yo', recentsList: 'alice', pageSize: 3 });
   expect(answer).toEqual({ queryId: -7n, result: { $case: 'suggestions', value } });
   const [streamed, called] = harness.autocomplete.calls;
-  expect(streamed).toEqual(called);
+  // The patience of a stream does not come from a deadline.
+  expect(streamed).toEqual(['suggest', { ...engineRequest(called), asked: expect.anything() as unknown }]);
+});
+
+test('SuggestStream lets each query wait 5 s for a load, even if the stream has a deadline', async () => {
+  for (const options of [{}, { deadline: Date.now() + 60_000 }]) {
+    const { ask, answers } = open(harness.completions(), options);
+    ask(1);
+    await eventually('the answer', () => answers.length === 1);
+  }
+  const patience = harness.autocomplete.calls.map((made) => engineRequest(made).asked.patienceMs);
+  expect(patience).toEqual([5000, 5000]);
+});
+
+test('SuggestStream passes the max_staleness of each query to the engine', async () => {
+  const { ask, answers } = open();
+  const spans = [undefined, { seconds: 1n, nanos: 500_000_000 }, { seconds: 3600n, nanos: 0 }];
+  for (const [index, maxStaleness] of spans.entries()) {
+    ask(index, { maxStaleness });
+    await eventually('the answer', () => answers.length > index);
+  }
+  const staleness = harness.autocomplete.calls.map((made) => engineRequest(made).asked.maxStalenessMs);
+  expect(staleness).toEqual([0, 1500, 3_600_000]);
 });
 
 test('SuggestStream answers only the newest of several unanswered queries', async () => {
@@ -99,6 +127,21 @@ describe('SuggestStream answers with an error message, and stays open,', () => {
       'for a negative page_size',
       { pageSize: -1 },
       'suggest.page_size is -1 and must not be negative [INVALID_FIELD]',
+    ],
+    [
+      'for a negative max_staleness',
+      { maxStaleness: { seconds: -1n, nanos: 0 } },
+      'suggest.max_staleness is -1 s and must be from 0 ms to 1 h [INVALID_FIELD]',
+    ],
+    [
+      'for a max_staleness above 1 h',
+      { maxStaleness: { seconds: 7200n, nanos: 0 } },
+      'suggest.max_staleness is 2 h and must be from 0 ms to 1 h [INVALID_FIELD]',
+    ],
+    [
+      'for a malformed max_staleness',
+      { maxStaleness: { seconds: 1n, nanos: -1 } },
+      'suggest.max_staleness is not a valid Duration [INVALID_FIELD]',
     ],
   ])('%s', async (_title, fields, message) => {
     const { ask, answers, isOpen } = open();
@@ -139,6 +182,18 @@ describe('SuggestStream answers with an error message, and stays open,', () => {
     });
   });
 
+  test('for a dictionary that is still being loaded', async () => {
+    harness.autocomplete.answers.suggest = () => Promise.reject(dictionaryLoading('towns'));
+    const { ask, answers, isOpen } = open();
+    ask(1);
+    await eventually('the error', () => answers.length === 1);
+    expect(answers[0]?.result).toMatchObject({
+      $case: 'error',
+      value: { code: status.UNAVAILABLE, reason: ErrorReason.ERROR_REASON_DICTIONARY_LOADING },
+    });
+    expect(isOpen()).toBe(true);
+  });
+
   test('for a defect of the server, and does not show the text of the defect', async () => {
     harness.autocomplete.answers.suggest = () => Promise.reject(new Error('secret at key {t}:x'));
     const { ask, answers } = open();
@@ -156,7 +211,7 @@ test('SuggestStream starts no lookup while the client does not read, and then lo
   // An answer has half a megabyte. A few such answers fill every flow control window.
   const large = { ...newYork, payload: Buffer.alloc(500_000) };
   harness.autocomplete.answers.suggest = ({ query }) =>
-    Promise.resolve({ suggestions: [large], nextPageToken: query, partial: false });
+    Promise.resolve({ suggestions: [large], nextPageToken: query });
   const { stream, ask, ids, ended } = open();
   stream.pause();
   const sent = 300;

@@ -1,4 +1,4 @@
-import { MatchKind } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import { MatchKind, SuggestRequest } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import type { AutocompleteClient } from '../support/clients/autocomplete-client';
 import { refusal } from '../support/clients/call-ending';
 import { ServerPair } from './server-pair';
@@ -286,14 +286,8 @@ describe('a dictionary that does not exist', () => {
 describe('SuggestStream', () => {
   test.concurrent('answers each query in turn, and answers a bad query with an error message', async () => {
     const name = await dictionary('typed', 'abc', 'abd');
-    const suggest = (query: string, dictionaryName = name) => ({
-      dictionary: dictionaryName,
-      query,
-      pageSize: 0,
-      pageToken: '',
-      matchKinds: [],
-      recentsList: '',
-    });
+    const suggest = (query: string, dictionaryName = name) =>
+      SuggestRequest.create({ dictionary: dictionaryName, query });
     const answers = await elsewhere.typed([
       { queryId: 1n, suggest: suggest('a') },
       { queryId: 2n, suggest: suggest('a', 'no dictionary') },

@@ -28,6 +28,8 @@ export class InProcessServer {
       HOLDFAST_COMMAND_TIMEOUT: '20s',
       HOLDFAST_DRAIN_TIMEOUT: '5s',
       HOLDFAST_STORE_IS_NEW: '1',
+      // Each server reserves this address space. A process with more address space than memory cannot start Redis.
+      HOLDFAST_DICTIONARY_MEMORY: '64MiB',
       ...env,
     });
     const write = (line: string): void =>

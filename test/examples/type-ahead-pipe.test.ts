@@ -13,7 +13,7 @@ describe('type-ahead in a pipe', () => {
     const { lines, code } = await stage.runProgram([], 'HOUSING\n\nxyz\n');
     const heads = lines.filter((line) => line.startsWith('#'));
     expect(heads).toEqual([
-      expect.stringMatching(/^# HOUSING: 1 in [\d.]+ m?s(, partial)?$/),
+      expect.stringMatching(/^# HOUSING: 1 in [\d.]+ m?s$/),
       expect.stringMatching(/^# : 9 in/),
       expect.stringMatching(/^# xyz: 0 in/),
     ]);
@@ -22,18 +22,15 @@ describe('type-ahead in a pipe', () => {
     expect(code).toBe(EXIT.success);
   });
 
-  test('prints the kind of each match, and marks a partial answer', async () => {
-    // On a busy machine some answers are partial. A partial answer lacks the weakest match kinds.
-    const { lines } = await stage.runProgram([], 'hous\n'.repeat(50));
-    const whole = lines.findIndex((line) => /^# hous: 4 in [\d.]+ m?s$/.test(line));
-    expect(lines.slice(whole + 1, whole + 5)).toEqual([
+  test('prints the kind of each match', async () => {
+    const { lines } = await stage.runProgram([], 'hous\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^# hous: 4 in [\d.]+ m?s$/),
       'prefix\t5\t-\t[hous]e',
       'prefix\t3\t-\t[hous]ing',
       'prefix\t1\t-\t[hous]ehold',
       'contains\t0\t-\tlight[hous]e',
     ]);
-    for (const line of lines.filter((text) => /^# hous: [0-3] /.test(text)))
-      expect(line).toMatch(/, partial$/);
   });
 
   test('prints the reason for a refused line, and answers the next line', async () => {

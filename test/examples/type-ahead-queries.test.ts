@@ -83,6 +83,13 @@ test('Queries of type-ahead drops the answer to a superseded query', async () =>
   ).toMatch(/^(ab)?$/);
 });
 
+test('Queries of type-ahead accepts entries that are 1 s old, with every query', async () => {
+  queries?.ask('a');
+  queries?.ask('ab');
+  await receives(2);
+  for (const { suggest } of received) expect(suggest?.maxStaleness).toEqual({ seconds: 1n, nanos: 0 });
+});
+
 test('Queries of type-ahead opens a broken stream again, and sends the current query under a new id', async () => {
   queries?.ask('a');
   await receives(1);

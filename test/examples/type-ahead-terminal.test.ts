@@ -1,3 +1,4 @@
+import { eventuallyPasses } from '../support/eventually';
 import { TypeAheadStage } from './type-ahead-stage';
 import { TypistTerminal, plain } from './typist-terminal';
 
@@ -24,7 +25,7 @@ test('type-ahead at a terminal shows suggestions, match kinds and the latency af
     '  prefix        [hous]ing',
     '  prefix        [hous]ehold',
   ]);
-  expect(first.at(-1)).toMatch(/^\d suggestions in [\d.]+ m?s(; partial: more may match)?$/);
+  expect(first.at(-1)).toMatch(/^\d suggestions in [\d.]+ m?s$/);
   alice.type('ing');
   expect(await alice.sees(/\[housing\]$/)).toEqual([
     '> housing',
@@ -54,8 +55,11 @@ test('type-ahead at a terminal counts a pick, shows the pick first as a recent, 
     '  prefix        [hous]e',
   ]);
   await alice.close();
-  const { lines } = await stage.runProgram(['--user', 'somebody else'], 'household\n');
-  expect(lines[1]).toBe('exact\t2\t-\t[household]');
+  // The answer may be a second old.
+  await eventuallyPasses('the pick to count for all users', async () => {
+    const { lines } = await stage.runProgram(['--user', 'somebody else'], 'household\n');
+    expect(lines[1]).toBe('exact\t2\t-\t[household]');
+  });
 });
 
 test('type-ahead at a terminal picks the first suggestion if Tab comes before the answer', async () => {

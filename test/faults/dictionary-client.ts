@@ -23,8 +23,9 @@ export class DictionaryClient extends AutocompleteConnection {
     await this.call(this.stub.putEntries, { dictionary, entries: entries.map(wholeEntry) });
   }
 
-  async remove(dictionary: string, entryIds: string[]): Promise<void> {
-    await this.call(this.stub.deleteEntries, { dictionary, entryIds });
+  /** Resolves to the number of deleted entries. */
+  async remove(dictionary: string, entryIds: string[]): Promise<number> {
+    return (await this.call(this.stub.deleteEntries, { dictionary, entryIds })).deletedCount;
   }
 
   /** Resolves to the entry's selection count, or to undefined if the entry does not exist. */

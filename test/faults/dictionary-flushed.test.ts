@@ -4,7 +4,7 @@ import { endingOf, refusal } from '../support/clients/call-ending';
 import { DictionaryClients } from './dictionary-client';
 import { expectNothingLeft, expectSound } from './dictionary-residue';
 import { Fleet } from './fleet';
-import { expectContent, town, towns } from './towns';
+import { expectContent, expectContentSoon, town, towns } from './towns';
 
 let fleet: Fleet;
 const clients = new DictionaryClients();
@@ -79,6 +79,7 @@ test('after FLUSHALL calls answer NO_SUCH_DICTIONARY, imports end with IMPORT_CO
 
   const wanted = towns(200, 'new');
   expect(await other.import(name, wanted)).toMatchObject({ code: 'OK' });
-  await expectContent(client, name, wanted, 'new');
+  await expectContent(other, name, wanted, 'new');
+  await expectContentSoon(client, name, wanted, 'new');
   await expectSound(fleet.redis, client, name);
 });

@@ -1,4 +1,4 @@
-import { dictionaryKey } from '../../src/redis/keys';
+import { entriesKey } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { seeded } from '../support/random';
@@ -7,7 +7,7 @@ import { DictionaryClients } from './dictionary-client';
 import { expectSound, keysOf } from './dictionary-residue';
 import { Fleet } from './fleet';
 import { PREFIX } from './observer';
-import { contentOf, expectContent, towns } from './towns';
+import { contentOf, expectContentSoon, towns } from './towns';
 
 let fleet: Fleet;
 const clients = new DictionaryClients();
@@ -155,6 +155,8 @@ const MINE = ['mine', 'yours'] as const;
 
 test('exactly one of two simultaneous imports is committed, and the other import ends with IMPORT_CONFLICT', async () => {
   const dictionary = 'imported twice';
+  const reader = clients.at(fleet.member(0));
+  await reader.create(dictionary);
   for (let round = 1; round <= 4; round += 1) {
     const imports = MINE.map((version, index) => {
       const entries = towns(60 + 20 * index, `${version}-${round}`);
@@ -162,15 +164,18 @@ test('exactly one of two simultaneous imports is committed, and the other import
       return { entries, running, version };
     });
     await Promise.all(imports.map(({ running, entries }) => running.send(entries)));
+    await eventually('both imports to be open', async () => {
+      return (await reader.get(dictionary)).imports.length === 2;
+    });
     const endings = await Promise.all(imports.map(({ running }) => running.commit()));
     expect(endings.map(({ code }) => code).sort()).toEqual(['ABORTED', 'OK']);
     expect(endings.find(({ code }) => code === 'ABORTED')?.reason).toBe('IMPORT_CONFLICT');
     const winner = imports[endings.findIndex(({ code }) => code === 'OK')];
     if (winner === undefined) throw new Error('no import was committed');
     const client = clients.at(fleet.member(round % 2));
-    await expectContent(client, dictionary, winner.entries, winner.version);
+    await expectContentSoon(client, dictionary, winner.entries, winner.version);
     await expectSound(fleet.redis, client, dictionary);
-    expect((await client.get(dictionary)).generation).toBe(BigInt(round));
+    expect((await client.get(dictionary)).generation).toBe(BigInt(round + 1));
   }
 });
 
@@ -202,8 +207,10 @@ test('puts, deletes and selections override the batches of an import that runs a
   const expected = wanted
     .filter(({ entryId }) => !gone.has(entryId))
     .map((entry) => beaten.get(entry.entryId) ?? entry);
-  const listed = await client.list(dictionary);
+  // The server of the import answers from the new generation.
+  const listed = await other.list(dictionary);
   expect(contentOf(listed)).toEqual(contentOf(expected));
+  await expectContentSoon(client, dictionary, expected, 'new');
   const counts = listed.filter(({ selectionCount }) => selectionCount > 0n);
   expect(counts.map(({ entry, selectionCount }) => [entry?.entryId, Number(selectionCount)]).sort()).toEqual([
     ['town 20', 8],
@@ -218,7 +225,7 @@ test('a dictionary is listed although another server removes its name from the l
   const { redisProxy } = fleet.member(2);
   const seen: RedisCommand[] = [];
   redisProxy.on('command', (command) => {
-    if (command.args.includes(name) || command.args.includes(dictionaryKey(PREFIX, name))) seen.push(command);
+    if (command.args.includes(name) || command.args.includes(entriesKey(PREFIX, name))) seen.push(command);
     if (seen.at(-1)?.name === 'ZREM') redisProxy.blackHole('toTarget');
   });
   const given = clients.at(fleet.member(2)).startImport(name);

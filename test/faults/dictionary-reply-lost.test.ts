@@ -1,5 +1,4 @@
-import { dictionaryKey } from '../../src/redis/keys';
-import { refusal } from '../support/clients/call-ending';
+import { entriesKey } from '../../src/redis/keys';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { DictionaryClients, type DictionaryClient } from './dictionary-client';
 import { expectNothingLeft, expectSound } from './dictionary-residue';
@@ -28,7 +27,7 @@ type Way = (typeof WAYS)[number];
 /** Loses the n-th command of a kind for this dictionary. Default: the first command. */
 function lose(way: Way, kind: ScriptKind, name: string, number = 1): Promise<unknown> {
   const { redisProxy } = fleet.member(0);
-  const isOne = runsOf(kind, dictionaryKey(PREFIX, name));
+  const isOne = runsOf(kind, entriesKey(PREFIX, name));
   let count = 0;
   const matches = (command: RedisCommand): boolean => {
     if (isOne(command)) count += 1;
@@ -48,20 +47,36 @@ const NEW = towns(150, 'new');
 
 /** Changes of a dictionary with the old towns. Each must have the same result if one of its commands is lost. */
 const ACTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
-  'put of entries': async ({ client, name, lost }) => {
-    const trap = lost('dictionary write', 2);
+  'put of a few entries': async ({ client, name, lost }) => {
+    const trap = lost('dictionary put');
+    await client.put(name, OLD.slice(0, 20));
+    await trap;
+    await expectContent(client, name, OLD, 'old');
+  },
+  'put of many entries, at its commit': async ({ client, name, lost }) => {
+    const trap = lost('dictionary put staged');
+    await client.put(name, NEW);
+    await trap;
+    await expectContent(client, name, NEW, 'new');
+  },
+  'put of many entries, after its commit': async ({ client, name, lost }) => {
+    const trap = lost('dictionary finish');
     await client.put(name, NEW);
     await trap;
     await expectContent(client, name, NEW, 'new');
   },
   'deletion of entries': async ({ client, name, lost }) => {
-    const trap = lost('dictionary write');
-    await client.remove(
-      name,
-      OLD.slice(0, 20).map(({ entryId }) => entryId),
-    );
+    const trap = lost('dictionary delete');
+    const ids = OLD.slice(0, 20).map(({ entryId }) => entryId);
+    expect(await client.remove(name, ids)).toBe(20);
     await trap;
     await expectContent(client, name, OLD.slice(20), 'old');
+  },
+  selection: async ({ client, name, lost }) => {
+    const trap = lost('dictionary select');
+    expect(await client.select(name, 'town 7', 3)).toBe(3);
+    await trap;
+    expect(await client.select(name, 'town 7')).toBe(4);
   },
   'creation of an existing dictionary': async ({ client, name, lost }) => {
     const trap = lost('dictionary create');
@@ -76,17 +91,22 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     await expectContent(client, name, NEW, 'new');
   },
   'batch of an import': async ({ client, name, lost }) => {
-    const trap = lost('dictionary write', 2);
+    const trap = lost('dictionary import batch', 2);
     expect(await client.import(name, NEW)).toMatchObject({ code: 'OK' });
     await trap;
     await expectContent(client, name, NEW, 'new');
   },
   'commit of an import': async ({ client, name, lost }) => {
-    const trap = lost('dictionary end import');
+    const trap = lost('dictionary commit');
     expect(await client.import(name, NEW)).toMatchObject({ code: 'OK' });
     await trap;
     await expectContent(client, name, NEW, 'new');
     expect((await client.get(name)).generation).toBe(2n);
+  },
+  'load of the buckets': async ({ client, name, lost }) => {
+    const trap = lost('dictionary read buckets');
+    await expectContent(client, name, OLD, 'old');
+    await trap;
   },
 };
 
@@ -111,7 +131,7 @@ describe('the loss of a connection with its command or reply', () => {
     for (const way of WAYS) {
       const name = `left, ${way}`;
       const client = await withOldTowns(name);
-      const abandoned = lose(way, 'dictionary end import', name);
+      const abandoned = lose(way, 'dictionary abandon', name);
       const running = client.startImport(name);
       await running.send(NEW);
       running.end();
@@ -124,20 +144,4 @@ describe('the loss of a connection with its command or reply', () => {
       await expectNothingLeft(fleet.redis, name);
     }
   });
-});
-
-test('a selection with a lost command or reply ends with OUTCOME_UNKNOWN and counts at most once', async () => {
-  const counted: number[] = [];
-  for (const way of WAYS) {
-    const name = `selected, ${way}`;
-    const client = await withOldTowns(name);
-    const trap = lose(way, 'dictionary write', name);
-    const ending = await refusal(client.select(name, 'town 7', 3));
-    await trap;
-    expect(ending).toMatchObject({ code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' });
-    expect(ending.text).toContain('repeat the call only if');
-    counted.push(Number(await client.select(name, 'town 7')) - 1);
-    await expectSound(fleet.redis, client, name);
-  }
-  expect(counted).toEqual([3, 0]);
 });

@@ -1,35 +1,61 @@
-import { dictionaryKey, dictionaryNamesKey } from '../../src/redis/keys';
-import { checkDictionary } from '../support/dictionary-checker';
+import { dictionaryNamesKey, entriesKey } from '../../src/redis/keys';
+import { EntriesChecker, type CheckOptions } from '../support/entries-checker';
 import { eventuallyPasses } from '../support/eventually';
 import type { RedisProcess } from '../support/processes/redis-process';
 import type { DictionaryClient } from './dictionary-client';
 import { PREFIX } from './observer';
 
+/** The keys of a dictionary. A put that was cut short leaves chunks, which expire and do not count. */
 export async function keysOf(redis: RedisProcess, name: string): Promise<string[]> {
-  const meta = dictionaryKey(PREFIX, name);
-  const head = meta.slice(0, meta.indexOf('}:d:') + '}:d:'.length);
-  const keys = (await redis.command('KEYS', `${head}*`)) as string[];
-  const own = (rest: string): boolean => rest === name || rest.startsWith(`${name}\0`);
-  return keys.filter((key) => key === meta || own(key.slice(head.length).replace(/^[a-z]+:\d+:/, '')));
+  const meta = entriesKey(PREFIX, name);
+  const keys = (await redis.command('KEYS', `${meta.slice(0, meta.indexOf('}') + 1)}*`)) as string[];
+  const expire = await Promise.all(
+    keys.map(async (key) => key.includes(':d:stage:') && Number(await redis.command('PTTL', key)) !== -1),
+  );
+  return keys.filter((_, index) => !expire[index]);
 }
 
+/** The ids of the generations that are live, built or removed. The replaced generation is kept for a while. */
 export async function generationsOf(redis: RedisProcess, name: string): Promise<string[]> {
-  const found = (await keysOf(redis, name)).map((key) => /}:d:[a-z]+:(\d+):/.exec(key)?.[1]);
-  return [...new Set(found)].filter((generation) => generation !== undefined);
+  const meta = await metaOf(redis, name);
+  const found = [...meta].flatMap(([field, value]) => {
+    if (field.startsWith('garbage:')) return [field.slice('garbage:'.length)];
+    return field === 'live' || field.startsWith('import:') ? [value] : [];
+  });
+  return [...new Set(found)].filter((generation) => generation !== meta.get('previous'));
+}
+
+async function metaOf(redis: RedisProcess, name: string): Promise<Map<string, string>> {
+  const fields = (await redis.command('HGETALL', entriesKey(PREFIX, name))) as string[];
+  return new Map(
+    Array.from({ length: fields.length / 2 }, (_, i) => [String(fields[2 * i]), String(fields[2 * i + 1])]),
+  );
 }
 
 /** Makes the imports of a dictionary look abandoned, by a last message in the distant past. */
 export async function silenceImports(redis: RedisProcess, name: string): Promise<void> {
-  const meta = dictionaryKey(PREFIX, name);
-  const fields = (await redis.command('HGETALL', meta)) as string[];
-  for (const [index, field] of fields.entries()) {
-    if (index % 2 === 1 || !field.startsWith('build:')) continue;
-    const state = meta.replace('}:d:meta:', `}:d:state:${fields[index + 1]}:`);
-    await redis.command('HSET', state, 'heard', 1);
+  const key = entriesKey(PREFIX, name);
+  for (const [field, generation] of await metaOf(redis, name)) {
+    if (!field.startsWith('import:')) continue;
+    await redis.command('HSET', `${key.slice(0, key.indexOf('}:d:') + 4)}state:${generation}`, 'heard', 1);
   }
 }
 
-/** Waits until a dictionary has one generation at most and its index is consistent. */
+/** The inconsistencies of the stored keys. */
+export async function checkDictionary(
+  redis: RedisProcess,
+  name: string,
+  options?: CheckOptions,
+): Promise<string[]> {
+  const checker = new EntriesChecker(redis.url, PREFIX);
+  try {
+    return await checker.check(name, options);
+  } finally {
+    checker.close();
+  }
+}
+
+/** Waits until a dictionary has one generation at most and its keys are consistent. */
 export async function expectSound(
   redis: RedisProcess,
   client: DictionaryClient,
@@ -39,7 +65,7 @@ export async function expectSound(
   await eventuallyPasses(
     `${name} to be at rest`,
     async () => {
-      expect(await checkDictionary({ url: redis.url, prefix: PREFIX, name })).toEqual([]);
+      expect(await checkDictionary(redis, name)).toEqual([]);
       // An empty dictionary has no keys of a generation.
       expect((await generationsOf(redis, name)).length).toBeLessThanOrEqual(1);
     },

@@ -12,13 +12,22 @@ const SHAS = {
   release: script(scripts.permitsRelease).sha,
   limit: script(scripts.permitsLimit).sha,
   delete: script(scripts.permitsDelete).sha,
-  'dictionary create': script(scripts.dictionaryCreate).sha,
-  /** Puts, deletes, records selections, and stores batches of imports. */
-  'dictionary write': script(scripts.dictionaryWrite).sha,
-  'dictionary start import': script(scripts.dictionaryStartImport).sha,
-  /** Commits or abandons. */
-  'dictionary end import': script(scripts.dictionaryEndImport).sha,
-  'dictionary drop': script(scripts.dictionaryDrop).sha,
+  'dictionary create': script(scripts.entriesCreate).sha,
+  /** A put of one chunk. */
+  'dictionary put': script(scripts.entriesPut).sha,
+  /** The commit of a put of several chunks. */
+  'dictionary put staged': script(scripts.entriesPutStaged).sha,
+  /** Writes a part of a committed put to its buckets. */
+  'dictionary finish': script(scripts.entriesFinish).sha,
+  'dictionary delete': script(scripts.entriesDelete).sha,
+  'dictionary select': script(scripts.entriesSelect).sha,
+  'dictionary start import': script(scripts.entriesImportStart).sha,
+  'dictionary import batch': script(scripts.entriesImportPut).sha,
+  'dictionary commit': script(scripts.entriesImportCommit).sha,
+  'dictionary abandon': script(scripts.entriesImportAbandon).sha,
+  'dictionary drop': script(scripts.entriesDrop).sha,
+  'dictionary start load': script(scripts.entriesStartLoad).sha,
+  'dictionary read buckets': script(scripts.entriesReadBuckets).sha,
 };
 
 export type ScriptKind = keyof typeof SHAS;

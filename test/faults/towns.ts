@@ -1,5 +1,6 @@
 import type { ListedEntry } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import type { EntryFields } from '../support/clients/dictionary-import';
+import { eventuallyPasses } from '../support/eventually';
 import type { DictionaryClient } from './dictionary-client';
 
 /** An entry with its version in every field. */
@@ -15,16 +16,6 @@ export function town(index: number, version: string): EntryFields {
 
 export function towns(count: number, version: string): EntryFields[] {
   return Array.from({ length: count }, (_, index) => town(index, version));
-}
-
-/** Entries with many long aliases. The write of one entry takes several scripts. */
-export function largeTowns(count: number, version: string): EntryFields[] {
-  return towns(count, version).map((entry, index) => ({
-    ...entry,
-    aliases: Array.from({ length: 16 }, (_, alias) =>
-      `${version} ${alias} alias of ${index}, `.repeat(12).slice(0, 300),
-    ),
-  }));
 }
 
 /** The content of each entry id, as comparable text. */
@@ -48,6 +39,13 @@ export async function expectContent(
   const { suggestions } = await client.suggest(dictionary, query, 5);
   const best = [...entries].sort((one, other) => Number((other.weight ?? 0n) - (one.weight ?? 0n)));
   expect(suggestions.map(({ entryId }) => entryId)).toEqual(best.slice(0, 5).map(({ entryId }) => entryId));
+}
+
+/** As `expectContent`, after an import at another server. This server may answer from the old generation meanwhile. */
+export function expectContentSoon(...expected: Parameters<typeof expectContent>): Promise<void> {
+  return eventuallyPasses('the new generation at another server', () => expectContent(...expected), {
+    timeoutMs: 60_000,
+  });
 }
 
 function present(entry: ListedEntry['entry']): EntryFields {

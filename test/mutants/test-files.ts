@@ -132,7 +132,7 @@ function collect(file: TestFile, hooks: Hooks, path: string): void {
 }
 
 /** The tests of the autocomplete scripts run no script that is mutated, and `includes` runs no script at all. */
-const OTHERS = /^(dictionary-|recents-|includes\.)|\.slow\./;
+const OTHERS = /^(entries-|recents-|includes\.)|\.slow\./;
 
 /** The quick tests in test/scripts of all scripts that are mutated. */
 export function loadTestFiles(): readonly TestFile[] {

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
-import type { StoredProfile } from '../../src/engine/autocomplete/dictionary-store';
+import type { Profile } from '../../src/engine/autocomplete/suggestion';
 import type { Resource } from '../../src/engine/leases/lease';
 import type { Store } from '../../src/redis';
-import { dictionaryKey, dictionaryNamesKey, epochKey, permitsKeys } from '../../src/redis/keys';
+import { dictionaryNamesKey, entriesKey, epochKey, permitsKeys } from '../../src/redis/keys';
 import { MasterAndReplica } from '../support/master-and-replica';
 import type { RedisProcess } from '../support/processes/redis-process';
 import { is } from '../support/reply-kinds';
 import { failureOf } from '../support/store-failure';
 
 const UNCONFIRMED = { carriedOut: 'unknown', kind: 'unconfirmed' };
-const PROFILE: StoredProfile = { accents: 'dropped', typos: true, foldVersion: 1 };
+const PROFILE: Profile = { accents: 'dropped', typos: true };
 /** Longer than each test on a busy machine: a call that should end earlier would not end. */
 const LONG_TIMEOUT_MS = 60_000;
 const IMPORT = '01a1f89e-ab95-77dc-a5c3-74f67a69cde4';
@@ -27,7 +27,7 @@ async function limitAt(redis: RedisProcess, name: string): Promise<number | unde
 }
 
 const liveGenerationAt = (redis: RedisProcess, name: string) =>
-  redis.command('HGET', dictionaryKey('test', name), 'live');
+  redis.command('HGET', entriesKey('test', name), 'live');
 
 const isRegisteredAt = async (redis: RedisProcess, name: string) =>
   (await redis.command('ZSCORE', dictionaryNamesKey('test'), name)) !== null;
@@ -57,18 +57,18 @@ const SETTINGS: readonly Setting[] = [
   },
   {
     what: 'a new dictionary',
-    prepare: ({ dictionaries }) => dictionaries.register('towns'),
-    change: async ({ dictionaries }) => is('ok', await dictionaries.create('towns', PROFILE)),
+    prepare: ({ entries }) => entries.register('towns'),
+    change: async ({ entries }) => is('ok', await entries.create('towns', PROFILE)),
     isMade: async (redis) =>
       (await liveGenerationAt(redis, 'towns')) !== null && (await isRegisteredAt(redis, 'towns')),
   },
   {
     what: 'the commit of an import',
-    prepare: async ({ dictionaries }) => {
-      await dictionaries.register('towns');
-      is('ok', await dictionaries.startImport('towns', IMPORT, PROFILE, PROFILE));
+    prepare: async ({ entries }) => {
+      await entries.register('towns');
+      is('ok', await entries.startImport('towns', IMPORT, PROFILE, PROFILE));
     },
-    change: async ({ dictionaries }) => is('ok', await dictionaries.commitImport('towns', IMPORT)),
+    change: async ({ entries }) => is('ok', await entries.commitImport('towns', IMPORT)),
     isMade: async (redis) =>
       (await liveGenerationAt(redis, 'towns')) !== null && (await isRegisteredAt(redis, 'towns')),
   },
@@ -135,23 +135,23 @@ describe('a setting that was changed before', () => {
   });
 
   it('is acknowledged as a dictionary when the replica also has its name in the list of dictionaries', async () => {
-    const { dictionaries } = store;
+    const { entries } = store;
     // A sweeper may have removed the name since the dictionary or the import was begun.
-    is('ok', await dictionaries.create('created', PROFILE));
+    is('ok', await entries.create('created', PROFILE));
     expect(await isRegisteredAt(pair.replica, 'created')).toBe(true);
-    is('ok', await dictionaries.startImport('imported', IMPORT, PROFILE, PROFILE));
-    is('ok', await dictionaries.commitImport('imported', IMPORT));
+    is('ok', await entries.startImport('imported', IMPORT, PROFILE, PROFILE));
+    is('ok', await entries.commitImport('imported', IMPORT));
     expect(await isRegisteredAt(pair.replica, 'imported')).toBe(true);
   });
 
   it('is not waited for if the call changes nothing and reports another state', async () => {
     is('set', await setLimit(store, 'gpu', 8));
-    is('ok', await store.dictionaries.create('towns', PROFILE));
+    is('ok', await store.entries.create('towns', PROFILE));
     await pair.freezeLink();
     is('limit-mismatch', await store.permits.setLimit(semaphore('gpu'), { limit: 2, expectedLimit: 3 }));
     is('unknown-resource', await store.permits.setLimit(semaphore('cpu'), { limit: 2, expectedLimit: 3 }));
-    is('other-profile', await store.dictionaries.create('towns', { ...PROFILE, typos: false }));
-    is('lost', await store.dictionaries.commitImport('towns', IMPORT));
+    is('other-profile', await store.entries.create('towns', { ...PROFILE, typos: false }));
+    is('lost', await store.entries.commitImport('towns', IMPORT));
   });
 });
 

@@ -1,25 +1,18 @@
 import type { Profile } from '../../src/engine/autocomplete/suggestion';
 import { HoldfastError } from '../../src/engine/errors';
-import { DictionaryFixture, entry } from '../support/dictionary-fixture';
-import { wholePage } from '../support/dictionary-questions';
+import { dictionaryKey } from '../../src/redis/keys';
+import { DictionaryFixture, entry, NOW, storedOf } from '../support/dictionary-fixture';
+import { pageOf } from '../support/dictionary-questions';
+import { PREFIX } from '../support/entries-fixture';
 
-const DROPPED: Profile = { accents: 'dropped', typos: true };
-const LIST = { from: '', to: '', pageSize: 10, pageToken: '' };
+const PROFILE: Profile = { accents: 'dropped', typos: true };
+const EVERYTHING = { from: '', to: '', pageSize: 10, pageToken: '', asked: NOW };
 
 let fixture: DictionaryFixture;
 beforeAll(async () => {
   fixture = await DictionaryFixture.open();
 });
 afterAll(() => fixture?.close());
-
-/** Makes a dictionary with one entry by another server, and sets its stored profile: accents, typos, fold version. */
-async function dictionaryOf(storedProfile: string): Promise<string> {
-  const name = fixture.name();
-  await fixture.hurriedEngine.createDictionary(name, DROPPED);
-  await fixture.hurriedEngine.putEntries(name, [entry('1', 'Élan')]);
-  await fixture.redis.command('HSET', fixture.key(name), 'profile', storedProfile);
-  return name;
-}
 
 async function refusalOf(call: () => Promise<unknown>): Promise<string> {
   const error = await call().then(
@@ -30,60 +23,60 @@ async function refusalOf(call: () => Promise<unknown>): Promise<string> {
   return `${error.reason}: ${error.message}`;
 }
 
-/** Every call that folds texts, and the creation of the dictionary with the same profile. */
-const foldingCalls = (name: string): (() => Promise<unknown>)[] => [
-  () => wholePage(fixture.engine, { dictionary: name, query: 'e' }),
-  () => fixture.engine.putEntries(name, [entry('2', 'Elan')]),
-  () => fixture.engine.listEntries({ ...LIST, dictionary: name, from: 'a' }),
-  () => fixture.engine.listEntries({ ...LIST, dictionary: name, to: 'a' }),
-  () => fixture.engine.startImport(name, DROPPED),
+/** Every call that reads or changes a dictionary, except its deletion. */
+const calls = (name: string): (() => Promise<unknown>)[] => [
+  () => pageOf(fixture.engine, { dictionary: name, query: 'e' }),
+  () => fixture.engine.listEntries({ ...EVERYTHING, dictionary: name }),
+  () => fixture.engine.putEntries(name, storedOf(entry('1', 'Elan'))),
+  () => fixture.engine.deleteEntries(name, ['1']),
+  () => fixture.engine.recordSelection(name, '1', 1),
   () => fixture.engine.startImport(name, undefined),
-  () => fixture.engine.createDictionary(name, DROPPED),
+  () => fixture.engine.startImport(name, PROFILE),
+  () => fixture.engine.createDictionary(name, PROFILE),
+  () => fixture.engine.getDictionary(name),
 ];
 
-describe('a dictionary with older folding rules', () => {
-  it('answers DICTIONARY_OUTDATED to every call that folds texts', async () => {
-    const name = await dictionaryOf('dt1');
-    for (const call of foldingCalls(name)) {
-      expect(await refusalOf(call)).toMatch(/^DICTIONARY_OUTDATED: .*version 1 .* needs version 2/);
+describe('a dictionary of the first layout', () => {
+  /** Writes the key that marks such a dictionary. */
+  async function outdated(): Promise<string> {
+    const name = fixture.name();
+    await fixture.redis.command('HSET', dictionaryKey(PREFIX, name), 'live', '1', 'profile', 'dt2');
+    await fixture.store.register(name);
+    return name;
+  }
+
+  it('answers DICTIONARY_OUTDATED to every call except its deletion', async () => {
+    const name = await outdated();
+    for (const call of calls(name)) {
+      expect(await refusalOf(call)).toMatch(/^DICTIONARY_OUTDATED: .*delete the dictionary/);
     }
+    expect(fixture.server.indexes.stateOf(name).loadState).toBe('not-loaded');
   });
 
-  it('answers DICTIONARY_EXISTS to a request with another profile', async () => {
-    const name = await dictionaryOf('dt1');
-    const other: Profile = { accents: 'kept', typos: true };
-    const calls = [
-      () => fixture.engine.createDictionary(name, other),
-      () => fixture.engine.startImport(name, other),
-    ];
-    for (const call of calls) expect(await refusalOf(call)).toMatch(/^DICTIONARY_EXISTS/);
+  it('is not among the listed dictionaries, which other dictionaries still are', async () => {
+    const name = await outdated();
+    const page = await fixture.engine.listDictionaries(name, 10, '');
+    expect(page).toEqual({ dictionaries: [], nextPageToken: '' });
   });
 
-  it('still shows its size, lists and deletes entries, counts selections, and can be made anew', async () => {
-    const name = await dictionaryOf('dt1');
-    const { engine } = fixture;
-    expect(await engine.getDictionary(name)).toMatchObject({ foldVersion: 1, entryCount: 1 });
-    expect(await engine.recordSelection(name, '1', 3)).toBe(3);
-    const { entries } = await engine.listEntries({ ...LIST, dictionary: name });
-    expect(entries).toMatchObject([{ text: 'Élan', selectionCount: 3 }]);
-    expect(await engine.deleteEntries(name, ['1'])).toBe(1);
+  it('can be deleted and created anew', async () => {
+    const name = await outdated();
+    const { engine, otherEngine } = fixture;
     expect(await engine.deleteDictionary(name)).toBe(true);
-    await engine.createDictionary(name, DROPPED);
-    await engine.putEntries(name, [entry('1', 'עִבְרִית')]);
-    const { suggestions } = await wholePage(engine, { dictionary: name, query: 'עברית' });
+    await engine.createDictionary(name, PROFILE);
+    await engine.putEntries(name, storedOf(entry('1', 'עִבְרִית')));
+    const { suggestions } = await pageOf(otherEngine, { dictionary: name, query: 'עברית' });
     expect(suggestions).toMatchObject([{ entryId: '1', kind: 'exact' }]);
   });
 });
 
-it('a dictionary with newer folding rules answers NOT_IMPLEMENTED to every call that folds texts', async () => {
-  const name = await dictionaryOf('dt3');
-  for (const call of foldingCalls(name)) {
-    expect(await refusalOf(call)).toMatch(/^NOT_IMPLEMENTED: .*version 3 .* use a newer server/);
-  }
-});
-
-it('a dictionary that keeps accents has the first version of the folding rules', async () => {
+it('a dictionary in a newer format answers NOT_IMPLEMENTED to every call, also if its index was loaded', async () => {
   const name = fixture.name();
-  await fixture.engine.createDictionary(name, { accents: 'kept', typos: false });
-  expect(await fixture.meta(name, 'profile')).toBe('k-1');
+  await fixture.engine.createDictionary(name, PROFILE);
+  await fixture.engine.putEntries(name, storedOf(entry('1', 'Élan')));
+  await pageOf(fixture.engine, { dictionary: name, query: 'e' });
+  await fixture.redis.command('HSET', fixture.key(name), 'format', 3);
+  for (const call of calls(name)) {
+    expect(await refusalOf(call)).toMatch(/^NOT_IMPLEMENTED: .*format 3; use a newer server/);
+  }
 });

@@ -66,7 +66,8 @@ class Scene {
 
   /** Delivers a report of the node now. The server asked for the report at `sentAt`. */
   report(sentAt = this.clock.now(), runId = RUN): void {
-    const report = { runId, durable: false, overlapMs: 12_000, uptimeSeconds: 1, confirmingReplicas: 0 };
+    const known = { runId, durable: false, overlapMs: 12_000, uptimeSeconds: 1, confirmingReplicas: 0 };
+    const report = { ...known, memoryShare: 0, replicaLagBytes: 0 };
     const sample = { time: this.redisTimeMs, sentAt, receivedAt: this.clock.now() };
     this.epochs.onReport({ ...report, warnings: [], unsuitable: false }, sample);
   }

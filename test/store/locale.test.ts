@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { DictionaryFixture, entry } from '../support/dictionary-fixture';
+import { DictionaryFixture, entry, storedOf } from '../support/dictionary-fixture';
 import { compare } from '../support/dictionary-model';
 import { allListed, allPages } from '../support/dictionary-questions';
 import { sayNotChecked } from '../support/not-checked';
@@ -29,11 +29,12 @@ describe('the order of a dictionary', () => {
       await on.engine.createDictionary(name, { accents: 'kept', typos: true });
       // The texts are folded. Some contain digits and characters that a collation ignores.
       const texts = ['xa', 'xb', 'xz', 'xä', 'xé', 'x a', 'x-b', 'x_c', 'x1', 'x10', 'x9', 'xжа', 'x東'];
-      await on.engine.putEntries(name, [
+      const entries = [
         ...texts.map((text) => entry(text, text)),
         // Entries with equal texts are ordered by their ids, which are not folded.
         ...['b', 'B', 'a', 'A', 'é', 'z', '_', '-', '1'].map((id) => entry(`id ${id}`, 'xsame')),
-      ]);
+      ];
+      await on.engine.putEntries(name, storedOf(...entries));
       const expected = [
         ...texts.map((text) => [text, text]),
         ...['b', 'B', 'a', 'A', 'é', 'z', '_', '-', '1'].map((id) => ['xsame', `id ${id}`]),
@@ -41,10 +42,10 @@ describe('the order of a dictionary', () => {
         .sort(([a = '', id = ''], [b = '', other = '']) => compare(a, b) || compare(id, other))
         .map(([, id]) => id);
       for (const pageSize of [2, 100]) {
-        const found = await allPages(on.engine, { dictionary: name, query: 'x', pageSize });
+        const found = await allPages(() => on.engine, { dictionary: name, query: 'x', pageSize });
         expect(found.map(({ entryId }) => entryId)).toEqual(expected);
       }
-      const listed = await allListed(on.engine, { dictionary: name, pageSize: 3 });
+      const listed = await allListed(() => on.engine, { dictionary: name, pageSize: 3 });
       expect(listed.map(({ text }) => text).sort(compare)).toEqual(listed.map(({ text }) => text));
       expect(await on.checkAtRest(name)).toEqual([]);
     } finally {

@@ -24,6 +24,8 @@ const SETTINGS = {
   'cluster-require-full-coverage': 'no',
   'cluster-node-timeout': '5000',
   'repl-backlog-ttl': '3600',
+  'repl-backlog-size': '67108864',
+  'client-output-buffer-limit': 'normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60',
 };
 const QUARANTINE_MS = 135_000;
 
@@ -140,5 +142,46 @@ describe('the report of a node', () => {
     expect(durable).toBe(false);
     expect(warnings.join()).toContain('not readable');
     expect(nodeReportOf({ info: new Map(), settings: undefined })).toMatchObject({ unsuitable: true });
+  });
+});
+
+describe('the report of a node for writes of dictionaries', () => {
+  const shareOf = (info: Record<string, string>) =>
+    nodeReportOf({ info: new Map(Object.entries({ ...INFO, ...info })), settings: undefined });
+
+  it('has the share of maxmemory that is used, and 0 without a limit', () => {
+    expect(shareOf({ used_memory: '800', maxmemory: '1000' }).memoryShare).toBe(0.8);
+    expect(shareOf({ used_memory: '800', maxmemory: '0' }).memoryShare).toBe(0);
+    expect(nodeReportOf({ info: new Map(), settings: undefined }).memoryShare).toBe(0);
+  });
+
+  it('has the bytes that the last replica lacks', () => {
+    const replicas = {
+      connected_slaves: '2',
+      master_repl_offset: '5000',
+      slave0: 'ip=127.0.0.1,port=6380,state=online,offset=4900,lag=0',
+      slave1: 'ip=127.0.0.1,port=6381,state=online,offset=1000,lag=1',
+    };
+    expect(shareOf(replicas).replicaLagBytes).toBe(4000);
+    expect(shareOf({ connected_slaves: '0', master_repl_offset: '5000' }).replicaLagBytes).toBe(0);
+    expect(shareOf({ connected_slaves: '1', master_repl_offset: '5000', slave0: '?' }).replicaLagBytes).toBe(
+      0,
+    );
+  });
+
+  it.each([
+    [{ 'repl-backlog-size': '1048576' }, /repl-backlog-size is 1048576.*set it to 16777216 or more/],
+    [
+      { 'client-output-buffer-limit': 'normal 0 0 0 slave 1048576 0 0 pubsub 1 1 1' },
+      /client-output-buffer-limit of replicas is 1048576/,
+    ],
+  ])('warns of settings that make replicas copy all data during an import: %j', (settings, warning) => {
+    expect(reportOf('sentinel', {}, settings).warnings).toEqual([expect.stringMatching(warning)]);
+    expect(reportOf('sentinel', { connected_slaves: '0' }, settings).warnings).toEqual([]);
+  });
+
+  it('does not warn of a disabled limit of output buffers', () => {
+    const settings = { 'client-output-buffer-limit': 'normal 0 0 0 slave 0 0 0 pubsub 1 1 1' };
+    expect(reportOf('sentinel', {}, settings).warnings).toEqual([]);
   });
 });

@@ -59,62 +59,77 @@ export const profileOf: Arbitrary<Profile> = fc.record({
   typos: fc.boolean(),
 });
 
-export type Step =
+/** The servers that answer a query: one server, both at the same time, or both in turn from page to page. */
+export type Askers = 'one' | 'other' | 'both' | 'in turn';
+
+export type Deed =
   | { readonly do: 'put'; readonly entries: readonly Entry[] }
   | { readonly do: 'delete'; readonly ids: readonly string[] }
   | { readonly do: 'select'; readonly id: string; readonly count: number }
   | { readonly do: 'begin' | 'commit' | 'abandon' | 'miscount'; readonly slot: number }
   | { readonly do: 'batch'; readonly slot: number; readonly entries: readonly Entry[] }
   | { readonly do: 'recent'; readonly recent: Recent }
-  | { readonly do: 'list'; readonly from: string; readonly to: string; readonly pageSize: number }
+  /** The server frees its index. */
+  | { readonly do: 'forget' }
+  | {
+      readonly do: 'list';
+      readonly from: string;
+      readonly to: string;
+      readonly pageSize: number;
+      readonly askers: Askers;
+    }
   | {
       readonly do: 'suggest';
       readonly query: string;
       readonly kinds: readonly MatchKind[];
       readonly pageSize: number;
       readonly recents: boolean;
+      readonly askers: Askers;
     };
 
+/** A deed of one of two servers. */
+export type Step = Deed & { readonly server: 0 | 1 };
+
 export function stepOf(script: string): Arbitrary<Step> {
+  return fc
+    .tuple(deedOf(script), fc.constantFrom(0 as const, 1 as const))
+    .map(([deed, server]) => ({ ...deed, server }));
+}
+
+function deedOf(script: string): Arbitrary<Deed> {
   const slot = fc.nat(1);
   const pageSize = fc.integer({ min: 1, max: 7 });
   const entries = fc.array(entryOf(script), { minLength: 1, maxLength: 5 });
+  const ids = fc.array(entryIdOf, { minLength: 1, maxLength: 3 });
   const bound = fc.oneof(fc.constant(''), textOf(script, 1, 3));
-  const query = fc.oneof(textOf(script, 0, 4), textOf(script, 4, 10));
-  const suggest = fc.record({
-    do: fc.constant('suggest' as const),
-    query,
-    kinds: kindsOf,
-    pageSize,
-    recents: fc.boolean(),
-  });
-  return fc.oneof(
-    { weight: 8, arbitrary: fc.record({ do: fc.constant('put' as const), entries }) },
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        do: fc.constant('delete' as const),
-        ids: fc.array(entryIdOf, { minLength: 1, maxLength: 3 }),
-      }),
-    },
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        do: fc.constant('select' as const),
+  const askers = fc.constantFrom<Askers[]>('one', 'other', 'both', 'in turn');
+  const weighted: readonly (readonly [number, Arbitrary<Deed>])[] = [
+    [8, fc.record({ do: fc.constant('put'), entries })],
+    [3, fc.record({ do: fc.constant('delete'), ids })],
+    [
+      3,
+      fc.record({
+        do: fc.constant('select'),
         id: entryIdOf,
         count: fc.constantFrom(1, 300, 1_000_000),
       }),
-    },
-    {
-      weight: 3,
-      arbitrary: fc.record({ do: fc.constantFrom('begin', 'commit', 'abandon', 'miscount'), slot }),
-    },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('batch' as const), slot, entries }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('recent' as const), recent: recentOf(script) }) },
-    {
-      weight: 2,
-      arbitrary: fc.record({ do: fc.constant('list' as const), from: bound, to: bound, pageSize }),
-    },
-    { weight: 12, arbitrary: suggest },
-  );
+    ],
+    [3, fc.record({ do: fc.constantFrom('begin', 'commit', 'abandon', 'miscount'), slot })],
+    [2, fc.record({ do: fc.constant('batch'), slot, entries })],
+    [2, fc.record({ do: fc.constant('recent'), recent: recentOf(script) })],
+    [1, fc.constant({ do: 'forget' })],
+    [2, fc.record({ do: fc.constant('list'), from: bound, to: bound, pageSize, askers })],
+    [
+      12,
+      fc.record({
+        do: fc.constant('suggest'),
+        query: fc.oneof(textOf(script, 0, 4), textOf(script, 4, 10)),
+        kinds: kindsOf,
+        pageSize,
+        recents: fc.boolean(),
+        askers,
+      }),
+    ],
+  ];
+  return fc.oneof(...weighted.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }

@@ -1,16 +1,19 @@
-import type { ImportSession, Profile, Recent } from '../../src/engine/autocomplete/suggestion';
+import type { Autocomplete } from '../../src/engine/autocomplete/autocomplete';
+import type { ImportSession, ListedEntry, Profile, Recent } from '../../src/engine/autocomplete/suggestion';
 import { HoldfastError } from '../../src/engine/errors';
-import type { Step } from './dictionary-arbitraries';
-import type { DictionaryFixture } from './dictionary-fixture';
-import { compare, DictionaryModel } from './dictionary-model';
-import type { TypoRecall } from './typo-recall';
-import { allListed, allPages, asExpected } from './dictionary-questions';
+import type { Askers, Deed, Step } from './dictionary-arbitraries';
+import { NOW, storedOf, type DictionaryFixture } from './dictionary-fixture';
+import { DictionaryModel } from './dictionary-model';
+import { allListed, allPages, asExpected, type EngineOfPage } from './dictionary-questions';
 
 type ModelImport = ReturnType<DictionaryModel['startImport']>;
+type ListDeed = Extract<Deed, { do: 'list' }>;
+
+const EVERYTHING = { from: '', to: '', pageSize: 500, pageToken: '', asked: NOW };
 
 const RECENTS_CAPACITY = 4;
 
-/** A dictionary and its model, which perform the same steps. */
+/** A dictionary at two servers and its model, which perform the same steps. */
 export class DictionaryHistory {
   private readonly model: DictionaryModel;
   private readonly imports = new Map<number, { session: ImportSession; model: ModelImport }>();
@@ -20,32 +23,25 @@ export class DictionaryHistory {
     private readonly on: DictionaryFixture,
     readonly name: string,
     profile: Profile,
-    private readonly recall: TypoRecall,
   ) {
     this.model = new DictionaryModel(profile);
   }
 
-  static async begin(
-    on: DictionaryFixture,
-    profile: Profile,
-    recall: TypoRecall,
-  ): Promise<DictionaryHistory> {
-    const history = new DictionaryHistory(on, on.name(), profile, recall);
+  static async begin(on: DictionaryFixture, profile: Profile): Promise<DictionaryHistory> {
+    const history = new DictionaryHistory(on, on.name(), profile);
     await on.engine.createDictionary(history.name, profile);
     return history;
   }
 
   async step(step: Step): Promise<void> {
     const { name, model } = this;
-    const { engine } = this.on;
+    const { engine, indexes } = this.on.servers[step.server];
     switch (step.do) {
       case 'put':
-        await engine.putEntries(name, step.entries);
+        await engine.putEntries(name, storedOf(...step.entries));
         return step.entries.forEach((entry) => model.put(entry));
       case 'delete':
-        return expect(await engine.deleteEntries(name, step.ids)).toBe(
-          step.ids.filter((id) => model.delete(id)).length,
-        );
+        return expect(await engine.deleteEntries(name, step.ids)).toBe(model.delete(step.ids));
       case 'select':
         return expect(await engine.recordSelection(name, step.id, step.count)).toBe(
           model.select(step.id, step.count),
@@ -53,62 +49,77 @@ export class DictionaryHistory {
       case 'recent':
         await engine.addRecent(name, step.recent, RECENTS_CAPACITY);
         return this.addRecent(step.recent);
+      case 'forget':
+        return indexes.forget(name);
       case 'list':
         return this.list(step);
       case 'suggest':
         return this.suggest(step);
       default:
-        return this.import(step);
+        return this.import(step, engine);
     }
   }
 
   /** Ends all imports, compares everything again, deletes the dictionary, and expects that no key is left. */
   async end(): Promise<void> {
-    for (const slot of [...this.imports.keys()]) await this.import({ do: 'abandon', slot });
-    await this.list({ from: '', to: '', pageSize: 500 });
+    const { engine, otherEngine } = this.on;
+    for (const { session, model } of this.imports.values()) {
+      this.model.abandon(model);
+      await session.abandon();
+    }
+    await this.list({ from: '', to: '', pageSize: 500, askers: 'both' });
     expect(await this.on.checkAtRest(this.name)).toEqual([]);
-    expect(await this.on.engine.getDictionary(this.name)).toMatchObject({
-      entryCount: this.model.size,
-      imports: [],
-    });
-    await this.on.engine.deleteDictionary(this.name);
-    await this.on.engine.deleteRecents(this.name);
+    expect(await engine.getDictionary(this.name)).toMatchObject({ entryCount: this.model.size, imports: [] });
+    await engine.deleteDictionary(this.name);
+    await engine.deleteRecents(this.name);
     expect(await this.on.checkAtRest(this.name)).toEqual([]);
+    expect(await outcome(otherEngine.listEntries({ ...EVERYTHING, dictionary: this.name }))).toBe(
+      'NO_SUCH_DICTIONARY',
+    );
   }
 
   private async suggest(asked: Extract<Step, { do: 'suggest' }>): Promise<void> {
     const { query, kinds, pageSize, recents } = asked;
-    const recentsList = recents ? this.name : '';
-    const found = await allPages(this.on.engine, {
-      dictionary: this.name,
-      query,
-      kinds,
-      pageSize,
-      recentsList,
-    });
+    const request = { dictionary: this.name, query, kinds, pageSize, recentsList: recents ? this.name : '' };
     const expected = this.model.suggest({ query, kinds, recents: recents ? this.recents : [] });
-    // A recent without an id has the id of its entry in the answer, if the same page has the entry.
-    const known = found.map((one, i) =>
-      asExpected(one.recent && expected[i]?.entryId === '' ? { ...one, entryId: '' } : one),
-    );
-    expect(known).toEqual(this.recall.compare(query, known, expected));
-    for (const { segments, text } of found) expect(segments.map((one) => one.text).join('')).toBe(text);
+    const all = await Promise.all(this.askers(asked.askers).map((ask) => allPages(ask, request)));
+    for (const found of all) {
+      // A recent without an id has the id of its entry in the answer, if the same page has the entry.
+      const known = found.map((one, i) =>
+        asExpected(one.recent && expected[i]?.entryId === '' ? { ...one, entryId: '' } : one),
+      );
+      expect(known).toEqual(expected);
+      for (const { segments, text } of found) {
+        expect(segments.map((one) => one.text).join('')).toBe(text);
+      }
+    }
   }
 
-  private async list({ from, to, pageSize }: { from: string; to: string; pageSize: number }): Promise<void> {
-    const found = await allListed(this.on.engine, { dictionary: this.name, from, to, pageSize });
-    const texts = found.map(({ text }) => this.model.fold(text));
-    expect(texts).toEqual([...texts].sort(compare));
-    // Entries with the same text are in the order of their arrival, which is not part of the model.
-    const sorted = found.sort(
-      (a, b) => compare(this.model.fold(a.text), this.model.fold(b.text)) || compare(a.entryId, b.entryId),
-    );
-    const plain = sorted.map((one) => ({ ...one, payload: new Uint8Array(one.payload) }));
-    expect(plain).toEqual(this.model.list(from, to));
+  private async list({ from, to, pageSize, askers }: Omit<ListDeed, 'do'>): Promise<void> {
+    const request = { dictionary: this.name, from, to, pageSize };
+    const expected = this.model.list(from, to);
+    const all = await Promise.all(this.askers(askers).map((ask) => allListed(ask, request)));
+    for (const found of all) {
+      expect(found.map(plain)).toEqual(expected);
+    }
   }
 
-  private async import(step: Extract<Step, { slot: number }>): Promise<void> {
-    const { engine } = this.on;
+  /** The engines that answer: for each walk through the pages, the engine of each page. */
+  private askers(askers: Askers): readonly EngineOfPage[] {
+    const { engine, otherEngine } = this.on;
+    switch (askers) {
+      case 'one':
+        return [() => engine];
+      case 'other':
+        return [() => otherEngine];
+      case 'both':
+        return [() => engine, () => otherEngine];
+      case 'in turn':
+        return [(page) => (page % 2 === 0 ? engine : otherEngine)];
+    }
+  }
+
+  private async import(step: Extract<Deed, { slot: number }>, engine: Autocomplete): Promise<void> {
     const open = this.imports.get(step.slot);
     if (step.do === 'begin') {
       if (open) return;
@@ -119,7 +130,7 @@ export class DictionaryHistory {
     if (!open) return;
     const { session, model } = open;
     if (step.do === 'batch') {
-      const put = await outcome(session.put(step.entries));
+      const put = await outcome(session.put(storedOf(...step.entries)));
       return expect(put).toBe(this.model.putImported(model, step.entries));
     }
     this.imports.delete(step.slot);
@@ -128,11 +139,18 @@ export class DictionaryHistory {
       const answer = await outcome(session.commit(received));
       expect(answer).toBe(this.model.commit(model));
       // The transport abandons an import that failed.
-      return answer === 'ok' ? undefined : session.abandon();
+      return answer === 'ok' ? this.loadNewGeneration() : session.abandon();
     }
     this.model.abandon(model);
     if (step.do === 'abandon') return session.abandon();
     expect(await outcome(session.commit(model.received + 1))).toBe('INVALID_FIELD');
+  }
+
+  /** A server that has the old generation may answer from it until it has loaded the new generation. */
+  private async loadNewGeneration(): Promise<void> {
+    for (const { indexes } of this.on.servers) {
+      if (indexes.stateOf(this.name).loadState === 'ready') await indexes.load(this.name, NOW.patienceMs);
+    }
   }
 
   private addRecent(recent: Recent): void {
@@ -142,6 +160,11 @@ export class DictionaryHistory {
         : other.entryId === recent.entryId;
     this.recents = [recent, ...this.recents.filter((one) => !same(one))].slice(0, RECENTS_CAPACITY);
   }
+}
+
+/** The fields of the contract. */
+function plain({ entryId, text, aliases, weight, payload, selectionCount }: ListedEntry): ListedEntry {
+  return { entryId, text, aliases, weight, payload: new Uint8Array(payload), selectionCount };
 }
 
 async function outcome(work: Promise<unknown>): Promise<string> {

@@ -66,14 +66,17 @@ export class DictionaryModel {
     this.ranked = undefined;
   }
 
-  /** Deletes an entry. Returns true if the entry existed. */
-  delete(entryId: string): boolean {
+  /** Deletes entries. Returns the number of entries that existed. */
+  delete(entryIds: readonly string[]): number {
+    const deleted = [...new Set(entryIds)].filter((entryId) => this.entries.delete(entryId)).length;
     for (const one of this.imports) {
-      one.pinned.add(entryId);
-      one.entries.delete(entryId);
+      for (const entryId of entryIds) {
+        one.pinned.add(entryId);
+        one.entries.delete(entryId);
+      }
     }
     this.ranked = undefined;
-    return this.entries.delete(entryId);
+    return deleted;
   }
 
   /** Adds selections. Returns the new count, or undefined if the entry does not exist. */

@@ -5,31 +5,33 @@ import type {
   Suggestion,
   SuggestRequest,
 } from '../../src/engine/autocomplete/suggestion';
+import { NOW } from './dictionary-fixture';
 import type { Expected } from './dictionary-model';
 
 /** More pages than every answer has. Longer paging is a defect. */
 const MOST_PAGES = 100_000;
 
+/** The engine that answers a page, by the number of the page from 0. */
+export type EngineOfPage = (page: number) => Autocomplete;
+
 export type Asked = Partial<SuggestRequest> & Pick<SuggestRequest, 'dictionary' | 'query'>;
 
-/** A page. Throws if the page is cut short. */
-export async function wholePage(engine: Autocomplete, asked: Asked): Promise<SuggestPage> {
-  const request = { kinds: [], pageSize: 10, pageToken: '', recentsList: '', ...asked };
-  const page = await engine.suggest(request);
-  if (page.partial) throw new Error(`the page was cut short: ${JSON.stringify(asked)}`);
-  return page;
+/** One page, the first page by default. */
+export function pageOf(engine: Autocomplete, asked: Asked): Promise<SuggestPage> {
+  const request = { kinds: [], pageSize: 10, pageToken: '', recentsList: '', asked: NOW, ...asked };
+  return engine.suggest(request);
 }
 
 /** All matches of all pages. `between` runs after each page except the last page. */
 export async function allPages(
-  engine: Autocomplete,
+  engineOf: EngineOfPage,
   asked: Asked,
   between: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Suggestion[]> {
   const found: Suggestion[] = [];
   let pageToken = '';
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
-    const page = await wholePage(engine, { ...asked, pageToken });
+    const page = await pageOf(engineOf(pages), { ...asked, pageToken });
     if (page.suggestions.length > (asked.pageSize ?? 10)) throw new Error('the page is too large');
     found.push(...page.suggestions);
     if (page.nextPageToken === '') return found;
@@ -40,14 +42,21 @@ export async function allPages(
 }
 
 export async function allListed(
-  engine: Autocomplete,
+  engineOf: EngineOfPage,
   asked: { dictionary: string; from?: string; to?: string; pageSize?: number },
   between: () => Promise<void> = () => Promise.resolve(),
 ): Promise<ListedEntry[]> {
   const found: ListedEntry[] = [];
   let pageToken = '';
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
-    const page = await engine.listEntries({ from: '', to: '', pageSize: 50, ...asked, pageToken });
+    const page = await engineOf(pages).listEntries({
+      from: '',
+      to: '',
+      pageSize: 50,
+      asked: NOW,
+      ...asked,
+      pageToken,
+    });
     if (page.entries.length > (asked.pageSize ?? 50)) throw new Error('the page is too large');
     found.push(...page.entries);
     if (page.nextPageToken === '') return found;

@@ -106,7 +106,7 @@ export class EntriesFixture {
 }
 
 export function storeOf(commands: Commands): RedisEntryStore {
-  return new RedisEntryStore({ commands, prefix: PREFIX });
+  return new RedisEntryStore({ commands, replica: undefined, prefix: PREFIX, clock: systemClock });
 }
 
 export async function connect(url: string, commandTimeoutMs = COMMAND_TIMEOUT_MS): Promise<RedisConnection> {
@@ -127,13 +127,13 @@ export async function loadedContent(
   name: string,
   between: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<Content> {
-  const start = await store.startLoad(name);
+  const start = await store.startLoad(name, 'primary');
   if (start.kind !== 'start') throw new Error(`the load did not start: ${start.kind}`);
   const content = new Map<string, [string, number]>();
   const { generationId } = start.head;
   for (let from = 0, count = 1; from < count;) {
     await between();
-    const read = await store.readBuckets(name, generationId, from);
+    const read = await store.readBuckets(name, generationId, from, 'primary');
     if (read.kind === 'gap') throw new Error('the generation was removed');
     readBucketEntries(read.packed, ({ bytes, idStart, idEnd, recordStart, recordEnd, selectionCount }) => {
       content.set(bytes.toString('utf8', idStart, idEnd), [

@@ -180,7 +180,7 @@ export class EntriesHistory {
     this.imports.delete(deed.slot);
   }
 
-  /** A chunk without an existing entry is no write, so the ids are deleted in the chunks of the store. */
+  /** Each chunk is a write of its own, so the ids are deleted in the chunks of the store. */
   private deleteFromModel(ids: readonly string[]): number {
     let deleted = 0;
     for (let i = 0; i < ids.length; i += CHUNK) deleted += this.model.delete(ids.slice(i, i + CHUNK));

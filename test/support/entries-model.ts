@@ -57,10 +57,10 @@ export class EntriesModel {
 
   delete(ids: readonly string[]): number {
     const deleted = [...new Set(ids)].filter((id) => this.entries.delete(id));
-    if (deleted.length > 0) this.versions += 1;
+    // A deletion of nothing is a write only while an import is open, which must not restore the entries.
+    if (deleted.length > 0 || this.imports.size > 0) this.versions += 1;
     for (const one of this.imports.values()) {
-      // A deletion of nothing is no write, but a chunk with a deleted entry is one write of all its ids.
-      for (const id of deleted.length > 0 ? ids : []) {
+      for (const id of ids) {
         one.entries.delete(id);
         one.written.add(id);
       }

@@ -51,7 +51,7 @@ export function viewOf(
   for (const change of changes) {
     change.put.forEach((entry) => model.put(entry));
     change.select.forEach(({ id, count }) => model.select(id, count));
-    change.delete.forEach((id) => model.delete(id));
+    change.delete.forEach((id) => model.delete([id]));
     const changed = new Set([
       ...change.put.map(({ entryId }) => entryId),
       ...change.select.map(({ id }) => id),

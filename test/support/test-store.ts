@@ -16,6 +16,7 @@ export function connectTestStore(
 ): Promise<Store> {
   const options = {
     address: readConfig({ HOLDFAST_REDIS_URL: url }).redis.address,
+    dictionaryAddress: undefined,
     replica: undefined,
     security: { tls: undefined, sentinelUser: undefined },
     prefix: 'test',

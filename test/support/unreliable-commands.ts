@@ -34,6 +34,7 @@ export class UnreliableCommands {
     return {
       run: inner.run.bind(inner),
       runGuarded: inner.runGuarded.bind(inner),
+      reportOf: inner.reportOf.bind(inner),
       runRaw: (script, keys, args, read) =>
         this.send(
           () => inner.runRaw(script, keys, args, read),

@@ -2,12 +2,12 @@ import type {
   DictionariesPage,
   DictionaryView,
   EntriesPage,
-  Entry,
   ImportSession,
   ListRange,
   Profile,
   Recent,
   RecentsQuery,
+  StoredEntry,
   Suggestion,
   SuggestPage,
   SuggestRequest,
@@ -30,7 +30,7 @@ export interface AutocompleteEngine {
   deleteRecents(list: string): Promise<boolean>;
 
   createDictionary(name: string, profile: Profile): Promise<DictionaryView>;
-  putEntries(dictionary: string, entries: readonly Entry[]): Promise<void>;
+  putEntries(dictionary: string, entries: readonly StoredEntry[]): Promise<void>;
   /** Resolves to the number of deleted entries. */
   deleteEntries(dictionary: string, entryIds: readonly string[]): Promise<number>;
   /** If `profile` is undefined, the dictionary's profile is used, or the default profile for a new dictionary. */

@@ -1,5 +1,6 @@
 import { HoldfastError, StoreFailure, type Reason } from '../errors';
 import { outcomeUnknown, storeFull, storeOverloaded, storeUnavailable, unconfirmed } from '../store-errors';
+import type { Missing } from './entry-store';
 import type { Profile } from './suggestion';
 
 /** Every error of autocomplete. Each text names the event, the affected name and the caller's next step. */
@@ -26,19 +27,53 @@ export function dictionaryExists(name: string, { accents, typos }: Profile): Hol
   );
 }
 
-export function dictionaryOutdated(name: string, foldVersion: number, known: number): HoldfastError {
+export function dictionaryOutdated(name: string): HoldfastError {
   return new HoldfastError(
     'DICTIONARY_OUTDATED',
-    `${dictionaryText(name)} was folded by version ${foldVersion} of the folding rules, and this server needs version ${known}; read the entries by ListEntries without bounds if you have no other copy, delete the dictionary, and import it again`,
-    { metadata: { fold_version: String(foldVersion) } },
+    `${dictionaryText(name)} was made by an older version of this server, in a format that this server does not read; delete the dictionary, and import its entries again`,
   );
 }
 
-export function dictionaryTooNew(name: string, foldVersion: number, known: number): HoldfastError {
+export function dictionaryTooNew(name: string, format: number): HoldfastError {
   return new HoldfastError(
     'NOT_IMPLEMENTED',
-    `${dictionaryText(name)} was folded by version ${foldVersion} of the folding rules, and this server knows version ${known}; use a newer server`,
+    `${dictionaryText(name)} was made by a newer version of this server, in format ${format}; use a newer server`,
   );
+}
+
+export function dictionaryLoading(name: string): HoldfastError {
+  return new HoldfastError(
+    'DICTIONARY_LOADING',
+    `this server is still loading ${dictionaryText(name)}; try again, with a longer deadline if you want to wait for the load`,
+  );
+}
+
+/** `neededBytes`: the memory of the index, with the additional memory of its build. */
+export function noMemoryForDictionary(name: string, neededBytes: number, budgetBytes: number): HoldfastError {
+  return new HoldfastError(
+    'QUOTA_EXCEEDED',
+    `${dictionaryText(name)} needs at least ${neededBytes} bytes of memory to be loaded, and this server may use ${budgetBytes} bytes for all dictionaries; raise HOLDFAST_DICTIONARY_MEMORY`,
+    { metadata: { limit: String(budgetBytes) } },
+  );
+}
+
+export function searchesFull(): HoldfastError {
+  return new HoldfastError(
+    'OVERLOADED',
+    'too many long searches wait on this server: nothing was done; try again later, or with longer queries',
+  );
+}
+
+/** The caller's error for a dictionary that cannot be used. */
+export function missingDictionary(name: string, missing: Missing): HoldfastError {
+  switch (missing.kind) {
+    case 'unknown':
+      return noSuchDictionary(name);
+    case 'outdated':
+      return dictionaryOutdated(name);
+    case 'too-new':
+      return dictionaryTooNew(name, missing.format);
+  }
 }
 
 export function importLost(name: string): HoldfastError {
@@ -104,6 +139,15 @@ export async function stateAfterChange<T>(state: Promise<T>, subject: string, ad
     if (!(error instanceof HoldfastError && NOTHING_DONE.includes(error.reason))) throw error;
     throw outcomeUnknown(`the change of ${subject} was made, but its result is unknown`, advice);
   }
+}
+
+/** As `answerOf`, for a read. A failed read has changed nothing, even if the store has run the command. */
+export function readOf<T>(work: Promise<T>, subject: string): Promise<T> {
+  const reading = work.catch((error: unknown) => {
+    if (!(error instanceof StoreFailure)) throw error;
+    throw new StoreFailure('no', error.kind, { cause: error });
+  });
+  return answerOf(reading, subject);
 }
 
 /** Resolves to the result of a store command. Rejects with the caller's error. */

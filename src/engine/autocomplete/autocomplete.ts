@@ -2,42 +2,43 @@ import {
   answerOf,
   dictionaryExists,
   dictionaryText,
-  noSuchDictionary,
+  missingDictionary,
+  readOf,
   recentsText,
   stateAfterChange,
   tooManyImports,
 } from './autocomplete-errors';
 import type { AutocompleteEngine } from './autocomplete-engine';
-import { DEFAULT_PROFILE } from './limits';
 import type { Clock } from '../clock';
-import type { DictionaryStore, ListPosition, StoredProfile } from './dictionary-store';
-import { bothFolded, foldEntry } from './fold-entry';
+import type { DictionaryIndexes } from './dictionary-indexes';
 import { DictionarySweeper } from './dictionary-sweeper';
+import type { EntryStore, Missing } from './entry-store';
 import type { Identities } from '../identities';
 import { StoreImport } from './import-session';
-import { markWords } from './match';
+import { DEFAULT_PROFILE } from './limits';
 import { decodePageToken, encodePageToken, type Binding } from './page-token';
+import type { ListPosition } from './ranking';
 import { rankRecents, suggestRecents } from './recents-ranking';
 import type { RecentsStore } from './recents-store';
-import { checkFoldVersion, isSameProfile, storedProfile } from './stored-profile';
 import { isPageStart, mergePage, rankAfter } from './suggest-page';
 import type {
   DictionariesPage,
   DictionaryView,
   EntriesPage,
-  Entry,
   ImportSession,
   ListRange,
   Profile,
   Recent,
   RecentsQuery,
+  StoredEntry,
   Suggestion,
   SuggestPage,
   SuggestRequest,
 } from './suggestion';
 
 export interface AutocompleteOptions {
-  readonly dictionaries: DictionaryStore;
+  readonly entries: EntryStore;
+  readonly indexes: DictionaryIndexes;
   readonly recents: RecentsStore;
   readonly clock: Clock;
   readonly identities: Identities;
@@ -45,22 +46,19 @@ export interface AutocompleteOptions {
   readonly onDefect: (error: unknown) => void;
 }
 
-/** Capacity of the profile cache. The store refuses a put with an outdated profile, so the cache needs no expiry. */
-const PROFILE_CACHE_CAPACITY = 10_000;
-/** Extra entries that the store ranks for each page, because recents may replace some entries. */
+/** Extra entries that the index ranks for each page, because recents may replace some entries. */
 const EXTRA_FOR_RECENTS = 16;
 
 /**
- * The engine of recents and dictionaries. The engine folds texts, matches recents and builds pages. The store matches
- * entries.
+ * The engine of recents and dictionaries. The store keeps entries and recents, the indexes find matching entries, and the
+ * engine matches recents and builds pages.
  */
 export class Autocomplete implements AutocompleteEngine {
-  private readonly profiles = new Map<string, StoredProfile>();
   private readonly sweeper: DictionarySweeper;
 
   constructor(private readonly options: AutocompleteOptions) {
-    const { dictionaries, clock, identities, onDefect } = options;
-    this.sweeper = new DictionarySweeper(dictionaries, clock, identities, onDefect);
+    const { entries, clock, identities, onDefect } = options;
+    this.sweeper = new DictionarySweeper(entries, clock, identities, onDefect);
   }
 
   /** Stops the background work. Calls in flight continue. */
@@ -80,7 +78,7 @@ export class Autocomplete implements AutocompleteEngine {
     list: string,
     { query, pageSize, kinds }: RecentsQuery,
   ): Promise<readonly Suggestion[]> {
-    const recents = await answerOf(this.options.recents.read(list), recentsText(list));
+    const recents = await readOf(this.options.recents.read(list), recentsText(list));
     return suggestRecents(recents, { query, kinds, accents: 'dropped', typos: true }, pageSize);
   }
 
@@ -89,68 +87,51 @@ export class Autocomplete implements AutocompleteEngine {
   }
 
   async createDictionary(name: string, profile: Profile): Promise<DictionaryView> {
-    const { dictionaries } = this.options;
+    const { entries } = this.options;
     // A creation also registers the name, but this server may stop in between. A sweeper would then miss the dictionary.
-    await answerOf(dictionaries.register(name), dictionaryText(name));
-    const created = await answerOf(dictionaries.create(name, storedProfile(profile)), dictionaryText(name));
-    if (created.kind === 'other-profile') refuseProfile(name, created.profile, profile);
+    await answerOf(entries.register(name), dictionaryText(name));
+    const created = await answerOf(entries.create(name, profile), dictionaryText(name));
+    if (created.kind === 'other-profile') throw dictionaryExists(name, created.profile);
+    found(name, created);
     return stateAfterChange(this.getDictionary(name), dictionaryText(name));
   }
 
-  async putEntries(dictionary: string, entries: readonly Entry[]): Promise<void> {
-    const { dictionaries } = this.options;
-    let profile = this.profiles.get(dictionary) ?? (await this.getProfile(dictionary));
-    for (;;) {
-      const folded = entries.map((entry) => foldEntry(entry, profile));
-      const written = await answerOf(
-        dictionaries.put(dictionary, profile, folded),
-        dictionaryText(dictionary),
-      );
-      if (written.kind === 'ok') return;
-      if (written.kind === 'unknown') throw noSuchDictionary(dictionary);
-      // The dictionary was created again with another profile.
-      profile = this.remember(dictionary, written.profile);
-    }
+  async putEntries(dictionary: string, entries: readonly StoredEntry[]): Promise<void> {
+    const work = this.options.entries.put(dictionary, entries);
+    found(dictionary, await answerOf(work, dictionaryText(dictionary)));
   }
 
   async deleteEntries(dictionary: string, entryIds: readonly string[]): Promise<number> {
-    const { dictionaries } = this.options;
-    const deleted = await answerOf(dictionaries.delete(dictionary, entryIds), dictionaryText(dictionary));
-    if (deleted.kind === 'unknown') throw noSuchDictionary(dictionary);
-    return deleted.deleted;
+    const work = this.options.entries.delete(dictionary, entryIds);
+    return found(dictionary, await answerOf(work, dictionaryText(dictionary))).deleted;
   }
 
   async startImport(dictionary: string, wanted: Profile | undefined): Promise<ImportSession> {
-    const { dictionaries, identities, clock, onDefect } = this.options;
+    const { entries, indexes, identities, clock, onDefect } = this.options;
     const importId = identities.requestId();
     const subject = `the import of ${dictionaryText(dictionary)}`;
     // The name is registered before the start, so that a sweeper finds an unfinished import, and again after the start,
     // because a sweeper may unregister the name in between.
-    await answerOf(dictionaries.register(dictionary), subject);
+    await answerOf(entries.register(dictionary), subject);
     const started = await answerOf(
-      dictionaries.startImport(
-        dictionary,
-        importId,
-        wanted && storedProfile(wanted),
-        storedProfile(DEFAULT_PROFILE),
-      ),
+      entries.startImport(dictionary, importId, wanted, DEFAULT_PROFILE),
       subject,
     );
-    if (started.kind === 'other-profile') refuseProfile(dictionary, started.profile, wanted);
+    if (started.kind === 'other-profile') throw dictionaryExists(dictionary, started.profile);
     if (started.kind === 'busy') throw tooManyImports(dictionary);
+    found(dictionary, started);
     const session = new StoreImport({
-      store: dictionaries,
+      store: entries,
+      indexes,
       clock,
       name: dictionary,
       importId,
-      profile: started.profile,
-      view: (name) => this.view(name),
+      view: (name) => this.getDictionary(name),
       sweepSoon: (name) => this.sweeper.sweepSoon(name),
       onDefect,
     });
     try {
-      checkFoldVersion(dictionary, started.profile);
-      await answerOf(dictionaries.register(dictionary), subject);
+      await answerOf(entries.register(dictionary), subject);
     } catch (error) {
       await session.abandon();
       throw error;
@@ -161,75 +142,62 @@ export class Autocomplete implements AutocompleteEngine {
   async recordSelection(dictionary: string, entryId: string, count: number): Promise<number | undefined> {
     const subject = `entry ${JSON.stringify(entryId)} of ${dictionaryText(dictionary)}`;
     const recorded = await answerOf(
-      this.options.dictionaries.select(dictionary, entryId, count),
+      this.options.entries.select(dictionary, entryId, count),
       subject,
       'repeat the call only if a selection counted twice is better than a selection not counted',
     );
-    if (recorded.kind === 'unknown') throw noSuchDictionary(dictionary);
-    return recorded.count;
+    return found(dictionary, recorded).count;
   }
 
   async suggest(request: SuggestRequest): Promise<SuggestPage> {
-    const { dictionary, query, pageSize, kinds, pageToken, recentsList } = request;
+    const { dictionary, query, pageSize, kinds, pageToken, recentsList, asked } = request;
     const binding: Binding = ['suggest', dictionary, query, kinds, recentsList];
     const after = decodePageToken(binding, pageToken, isPageStart);
-    const folded = bothFolded(query);
-    const marked = { kept: markWords(folded.kept), dropped: markWords(folded.dropped) };
     const limit = pageSize + (recentsList === '' ? 0 : EXTRA_FOR_RECENTS);
     const reading =
-      recentsList === '' ? [] : answerOf(this.options.recents.read(recentsList), recentsText(recentsList));
-    const ranking = answerOf(
-      this.options.dictionaries.suggest(dictionary, { query: marked, kinds, limit, after: rankAfter(after) }),
-      dictionaryText(dictionary),
+      recentsList === '' ? [] : readOf(this.options.recents.read(recentsList), recentsText(recentsList));
+    const ranking = this.options.indexes.rank(
+      dictionary,
+      { query, kinds, limit, after: rankAfter(after) },
+      asked,
     );
     const [recents, ranked] = await Promise.all([reading, ranking]);
-    if (ranked.kind === 'unknown') throw noSuchDictionary(dictionary);
-    checkFoldVersion(dictionary, ranked.profile);
     const rankedRecents =
       recents.length === 0 ? [] : rankRecents(recents, { query, kinds, ...ranked.profile });
     const page = mergePage(ranked, rankedRecents, after, query, pageSize);
     return {
       suggestions: page.suggestions,
       nextPageToken: page.next === undefined ? '' : encodePageToken(binding, page.next),
-      partial: ranked.partial,
     };
   }
 
-  async listEntries({ dictionary, from, to, pageSize, pageToken }: ListRange): Promise<EntriesPage> {
+  async listEntries({ dictionary, from, to, pageSize, pageToken, asked }: ListRange): Promise<EntriesPage> {
     const binding: Binding = ['entries', dictionary, from, to];
     const after = decodePageToken(binding, pageToken, isListPosition);
-    // The bounds must be folded by the rules of the dictionary. Without bounds, a dictionary of any version is listed.
-    if ((from !== '' || to !== '') && !this.profiles.has(dictionary)) await this.getProfile(dictionary);
-    const range = { from: bothFolded(from), to: bothFolded(to), limit: pageSize, after };
-    const listing = await answerOf(
-      this.options.dictionaries.list(dictionary, range),
-      dictionaryText(dictionary),
+    const { entries, next } = await this.options.indexes.list(
+      dictionary,
+      { from, to, limit: pageSize, after },
+      asked,
     );
-    if (listing.kind === 'unknown') throw noSuchDictionary(dictionary);
-    return {
-      entries: listing.entries,
-      nextPageToken: listing.next === undefined ? '' : encodePageToken(binding, listing.next),
-    };
+    return { entries, nextPageToken: next === undefined ? '' : encodePageToken(binding, next) };
   }
 
   async getDictionary(name: string): Promise<DictionaryView> {
-    const view = await this.view(name);
-    if (view === undefined) throw noSuchDictionary(name);
-    return view;
+    return found(name, await this.view(name));
   }
 
   async listDictionaries(namePrefix: string, pageSize: number, pageToken: string): Promise<DictionariesPage> {
     const binding: Binding = ['dictionaries', namePrefix];
     const after = decodePageToken(binding, pageToken, isName);
-    const reading = this.options.dictionaries.names(namePrefix, after, pageSize + 1);
-    const names = await answerOf(reading, 'the list of dictionaries');
+    const reading = this.options.entries.names(namePrefix, after, pageSize + 1);
+    const names = await readOf(reading, 'the list of dictionaries');
     const hasNextPage = names.length > pageSize;
     const shown = names.slice(0, pageSize);
     // A listed dictionary may not exist, because its first import is in progress, or it was deleted just now.
     const dictionaries: DictionaryView[] = [];
     for (const name of shown) {
       const view = await this.view(name);
-      if (view !== undefined) dictionaries.push(view);
+      if (!isMissing(view)) dictionaries.push(view);
     }
     return {
       dictionaries,
@@ -238,43 +206,35 @@ export class Autocomplete implements AutocompleteEngine {
   }
 
   async deleteDictionary(name: string): Promise<boolean> {
-    const dropped = await answerOf(this.options.dictionaries.drop(name), dictionaryText(name));
-    this.profiles.delete(name);
+    const { entries, indexes } = this.options;
+    const dropped = await answerOf(entries.drop(name), dictionaryText(name));
+    indexes.forget(name);
     this.sweeper.sweepSoon(name);
     return dropped;
   }
 
-  private async getProfile(dictionary: string): Promise<StoredProfile> {
-    const view = await answerOf(this.options.dictionaries.inspect(dictionary), dictionaryText(dictionary));
-    if (view.kind === 'unknown') throw noSuchDictionary(dictionary);
-    return this.remember(dictionary, view.profile);
-  }
-
-  private remember(dictionary: string, profile: StoredProfile): StoredProfile {
-    checkFoldVersion(dictionary, profile);
-    if (this.profiles.size >= PROFILE_CACHE_CAPACITY) this.profiles.clear();
-    this.profiles.set(dictionary, profile);
-    return profile;
-  }
-
-  private async view(name: string): Promise<DictionaryView | undefined> {
-    const view = await answerOf(this.options.dictionaries.inspect(name), dictionaryText(name));
-    if (view.kind === 'unknown') return undefined;
-    const { profile, entryCount, memoryBytes, generation, imports } = view;
-    const { accents, typos, foldVersion } = profile;
-    return { name, profile: { accents, typos }, foldVersion, entryCount, memoryBytes, generation, imports };
+  private async view(name: string): Promise<DictionaryView | Missing> {
+    const { entries, indexes } = this.options;
+    const stored = await readOf(entries.inspect(name), dictionaryText(name));
+    if (isMissing(stored)) return stored;
+    const { kind: _, ...view } = stored;
+    return { name, ...view, index: indexes.stateOf(name) };
   }
 }
 
-/** Throws the error for a dictionary that exists with another profile or with other folding rules. */
-function refuseProfile(dictionary: string, found: StoredProfile, wanted: Profile | undefined): never {
-  if (wanted && isSameProfile(found, wanted)) checkFoldVersion(dictionary, found);
-  throw dictionaryExists(dictionary, found);
+function isMissing(answer: object): answer is Missing {
+  return 'kind' in answer && ['unknown', 'outdated', 'too-new'].includes(answer.kind as string);
+}
+
+/** Throws the caller's error if the dictionary cannot be used. */
+function found<T extends object>(dictionary: string, answer: T | Missing): Exclude<T, Missing> {
+  if (isMissing(answer)) throw missingDictionary(dictionary, answer);
+  return answer as Exclude<T, Missing>;
 }
 
 function isListPosition(value: unknown): value is ListPosition {
-  const { text, number } = (value ?? {}) as Partial<ListPosition>;
-  return typeof text === 'string' && Number.isSafeInteger(number) && Number(number) >= 0;
+  const { text, entryId } = (value ?? {}) as Partial<ListPosition>;
+  return typeof text === 'string' && typeof entryId === 'string';
 }
 
 function isName(value: unknown): value is string {

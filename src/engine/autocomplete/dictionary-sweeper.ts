@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../clock';
-import type { DictionaryStore } from './dictionary-store';
+import type { EntryStore } from './entry-store';
 import { reportDefect } from '../errors';
 import type { Identities } from '../identities';
 
@@ -24,7 +24,7 @@ export class DictionarySweeper {
   private stopped = false;
 
   constructor(
-    private readonly store: Pick<DictionaryStore, 'names' | 'register' | 'sweep' | 'unregister'>,
+    private readonly store: Pick<EntryStore, 'names' | 'register' | 'sweep' | 'unregister'>,
     private readonly clock: Clock,
     identities: Identities,
     private readonly onDefect: (error: unknown) => void,

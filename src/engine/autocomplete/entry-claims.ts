@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { RankedEntry } from './dictionary-store';
 import { fold } from './fold';
+import type { RankedEntry } from './ranking';
 import type { RankedRecent } from './recents-ranking';
 import type { Profile } from './suggestion';
 

@@ -1,4 +1,6 @@
-import type { DictionaryView, Profile } from './suggestion';
+import type { DictionaryView, Profile, StoredEntry } from './suggestion';
+
+export type { StoredEntry } from './suggestion';
 
 /** The state of a dictionary at one moment. */
 export interface Head {
@@ -29,12 +31,6 @@ export interface OtherProfile {
 /** The import has ended: another import was committed, or the import expired, or the store lost its data. */
 export interface LostImport {
   readonly kind: 'lost';
-}
-
-/** An entry as the store keeps it. Only the engine reads a record (stored-record.ts). */
-export interface StoredEntry {
-  readonly entryId: string;
-  readonly record: Uint8Array;
 }
 
 /** A change of one entry. A `put` keeps the selections of the entry, and a `delete` removes them. */
@@ -80,6 +76,9 @@ export interface BucketsRead {
   /** The entries of the buckets (bucket-entries.ts reads them). */
   readonly packed: Uint8Array;
 }
+
+/** What serves a load: a replica if there is one, or the primary. */
+export type LoadSource = 'replica' | 'primary';
 
 /** Where a load begins. */
 export interface LoadStart {
@@ -128,9 +127,14 @@ export interface EntryStore {
     after: { readonly generationId: string; readonly version: number; readonly tail: string },
   ): Promise<Writes | Gap | Missing>;
   /** The live generation. */
-  startLoad(name: string): Promise<LoadStart | Missing>;
+  startLoad(name: string, source: LoadSource): Promise<LoadStart | Missing>;
   /** 'gap': the generation was removed. */
-  readBuckets(name: string, generationId: string, from: number): Promise<BucketsRead | Gap>;
+  readBuckets(
+    name: string,
+    generationId: string,
+    from: number,
+    source: LoadSource,
+  ): Promise<BucketsRead | Gap>;
   inspect(name: string): Promise<({ readonly kind: 'ok' } & StoredDictionary) | Missing>;
 
   /** If `profile` is undefined, the dictionary's profile is used, or `defaultProfile` for a new dictionary. */

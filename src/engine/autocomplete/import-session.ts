@@ -1,29 +1,25 @@
-import {
-  answerOf,
-  dictionaryText,
-  importLost,
-  noSuchDictionary,
-  stateAfterChange,
-  wrongCount,
-} from './autocomplete-errors';
+import { answerOf, dictionaryText, importLost, stateAfterChange, wrongCount } from './autocomplete-errors';
 import type { Clock, Timer } from '../clock';
-import type { DictionaryStore, StoredProfile } from './dictionary-store';
-import { reportDefect } from '../errors';
-import { foldEntry } from './fold-entry';
-import type { DictionaryView, Entry, ImportSession } from './suggestion';
+import type { DictionaryIndexes } from './dictionary-indexes';
+import type { EntryStore } from './entry-store';
+import { HoldfastError, reportDefect } from '../errors';
+import type { DictionaryView, ImportSession, StoredEntry } from './suggestion';
 
 /** The pause between heartbeats of an open import. The store ends an import after a minute without a heartbeat. */
 const HEARTBEAT_MS = 15_000;
 
+/** How long a commit waits until this server has loaded the new generation. */
+const LOAD_PATIENCE_MS = 60_000;
+
 const IMPORT_ADVICE = 'check the generation of the dictionary, and import again if it has not risen';
 
 export interface ImportOptions {
-  readonly store: DictionaryStore;
+  readonly store: EntryStore;
+  readonly indexes: Pick<DictionaryIndexes, 'load'>;
   readonly clock: Clock;
   readonly name: string;
   readonly importId: string;
-  readonly profile: StoredProfile;
-  view(name: string): Promise<DictionaryView | undefined>;
+  view(name: string): Promise<DictionaryView>;
   /** Sweeps the dictionary in the background. */
   sweepSoon(name: string): void;
   onDefect(error: unknown): void;
@@ -38,16 +34,15 @@ export class StoreImport implements ImportSession {
     this.beat();
   }
 
-  async put(entries: readonly Entry[]): Promise<void> {
-    const { store, name, importId, profile } = this.options;
-    const folded = entries.map((entry) => foldEntry(entry, profile));
-    const { kind } = await this.answerOf(store.putImported(name, importId, profile, folded), 'import again');
+  async put(entries: readonly StoredEntry[]): Promise<void> {
+    const { store, name, importId } = this.options;
+    const { kind } = await this.answerOf(store.putImported(name, importId, entries), 'import again');
     if (kind === 'lost') throw importLost(name);
     this.received += entries.length;
   }
 
   async commit(entryCount: number): Promise<DictionaryView> {
-    const { store, name, importId, view, sweepSoon } = this.options;
+    const { store, indexes, name, importId, view, sweepSoon, onDefect } = this.options;
     if (entryCount !== this.received) {
       await this.abandon();
       throw wrongCount(name, entryCount, this.received);
@@ -59,9 +54,11 @@ export class StoreImport implements ImportSession {
     } finally {
       sweepSoon(name);
     }
-    const dictionary = await stateAfterChange(view(name), dictionaryText(name), IMPORT_ADVICE);
-    if (dictionary === undefined) throw noSuchDictionary(name);
-    return dictionary;
+    // The commit is made. Without the load, the next query loads the new generation, or says why this is impossible.
+    await indexes.load(name, LOAD_PATIENCE_MS).catch((error: unknown) => {
+      if (!(error instanceof HoldfastError)) onDefect(error);
+    });
+    return stateAfterChange(view(name), dictionaryText(name), IMPORT_ADVICE);
   }
 
   async abandon(): Promise<void> {
@@ -81,10 +78,10 @@ export class StoreImport implements ImportSession {
   }
 
   private beat(): void {
-    const { store, clock, name, importId, profile, onDefect } = this.options;
+    const { store, clock, name, importId, onDefect } = this.options;
     this.heartbeat = clock.after(HEARTBEAT_MS, () => {
       store
-        .putImported(name, importId, profile, [])
+        .putImported(name, importId, [])
         .catch((error: unknown) => reportDefect(error, onDefect))
         .finally(() => {
           if (!this.ended) this.beat();

@@ -5,7 +5,7 @@ import type { Profile } from './suggestion';
 /** Bound of a text, an alias or a query, in bytes of UTF-8. */
 export const MAX_TEXT_BYTES = 512;
 /** Bound of a folded text or alias, in bytes of UTF-8. A few characters fold to up to 18 characters. */
-export const MAX_FOLDED_BYTES = 1024;
+export const MAX_FOLDED_BYTES = 2048;
 export const MAX_ENTRY_ID_BYTES = 512;
 export const MAX_ALIASES = 16;
 export const MAX_PAYLOAD_BYTES = 1024;
@@ -13,6 +13,11 @@ export const MAX_PAYLOAD_BYTES = 1024;
 export const MAX_WEIGHT = 2 ** 52;
 /** Bound of the entries in one put, one deletion or one import batch. */
 export const MAX_ENTRIES = 1000;
+/** The longest `max_staleness` of a query (ms). */
+export const MAX_STALENESS_MS = 3_600_000;
+/** How long a query of a SuggestStream waits while its dictionary is loaded (ms). */
+export const STREAM_PATIENCE_MS = 5000;
+
 /** Bound of the selections in one RecordSelection. */
 export const MAX_SELECTIONS = 1_000_000;
 

@@ -1,4 +1,4 @@
-import type { Entry } from './suggestion';
+import type { Entry, StoredEntry } from './suggestion';
 
 /**
  * A record is an entry without its id, as the store keeps it:
@@ -14,6 +14,10 @@ export const MAX_RECORD_BYTES = 16 * 1024;
 
 const LOW_BITS = 0x7f;
 const MORE = 0x80;
+
+export function packEntry(entry: Entry): StoredEntry {
+  return { entryId: entry.entryId, record: packRecord(entry) };
+}
 
 export function packRecord({ text, aliases, weight, payload }: Omit<Entry, 'entryId'>): Buffer {
   const texts = [text, ...aliases];

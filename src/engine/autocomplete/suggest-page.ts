@@ -1,6 +1,6 @@
-import type { RankedEntry, RankPosition, Ranking } from './dictionary-store';
 import { EntryClaims, isClaimed } from './entry-claims';
 import { fold } from './fold';
+import type { RankedEntry, RankPosition, Ranking } from './ranking';
 import type { RankedRecent } from './recents-ranking';
 import { segments } from './segments';
 import { MATCH_KINDS, type MatchKind, type Profile, type Suggestion } from './suggestion';
@@ -37,7 +37,7 @@ export interface Page {
   readonly next: PageStart | undefined;
 }
 
-/** The store's position for the page after `position`. */
+/** The place of the first entry of the page after `position`. */
 export function rankAfter(position: PagePosition | undefined): RankPosition | undefined {
   if (position === undefined) return undefined;
   if (position.of === 'entries') return position.at;
@@ -61,7 +61,7 @@ export function mergePage(
   const merged: PositionedSuggestion[] = [];
   let entryCount = 0;
   for (const kind of MATCH_KINDS) {
-    // The store has not ranked all entries of a better kind, so this kind belongs to a later page.
+    // More entries of a better kind follow, so this kind belongs to a later page.
     if (next && rankOf(kind) > rankOf(next.kind)) break;
     const recentsOfKind = recents.filter((ranked) => ranked.kind === kind);
     for (const ranked of shown) {
@@ -173,26 +173,9 @@ export function isPageStart(value: unknown): value is PageStart {
   return value['of'] === 'entries' && isObject(at) && isKind(at['kind']) && isEntryPosition(at['at']);
 }
 
-/** The position of a record, in hexadecimal: the key of its list, a zero byte, and the position in this list. */
-const RECORD = /^([0-9a-f]{2}){1,20}00([0-9a-f]{2}){6,200}$/;
-
 function isEntryPosition(at: unknown): boolean {
   if (!isObject(at)) return false;
-  if (isText(at['record'])) return RECORD.test(at['record']) && isText(at['past']) && isPast(at['past']);
   return Number.isSafeInteger(at['score']) && isText(at['text']) && isText(at['entryId']);
-}
-
-/** `past` is empty, or a JSON array of a score in digits, a text and an entry id. */
-function isPast(past: string): boolean {
-  if (past === '') return true;
-  try {
-    const parts: unknown = JSON.parse(past);
-    return (
-      Array.isArray(parts) && parts.length === 3 && parts.every(isText) && /^\d{1,16}$/.test(String(parts[0]))
-    );
-  } catch {
-    return false;
-  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

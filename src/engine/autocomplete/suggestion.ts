@@ -21,6 +21,12 @@ export interface Entry {
   readonly payload: Uint8Array;
 }
 
+/** An entry as the store keeps it. Only the engine reads a record (stored-record.ts). */
+export interface StoredEntry {
+  readonly entryId: string;
+  readonly record: Uint8Array;
+}
+
 /** An entry of ListEntries. */
 export interface ListedEntry extends Entry {
   readonly selectionCount: number;
@@ -65,14 +71,23 @@ export interface SuggestRequest extends RecentsQuery {
   readonly pageToken: string;
   /** The name of the list of recents to include. Empty: the page contains no recents. */
   readonly recentsList: string;
+  readonly asked: AskedView;
+}
+
+/** How a query wants the entries of its dictionary. */
+export interface AskedView {
+  /** How old the entries may be (ms); 0: with every change that ended before the query. */
+  readonly maxStalenessMs: number;
+  /** How long the query can wait while the dictionary is loaded (ms). */
+  readonly patienceMs: number;
+  /** The queries of one caller wait behind each other for long searches. */
+  readonly caller: object | undefined;
 }
 
 export interface SuggestPage {
   readonly suggestions: readonly Suggestion[];
   /** The token with which the caller asks for the next page. Empty: this is the last page. */
   readonly nextPageToken: string;
-  /** True: the store reached its bound of work before the ranking was complete. */
-  readonly partial: boolean;
 }
 
 /** An import in progress. */
@@ -83,14 +98,25 @@ export interface ImportView {
   readonly receivedCount: number;
 }
 
+/** Whether this server has the index of a dictionary in its memory. 'failed': the last load failed. */
+export type LoadState = 'not-loaded' | 'loading' | 'ready' | 'failed';
+
+/** The index of a dictionary in this server. */
+export interface IndexState {
+  readonly loadState: LoadState;
+  /** The memory of the index (bytes); 0 without an index. */
+  readonly memoryBytes: number;
+}
+
 export interface DictionaryView {
   readonly name: string;
   readonly profile: Profile;
-  /** The version of the folding rules, see fold.ts. */
-  readonly foldVersion: number;
   readonly entryCount: number;
-  /** Estimated memory in the store (bytes). */
+  /** Estimated memory in the store (bytes), without open imports. */
   readonly memoryBytes: number;
+  /** The part of `memoryBytes` that the latest changes take. */
+  readonly feedBytes: number;
+  readonly index: IndexState;
   /** 1 for a new dictionary. Each committed import adds 1. */
   readonly generation: number;
   readonly imports: readonly ImportView[];
@@ -104,6 +130,7 @@ export interface ListRange {
   readonly to: string;
   readonly pageSize: number;
   readonly pageToken: string;
+  readonly asked: AskedView;
 }
 
 export interface EntriesPage {
@@ -119,7 +146,7 @@ export interface DictionariesPage {
 /** An import in progress. The caller puts batches, and must end the import with `commit` or `abandon`. */
 export interface ImportSession {
   /** Resolves when the entries are in the store. Rejects with IMPORT_CONFLICT if another import has won. */
-  put(entries: readonly Entry[]): Promise<void>;
+  put(entries: readonly StoredEntry[]): Promise<void>;
   /**
    * Replaces the dictionary's entries with the imported entries. Rejects with INVALID_FIELD if `entryCount` differs
    * from the number of entries in all batches. The import ends in both cases.

@@ -1,3 +1,4 @@
+import { answerWithinMs } from '../answer-time';
 import type { Call } from '../call';
 import type { AcquireRequest } from './requests';
 
@@ -11,7 +12,7 @@ export interface WaitEnd {
 /** The earliest of the request's wait_timeout, the call's deadline and the age limit. */
 export function waitEnd(call: Call, request: AcquireRequest, ageLimitAt: number): WaitEnd {
   const byRequest = call.receivedAt + (request.waitTimeoutMs ?? Infinity);
-  const byDeadline = call.receivedAt + timeBeforeDeadline(call.timeoutMs);
+  const byDeadline = call.receivedAt + answerWithinMs(call.timeoutMs);
   const at = Math.min(ageLimitAt, byRequest, byDeadline);
   return { at, byAge: at === ageLimitAt };
 }
@@ -27,18 +28,6 @@ const JITTER = 0.1;
  */
 export function ageLimitAt(call: Call, ttlMs: number, maxAgeMs: number, random: number): number {
   return call.receivedAt + Math.min(maxAgeMs, MAX_AGE_TTLS * ttlMs) * (1 - JITTER * random);
-}
-
-const MIN_MARGIN_MS = 20;
-const MAX_MARGIN_MS = 250;
-
-/**
- * How long a call may wait so that its answer arrives before the call's deadline (docs/design/leases.md, rule 13). A
- * wait that ends with an answer resets no HTTP/2 stream. 0 or less: the call may only try once.
- */
-function timeBeforeDeadline(timeoutMs: number | undefined): number {
-  if (timeoutMs === undefined) return Infinity;
-  return timeoutMs - Math.min(Math.max(timeoutMs / 10, MIN_MARGIN_MS), MAX_MARGIN_MS);
 }
 
 /** When the client gives up the call (ms, monotonic clock). Undefined: never. */

@@ -2,7 +2,7 @@ import type { Commands } from '../connection/command-runner';
 import { confirmed } from '../connection/confirmed';
 import type { RawReply } from '../connection/script-command';
 import { dictionaryNamesKey } from '../keys';
-import { readNames } from './dictionary-replies';
+import { textOf } from './entry-replies';
 
 /** The sorted list of all dictionary names. In a Cluster it may be on another node than a dictionary. */
 export class DictionaryNames {
@@ -40,6 +40,8 @@ export class DictionaryNames {
     const from = after === undefined || after < beginning ? `[${beginning}` : `(${after}`;
     // No UTF-8 text contains the byte 255, so this key follows every name with this beginning.
     const to = Buffer.concat([Buffer.from(`(${beginning}`), Buffer.from([255])]);
-    return this.commands.query('ZRANGEBYLEX', [this.key, from, to, 'LIMIT', 0, limit], readNames);
+    return this.commands.query('ZRANGEBYLEX', [this.key, from, to, 'LIMIT', 0, limit], (names) =>
+      names.map(textOf),
+    );
   }
 }

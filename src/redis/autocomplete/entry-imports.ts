@@ -1,6 +1,7 @@
 import type { LostImport, Missing, OtherProfile, StoredEntry } from '../../engine/autocomplete/entry-store';
 import type { Profile } from '../../engine/autocomplete/suggestion';
 import { confirmed } from '../connection/confirmed';
+import type { BulkWrites } from './bulk-writes';
 import { putChunks } from './entry-chunks';
 import { newGenerationId, newWriteId, scripts, type EntryCommands } from './entry-commands';
 import { LOST, OK, profileText, readImportStep, readStartImport, type Again, type Ok } from './entry-replies';
@@ -11,7 +12,10 @@ export class EntryImports {
   /** The number of chunks that each import of this server has sent, by name and import id. */
   readonly #sent = new Map<string, number>();
 
-  constructor(private readonly on: EntryCommands) {}
+  constructor(
+    private readonly on: EntryCommands,
+    private readonly bulk: BulkWrites,
+  ) {}
 
   async start(
     name: string,
@@ -33,10 +37,11 @@ export class EntryImports {
 
   async put(name: string, importId: string, entries: readonly StoredEntry[]): Promise<Ok | LostImport> {
     const key = keyOf(name, importId);
-    const chunks = putChunks(entries);
-    for (const chunk of chunks.length === 0 ? [pack([])] : chunks) {
+    // An empty chunk is a sign of life.
+    for (const chunk of entries.length === 0 ? [pack([])] : putChunks(entries)) {
       const number = this.#sent.get(key);
       if (number === undefined) return LOST;
+      if (entries.length > 0) await this.bulk.admit(this.on.keyOf(name));
       this.#sent.set(key, number + 1);
       const args = [importId, number + 1, chunk];
       const step = await this.on.run(scripts.putImported, name, args, readImportStep);

@@ -3,6 +3,7 @@ import type {
   EntryStore,
   Gap,
   Head,
+  LoadSource,
   LoadStart,
   Missing,
   OtherProfile,
@@ -11,8 +12,14 @@ import type {
   Writes,
 } from '../../engine/autocomplete/entry-store';
 import type { Profile } from '../../engine/autocomplete/suggestion';
+import type { Clock } from '../../engine/clock';
+import { StoreFailure } from '../../engine/errors';
 import type { Commands } from '../connection/command-runner';
 import { confirmed } from '../connection/confirmed';
+import type { RedisConnection } from '../connection/connection';
+import type { RawArgument, Script } from '../connection/operation';
+import type { RawReply } from '../connection/script-command';
+import { BulkWrites } from './bulk-writes';
 import { DictionaryNames } from './dictionary-names';
 import { EntryCommands, newGenerationId, newWriteId, scripts } from './entry-commands';
 import { EntryFeed } from './entry-feed';
@@ -37,7 +44,10 @@ export { entryScripts } from './entry-commands';
 
 export interface EntryStoreOptions {
   readonly commands: Commands;
+  /** A replica for loads. If the replica cannot answer, the primary answers. */
+  readonly replica: RedisConnection | undefined;
   readonly prefix: string;
+  readonly clock: Clock;
 }
 
 const OUTDATED: Missing = { kind: 'outdated' };
@@ -51,12 +61,16 @@ export class RedisEntryStore implements EntryStore {
   private readonly imports: EntryImports;
   private readonly outdated: OutdatedDictionaries;
 
-  constructor({ commands, prefix }: EntryStoreOptions) {
+  private readonly replica: RedisConnection | undefined;
+
+  constructor({ commands, replica, prefix, clock }: EntryStoreOptions) {
+    this.replica = replica;
+    const bulk = new BulkWrites(commands, clock);
     this.on = new EntryCommands(commands, prefix);
     this.nameList = new DictionaryNames(commands, prefix);
-    this.writes = new EntryWrites(this.on);
+    this.writes = new EntryWrites(this.on, bulk);
     this.feed = new EntryFeed(this.on);
-    this.imports = new EntryImports(this.on);
+    this.imports = new EntryImports(this.on, bulk);
     this.outdated = new OutdatedDictionaries(commands, prefix);
   }
 
@@ -97,12 +111,17 @@ export class RedisEntryStore implements EntryStore {
     return this.unlessOutdated(name, this.feed.writesAfter(name, after));
   }
 
-  startLoad(name: string): Promise<LoadStart | Missing> {
-    return this.unlessOutdated(name, this.on.run(scripts.startLoad, name, [], readLoadStart));
+  startLoad(name: string, source: LoadSource = 'primary'): Promise<LoadStart | Missing> {
+    return this.unlessOutdated(name, this.load(source, scripts.startLoad, name, [], readLoadStart));
   }
 
-  readBuckets(name: string, generationId: string, from: number): Promise<BucketsRead | Gap> {
-    return this.on.run(scripts.readBuckets, name, [generationId, from], readBuckets);
+  readBuckets(
+    name: string,
+    generationId: string,
+    from: number,
+    source: LoadSource = 'primary',
+  ): Promise<BucketsRead | Gap> {
+    return this.load(source, scripts.readBuckets, name, [generationId, from], readBuckets);
   }
 
   inspect(name: string): Promise<(Ok & StoredDictionary) | Missing> {
@@ -164,6 +183,25 @@ export class RedisEntryStore implements EntryStore {
 
   names(prefix: string, after: string | undefined, limit: number): Promise<readonly string[]> {
     return this.nameList.list(prefix, after, limit);
+  }
+
+  /** Reads from the replica. The primary answers if the replica does not have what is asked for. */
+  private async load<T extends { readonly kind: string }>(
+    source: LoadSource,
+    one: Script,
+    name: string,
+    args: readonly RawArgument[],
+    read: (reply: RawReply[]) => T,
+  ): Promise<T> {
+    if (source === 'replica' && this.replica?.reachable) {
+      try {
+        const answer = await this.replica.commands.runRaw(one, [this.on.keyOf(name)], args, read);
+        if (answer.kind === 'start' || answer.kind === 'buckets') return answer;
+      } catch (error) {
+        if (!(error instanceof StoreFailure)) throw error;
+      }
+    }
+    return this.on.run(one, name, args, read);
   }
 
   /** Names a dictionary of the first layout, which the scripts do not find. */

@@ -1,6 +1,7 @@
 import type { Missing, StoredEntry } from '../../engine/autocomplete/entry-store';
 import { StoreFailure } from '../../engine/errors';
 import type { RawArgument, Script } from '../connection/operation';
+import type { BulkWrites } from './bulk-writes';
 import { deleteChunks, putChunks } from './entry-chunks';
 import { newWriteId, scripts, type EntryCommands } from './entry-commands';
 import { OK, readImportStep, readWritten, type Ok, type Written } from './entry-replies';
@@ -10,16 +11,21 @@ const STAGED_MS = 120_000;
 
 /** Writes of the live generation of dictionaries. Each write has an id, so that a repeated command changes nothing. */
 export class EntryWrites {
-  constructor(private readonly on: EntryCommands) {}
+  constructor(
+    private readonly on: EntryCommands,
+    private readonly bulk: BulkWrites,
+  ) {}
 
   async put(name: string, entries: readonly StoredEntry[]): Promise<Ok | Missing> {
     const chunks = putChunks(entries);
-    if (chunks.length === 0) return OK;
-    const [first, second] = chunks;
+    const first = chunks.next().value;
+    if (first === undefined) return OK;
+    await this.bulk.admit(this.on.keyOf(name));
+    const second = chunks.next().value;
     const written =
       second === undefined
-        ? await this.write(scripts.put, name, newWriteId(), [first as Buffer])
-        : await this.putStaged(name, chunks);
+        ? await this.write(scripts.put, name, newWriteId(), [first])
+        : await this.putStaged(name, [first, second], chunks);
     return written.kind === 'written' ? OK : written;
   }
 
@@ -48,10 +54,17 @@ export class EntryWrites {
   }
 
   /** Stages the chunks, commits them with one script, and then lets bounded scripts write them to the buckets. */
-  private async putStaged(name: string, chunks: readonly Buffer[]): Promise<Written | Missing> {
+  private async putStaged(
+    name: string,
+    first: readonly Buffer[],
+    others: Iterable<Buffer>,
+  ): Promise<Written | Missing> {
     const writeId = newWriteId();
-    for (const [number, chunk] of chunks.entries()) await this.stage(name, writeId, number, chunk);
-    const written = await this.write(scripts.putStaged, name, writeId, [chunks.length]);
+    let count = 0;
+    for (const chunks of [first, others]) {
+      for (const chunk of chunks) await this.stage(name, writeId, count++, chunk);
+    }
+    const written = await this.write(scripts.putStaged, name, writeId, [count]);
     if (written.kind === 'written') await this.finish(name);
     return written;
   }
@@ -59,6 +72,7 @@ export class EntryWrites {
   private async stage(name: string, writeId: string, number: number, chunk: Buffer): Promise<void> {
     const key = this.on.chunkKey(name, writeId, number);
     try {
+      await this.bulk.admit(key);
       await this.on.commands.query('SET', [key, chunk, 'PX', STAGED_MS], () => undefined);
     } catch (error) {
       // A staged chunk has no effect.

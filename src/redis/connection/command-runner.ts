@@ -6,6 +6,7 @@ import { CommandWindow } from './command-window';
 import { CommandWriter, type Flush } from './command-writer';
 import { failureClassOf, isReplyError, redirectionOf } from './failure-class';
 import { readGuardedReply, type GuardedReply } from './guarded-reply';
+import type { NodeReport } from './node-report';
 import {
   isForOneNode,
   isText,
@@ -30,7 +31,10 @@ import {
 } from './script-command';
 
 /** How stores run commands. In a Cluster the first key decides which node runs the command. */
-export type Commands = Pick<CommandRunner, 'run' | 'runGuarded' | 'runRaw' | 'runTimed' | 'query'>;
+export type Commands = Pick<
+  CommandRunner,
+  'run' | 'runGuarded' | 'runRaw' | 'runTimed' | 'query' | 'reportOf'
+>;
 
 /**
  * Runs scripts and commands over one connection. ioredis is set to queue nothing and to send nothing twice. This class
@@ -53,6 +57,11 @@ export class CommandRunner {
 
   get isReady(): boolean {
     return this.link.isReady;
+  }
+
+  /** The last report of the Redis that has the key. Undefined: that Redis is not known. */
+  reportOf(_key: string): NodeReport | undefined {
+    return this.link.answering.report;
   }
 
   /**

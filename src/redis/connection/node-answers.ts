@@ -23,12 +23,17 @@ const SETTINGS = [
   'cluster-require-full-coverage',
   'cluster-node-timeout',
   'repl-backlog-ttl',
+  'repl-backlog-size',
+  'client-output-buffer-limit',
 ];
 
-/** Rejects if Redis does not answer. */
-export async function askInfo(client: Redis, section?: 'replication'): Promise<NodeAnswers['info']> {
+/** A part of INFO that changes while Redis runs. */
+export type InfoSection = 'replication' | 'memory';
+
+/** Without sections: the whole INFO. Rejects if Redis does not answer. */
+export async function askInfo(client: Redis, ...sections: InfoSection[]): Promise<NodeAnswers['info']> {
   try {
-    return parseInfo(await (section ? client.info(section) : client.info()));
+    return parseInfo((await client.call('INFO', ...sections)) as string);
   } catch (error) {
     if (isNotOffered(error)) return new Map();
     throw error;

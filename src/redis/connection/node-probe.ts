@@ -141,15 +141,15 @@ export class NodeProbe {
     const { listener, topology, clock } = this.options;
     const { stream } = this.client;
     const { info, settings } = this.answers;
-    const [sample, replication, newSettings] = await Promise.all([
+    const [sample, changed, newSettings] = await Promise.all([
       askClock(this.client, () => clock.now()),
-      info.size > 0 ? askInfo(this.client, 'replication') : info,
+      info.size > 0 ? askInfo(this.client, 'replication', 'memory') : info,
       settings && askSettings(this.client),
     ]);
     if (!this.isCurrent(stream)) return;
-    const isDemoted = info.get('role') === 'master' && replication.get('role') !== 'master';
+    const isDemoted = info.get('role') === 'master' && changed.get('role') !== 'master';
     if (isDemoted && topology !== 'cluster') return this.client.disconnect(true);
-    this.answers = { info: new Map([...info, ...replication]), settings: newSettings };
+    this.answers = { info: new Map([...info, ...changed]), settings: newSettings };
     const report = this.judge();
     listener?.onReport(report, sample);
   }

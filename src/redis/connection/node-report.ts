@@ -15,6 +15,10 @@ export interface NodeReport {
   readonly uptimeSeconds: number;
   /** How many replicas must have a change of a setting before the change is acknowledged; 0: none. */
   readonly confirmingReplicas: number;
+  /** How much of `maxmemory` Redis uses: 1 is all; 0: there is no limit. */
+  readonly memoryShare: number;
+  /** How many bytes of writes the replica lacks that lacks the most; 0: there is no replica. */
+  readonly replicaLagBytes: number;
   /** Sentences for the log and for GetServerInfo. */
   readonly warnings: readonly string[];
   /** True if this Redis can lose leases in ordinary operation, not only in a failure. */
@@ -38,6 +42,8 @@ export function nodeReportOf(
   const runId = runIdOf(info);
   const { warnings, unsuitable } = nodeWarnings(answers, topology, quarantineMs);
   const confirmingReplicas = confirmingReplicasOf(answers);
+  const memoryShare = memoryShareOf(info);
+  const replicaLagBytes = replicaLagBytesOf(info);
   if (runId === undefined) {
     return {
       runId,
@@ -45,6 +51,8 @@ export function nodeReportOf(
       overlapMs: 0,
       uptimeSeconds: 0,
       confirmingReplicas,
+      memoryShare,
+      replicaLagBytes,
       warnings,
       unsuitable,
     };
@@ -60,6 +68,8 @@ export function nodeReportOf(
     overlapMs: mayHaveTakenOver ? overlapMsOf(topology, settings) : 0,
     uptimeSeconds: Number(info.get('uptime_in_seconds') ?? 0),
     confirmingReplicas,
+    memoryShare,
+    replicaLagBytes,
     warnings,
     unsuitable,
   };
@@ -70,6 +80,22 @@ function confirmingReplicasOf({ info, settings }: NodeAnswers): number {
   const asked = settings?.get('min-replicas-to-write');
   if (asked !== undefined) return Number(asked);
   return Number(info.get('connected_slaves') ?? 0) >= 1 ? 1 : 0;
+}
+
+function memoryShareOf(info: NodeAnswers['info']): number {
+  const limit = Number(info.get('maxmemory') ?? 0);
+  return limit === 0 ? 0 : Number(info.get('used_memory') ?? 0) / limit;
+}
+
+/** INFO has a line for each replica: `slave0:ip=10.0.0.2,port=6379,state=online,offset=1234,lag=0`. */
+function replicaLagBytesOf(info: NodeAnswers['info']): number {
+  const written = Number(info.get('master_repl_offset') ?? 0);
+  let lagBytes = 0;
+  for (let index = 0; index < Number(info.get('connected_slaves') ?? 0); index += 1) {
+    const [, offset] = /,offset=(\d+)/.exec(info.get(`slave${index}`) ?? '') ?? [];
+    if (offset !== undefined) lagBytes = Math.max(lagBytes, written - Number(offset));
+  }
+  return lagBytes;
 }
 
 /** A cut-off master stops writes when its replicas are silent for too long; in a Cluster also its fellow masters. */

@@ -3,6 +3,9 @@ import type { NodeAnswers, Topology } from './node-answers';
 
 /** The longest `min-replicas-max-lag` that the length of a quarantine allows for (`quarantineMs`). */
 export const MOST_LAG_SECONDS = 10;
+/** Twice the bytes that a replica may lack while dictionaries are written (bulk-writes.ts). */
+const LEAST_BACKLOG_BYTES = 16 * 2 ** 20;
+const LEAST_OUTPUT_BYTES = 64 * 2 ** 20;
 /** The longest `cluster-node-timeout` that the length of a quarantine allows for. */
 const MOST_NODE_TIMEOUT_MS = 10_000;
 
@@ -81,6 +84,8 @@ function replicationRisks(
 ): (string | undefined)[] {
   const replicas = Number(info.get('connected_slaves') ?? 0);
   const backlogSeconds = Number(settings?.get('repl-backlog-ttl') ?? 0);
+  const backlogBytes = Number(settings?.get('repl-backlog-size') ?? Infinity);
+  const outputBytes = replicaOutputBytes(settings?.get('client-output-buffer-limit'));
   return [
     Number(settings?.get('min-replicas-to-write')) < replicas
       ? `min-replicas-to-write is less than the ${replicas} replicas of the master: a master that is cut off together with enough replicas keeps granting names that the new master grants too; set it to ${replicas}, or remove replicas`
@@ -91,7 +96,19 @@ function replicationRisks(
     backlogSeconds > 0 && backlogSeconds * 1000 < quarantineMs
       ? `repl-backlog-ttl is ${backlogSeconds}: a master without replicas no longer shows after ${backlogSeconds} s that it took over, while clients may still believe in leases of the earlier master; set it to ${Math.ceil(quarantineMs / 1000)} or more, or to 0`
       : undefined,
+    replicas > 0 && backlogBytes < LEAST_BACKLOG_BYTES
+      ? `repl-backlog-size is ${backlogBytes}: a replica that loses its connection while a dictionary is imported needs a copy of all data, which slows leases; set it to ${LEAST_BACKLOG_BYTES} or more`
+      : undefined,
+    replicas > 0 && outputBytes < LEAST_OUTPUT_BYTES
+      ? `client-output-buffer-limit of replicas is ${outputBytes}: Redis disconnects a replica that lacks so many bytes, for example while a dictionary is imported, and then copies all data to it; set it to ${LEAST_OUTPUT_BYTES} or more, or to 0`
+      : undefined,
   ];
+}
+
+/** The hard limit in `… slave 268435456 67108864 60 …`; Infinity: no limit, or not readable. */
+function replicaOutputBytes(limits: string | undefined): number {
+  const [, hardLimit] = /\b(?:slave|replica) (\d+)/.exec(limits ?? '') ?? [];
+  return Number(hardLimit ?? 0) || Infinity;
 }
 
 /** Why a restart of this Redis may forget leases. */

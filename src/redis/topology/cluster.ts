@@ -21,6 +21,8 @@ export interface ClusterOptions extends Omit<
 > {
   readonly address: ClusterAddress;
   readonly security: Security;
+  /** False: the Cluster has dictionaries only, and so no epochs of buckets. Default: true. */
+  readonly hasLeases?: boolean;
 }
 
 interface Member {
@@ -121,7 +123,7 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
 
   /** The buckets of a node, by slot. */
   bucketsOf(address: string): readonly (readonly number[])[] {
-    return this.map.bucketsOf(address);
+    return this.options.hasLeases === false ? [] : this.map.bucketsOf(address);
   }
 
   /** Calls the listener whenever the map was refreshed or corrected. */
@@ -147,6 +149,11 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     const reachable = this.masterNodes().filter((node) => node.reachable);
     await Promise.allSettled(reachable.map(({ epochs }) => epochs.adopt()));
   }
+
+  readonly reportOf: Commands['reportOf'] = (key) => {
+    const owner = this.map.ownerOf(slotOfKey(key));
+    return owner === undefined ? undefined : this.members.get(owner)?.node.connection.answering.report;
+  };
 
   readonly run: Commands['run'] = (script, keys, ...rest) =>
     this.router.withOwner(keys[0], ({ commands }) => commands.run(script, withAbsentKey(keys), ...rest));
@@ -244,7 +251,8 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   }
 
   private async adoptSlot({ epochs }: RedisNode, address: string, slot: number): Promise<void> {
-    await epochs.adoptArrived(bucketsBySlot.get(slot) ?? []);
+    const buckets = this.options.hasLeases === false ? undefined : bucketsBySlot.get(slot);
+    if (buckets) await epochs.adoptArrived(buckets);
     this.map.settle(slot, address);
   }
 

@@ -1,3 +1,4 @@
+import type { UntypedHandleCall } from '@grpc/grpc-js';
 import {
   AutocompleteServiceService,
   SuggestRecentsResponse,
@@ -5,10 +6,8 @@ import {
   SuggestStreamResponse,
   type AddRecentRequest,
   type AddRecentResponse,
-  type AutocompleteServiceServer,
   type DeleteRecentsRequest,
   type DeleteRecentsResponse,
-  type ImportDictionaryRequest,
   type ImportDictionaryResponse,
   type RemoveRecentRequest,
   type RemoveRecentResponse,
@@ -17,9 +16,12 @@ import {
   type SuggestStreamRequest,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
+import type { Call } from '../../engine/call';
+import { answerWithinMs } from '../../engine/answer-time';
 import {
   DEFAULT_CAPACITY,
   MAX_CAPACITY,
+  STREAM_PATIENCE_MS,
   SUGGESTION_PAGES,
   type AutocompleteLimits,
 } from '../../engine/autocomplete/limits';
@@ -33,20 +35,22 @@ import { dictionaryHandlers, entryHandlers } from './dictionary-handlers';
 import {
   checkEntryText,
   checkMatchKinds,
+  checkMaxStaleness,
   checkOptionalId,
   checkPageSize,
   checkPayload,
   checkPositiveCount,
   checkQuery,
 } from './fields';
-import { importDictionary } from './import-stream';
+import { EntryRequests } from './entry-requests';
+import { importDictionary, type ImportMessage } from './import-stream';
 import { dictionaryMessage, suggestErrorMessage, suggestionMessage, suggestMessage } from './messages';
-import { requestDecoders } from './request-decoders';
+import { requestDecoders, smallRequestDecoders } from './request-decoders';
 import { QueryStream } from './suggest-stream';
 
 /**
  * The generated AutocompleteService, with faster serializers for the answers that each keystroke needs, and with
- * decoders that do not read long lists.
+ * decoders that read neither long lists nor large messages.
  */
 export const autocompleteServiceDefinition = {
   ...AutocompleteServiceService,
@@ -59,43 +63,51 @@ export const autocompleteServiceDefinition = {
     ...AutocompleteServiceService.suggestStream,
     responseSerialize: serializer(SuggestStreamResponse),
   },
-  putEntries: { ...AutocompleteServiceService.putEntries, requestDeserialize: requestDecoders.putEntries },
+  putEntries: {
+    ...AutocompleteServiceService.putEntries,
+    requestDeserialize: smallRequestDecoders.putEntries,
+  },
   deleteEntries: {
     ...AutocompleteServiceService.deleteEntries,
     requestDeserialize: requestDecoders.deleteEntries,
   },
   importDictionary: {
     ...AutocompleteServiceService.importDictionary,
-    requestDeserialize: requestDecoders.importDictionary,
+    requestDeserialize: smallRequestDecoders.importDictionary,
   },
 };
 
-/** `drain` ends all streams, because an open stream keeps its connection open, and an open connection the server. */
+export interface AutocompleteHandlers {
+  readonly handlers: Record<keyof typeof AutocompleteServiceService, UntypedHandleCall>;
+  /** Ends all streams, because an open stream keeps its connection open, and an open connection the server. */
+  drain(): void;
+  /** Ends the thread that checks large requests. Calls that wait for the thread fail. */
+  close(): Promise<void>;
+}
+
 export function autocompleteHandlers(
   context: CallContext,
   engine: AutocompleteEngine,
   limits: AutocompleteLimits,
-): { readonly handlers: AutocompleteServiceServer; drain(): void } {
+): AutocompleteHandlers {
+  const requests = new EntryRequests(context.clock);
   const imports = new OpenStreams(limits.maxImports, 'imports');
   const suggestStreams = new OpenStreams(limits.maxSuggestStreams, 'SuggestStreams');
   const handlers = {
     ...recentsHandlers(context, engine),
     ...dictionaryHandlers(context, engine),
-    ...entryHandlers(context, engine),
+    ...entryHandlers(context, engine, requests),
     ...suggestHandlers(context, engine, suggestStreams),
 
-    importDictionary: clientStream<ImportDictionaryRequest, ImportDictionaryResponse>(
-      context,
-      async (requests) => {
-        const leave = imports.enter((error) => requests.interrupt(error));
-        try {
-          const view = await importDictionary(engine, requests, limits.maxImportIdleMs);
-          return { dictionary: dictionaryMessage(view) };
-        } finally {
-          leave();
-        }
-      },
-    ),
+    importDictionary: clientStream<ImportMessage, ImportDictionaryResponse>(context, async (messages) => {
+      const leave = imports.enter((error) => messages.interrupt(error));
+      try {
+        const view = await importDictionary(engine, messages, requests, limits.maxImportIdleMs);
+        return { dictionary: dictionaryMessage(view) };
+      } finally {
+        leave();
+      }
+    }),
   };
   return {
     handlers,
@@ -103,6 +115,7 @@ export function autocompleteHandlers(
       imports.drain();
       suggestStreams.drain();
     },
+    close: () => requests.close(),
   };
 }
 
@@ -160,9 +173,13 @@ function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open:
   const method = AutocompleteServiceService.suggestStream.path;
 
   /** Answers an invalid query with an error message, so that the stream continues. */
-  const answer = async ({ queryId, suggest }: SuggestStreamRequest): Promise<SuggestStreamResponse> => {
+  const answer = async (
+    { queryId, suggest }: SuggestStreamRequest,
+    call: Call,
+  ): Promise<SuggestStreamResponse> => {
     try {
-      const value = suggestMessage(await engine.suggest(readSuggest(suggest, 'suggest')));
+      const request = readSuggest(suggest, 'suggest', call, STREAM_PATIENCE_MS);
+      const value = suggestMessage(await engine.suggest(request));
       return { queryId, result: { $case: 'suggestions', value } };
     } catch (error) {
       const value = suggestErrorMessage(toErrorSummary(error, method, context.log));
@@ -171,13 +188,13 @@ function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open:
   };
 
   return {
-    suggest: unary<SuggestRequest, SuggestResponse>(context, async (request) =>
-      suggestMessage(await engine.suggest(readSuggest(request, ''))),
+    suggest: unary<SuggestRequest, SuggestResponse>(context, async (request, call) =>
+      suggestMessage(await engine.suggest(readSuggest(request, '', call, answerWithinMs(call.timeoutMs)))),
     ),
 
     suggestStream: bidi<SuggestStreamRequest, SuggestStreamResponse>(context, async (stream, call) => {
       const queries = new QueryStream<SuggestStreamRequest, SuggestStreamResponse>({
-        lookUp: answer,
+        lookUp: (query) => answer(query, call),
         write: (message) => stream.write(message),
       });
       const leave = open.enter((error) => queries.abort(error));
@@ -194,7 +211,12 @@ function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open:
   };
 }
 
-function readSuggest(request: SuggestRequest | undefined, field: '' | 'suggest'): EngineRequest {
+function readSuggest(
+  request: SuggestRequest | undefined,
+  field: '' | 'suggest',
+  { connection: caller }: Call,
+  patienceMs: number,
+): EngineRequest {
   const violations = new Violations();
   if (request === undefined) {
     violations.add(field, 'is required');
@@ -207,6 +229,15 @@ function readSuggest(request: SuggestRequest | undefined, field: '' | 'suggest')
   const pageSize = checkPageSize(violations, `${path}page_size`, request.pageSize, SUGGESTION_PAGES);
   const kinds = checkMatchKinds(violations, `${path}match_kinds`, request.matchKinds);
   if (recentsList !== '') checkName(violations, `${path}recents_list`, recentsList);
+  const maxStalenessMs = checkMaxStaleness(violations, `${path}max_staleness`, request.maxStaleness);
   violations.throwIfAny();
-  return { dictionary, query, pageSize, pageToken, kinds, recentsList };
+  return {
+    dictionary,
+    query,
+    pageSize,
+    pageToken,
+    kinds,
+    recentsList,
+    asked: { maxStalenessMs, patienceMs, caller },
+  };
 }

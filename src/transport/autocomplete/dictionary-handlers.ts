@@ -16,19 +16,15 @@ import type {
   RecordSelectionRequest,
   RecordSelectionResponse,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
+import { answerWithinMs } from '../../engine/answer-time';
 import { LIST_PAGES, MAX_SELECTIONS } from '../../engine/autocomplete/limits';
 import { MAX_NAME_BYTES } from '../../engine/names';
 import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
 import { unary, type CallContext } from '../grpc/call';
-import { checkName, checkText, requireName, Violations } from '../grpc/fields';
-import {
-  checkEntries,
-  checkEntryIds,
-  checkPageSize,
-  checkPositiveCount,
-  checkProfile,
-  checkQuery,
-} from './fields';
+import type { UndecodedMessage } from '../grpc/bounded-decoding';
+import { checkName, checkText, requireName, throwIfInvalid, Violations } from '../grpc/fields';
+import type { EntryRequests } from './entry-requests';
+import { checkEntryIds, checkPageSize, checkPositiveCount, checkProfile, checkQuery } from './fields';
 import { dictionaryMessage, listedEntryMessage } from './messages';
 
 /** The unary handlers of AutocompleteService for whole dictionaries. */
@@ -73,14 +69,12 @@ export function dictionaryHandlers(context: CallContext, engine: AutocompleteEng
 }
 
 /** The unary handlers of AutocompleteService for the entries of a dictionary. */
-export function entryHandlers(context: CallContext, engine: AutocompleteEngine) {
+export function entryHandlers(context: CallContext, engine: AutocompleteEngine, requests: EntryRequests) {
   return {
-    putEntries: unary<PutEntriesRequest, PutEntriesResponse>(context, async ({ dictionary, entries }) => {
-      const violations = new Violations();
-      checkName(violations, 'dictionary', dictionary);
-      const checked = checkEntries(violations, 'entries', entries);
-      violations.throwIfAny();
-      await engine.putEntries(dictionary, checked);
+    putEntries: unary<PutEntriesRequest | UndecodedMessage, PutEntriesResponse>(context, async (request) => {
+      const { dictionary, violations, entries } = await requests.putEntries(request);
+      throwIfInvalid(violations);
+      await engine.putEntries(dictionary, entries);
       return {};
     }),
 
@@ -111,14 +105,16 @@ export function entryHandlers(context: CallContext, engine: AutocompleteEngine) 
 
     listEntries: unary<ListEntriesRequest, ListEntriesResponse>(
       context,
-      async ({ dictionary, startText: from, endText: to, pageSize: requested, pageToken }) => {
+      async ({ dictionary, startText: from, endText: to, pageSize: requested, pageToken }, call) => {
         const violations = new Violations();
         checkName(violations, 'dictionary', dictionary);
         checkQuery(violations, 'start_text', from);
         checkQuery(violations, 'end_text', to);
         const pageSize = checkPageSize(violations, 'page_size', requested, LIST_PAGES);
         violations.throwIfAny();
-        const page = await engine.listEntries({ dictionary, from, to, pageSize, pageToken });
+        const patienceMs = answerWithinMs(call.timeoutMs);
+        const asked = { maxStalenessMs: 0, patienceMs, caller: call.connection };
+        const page = await engine.listEntries({ dictionary, from, to, pageSize, pageToken, asked });
         return { entries: page.entries.map(listedEntryMessage), nextPageToken: page.nextPageToken };
       },
     ),

@@ -1,3 +1,4 @@
+import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import {
   AccentHandling,
   TypoMatching,
@@ -12,12 +13,15 @@ import {
   MAX_ENTRY_ID_BYTES,
   MAX_PAYLOAD_BYTES,
   MAX_FOLDED_BYTES,
+  MAX_STALENESS_MS,
   MAX_TEXT_BYTES,
   MAX_WEIGHT,
   type PageSizes,
 } from '../../engine/autocomplete/limits';
 import { fold } from '../../engine/autocomplete/fold';
 import { MATCH_KINDS, type Entry, type MatchKind, type Profile } from '../../engine/autocomplete/suggestion';
+import { timeSpan } from '../../engine/time-span';
+import { durationToMs } from '../../wire/times';
 import { checkName, checkText, type Violations } from '../grpc/fields';
 import { kindOfMessage } from './messages';
 
@@ -81,6 +85,20 @@ export function checkPageSize(
 ): number {
   if (size < 0) violations.add(field, `is ${size} and must not be negative`);
   return size === 0 ? defaultSize : Math.min(size, maxSize);
+}
+
+/** Returns the longest age of an answer (ms). Rounds down to whole milliseconds. */
+export function checkMaxStaleness(
+  violations: Violations,
+  field: string,
+  staleness: Duration | undefined,
+): number {
+  if (staleness === undefined) return 0;
+  const ms = durationToMs(staleness);
+  if (ms === undefined) violations.add(field, 'is not a valid Duration');
+  else if (ms >= 0 && ms <= MAX_STALENESS_MS) return Math.floor(ms);
+  else violations.add(field, `is ${timeSpan(ms)} and must be from 0 ms to ${timeSpan(MAX_STALENESS_MS)}`);
+  return 0;
 }
 
 /** Returns each requested kind once, in rank order. An empty list means all kinds. */

@@ -1,5 +1,4 @@
 import type {
-  ImportBatch,
   ImportCommit,
   ImportDictionaryRequest,
   ImportStart,
@@ -8,22 +7,29 @@ import { HoldfastError } from '../../engine/errors';
 import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
 import type { DictionaryView, ImportSession } from '../../engine/autocomplete/suggestion';
 import { timeSpan } from '../../engine/time-span';
-import { checkName, Violations } from '../grpc/fields';
+import type { UndecodedMessage } from '../grpc/bounded-decoding';
+import { checkName, throwIfInvalid, Violations } from '../grpc/fields';
 import type { RequestReader } from '../grpc/request-reader';
-import { checkEntries, checkProfile, checkSentCount } from './fields';
+import type { ImportPart } from './entry-checks';
+import type { EntryRequests } from './entry-requests';
+import { checkProfile, checkSentCount } from './fields';
 
-/** Reads the next message. Undefined: the stream has ended. */
-type ReadNext = () => Promise<ImportDictionaryRequest | undefined>;
+export type ImportMessage = ImportDictionaryRequest | UndecodedMessage;
+
+/** Reads the next message, and checks the entries of a batch. Undefined: the stream has ended. */
+type ReadNext = () => Promise<{ readonly part: ImportPart | undefined } | undefined>;
 
 /** Carries out one import: a start, batches, a commit, and the client's half-close. */
 export async function importDictionary(
   engine: AutocompleteEngine,
-  requests: RequestReader<ImportDictionaryRequest>,
+  messages: RequestReader<ImportMessage>,
+  requests: EntryRequests,
   maxIdleMs: number,
 ): Promise<DictionaryView> {
-  const next: ReadNext = () => {
-    const timer = setTimeout(() => requests.interrupt(idleFor(maxIdleMs)), maxIdleMs);
-    return requests.next().finally(() => clearTimeout(timer));
+  const next: ReadNext = async () => {
+    const timer = setTimeout(() => messages.interrupt(idleFor(maxIdleMs)), maxIdleMs);
+    const message = await messages.next().finally(() => clearTimeout(timer));
+    return message && { part: await requests.importPart(message) };
   };
   const { dictionary, profile } = readStart(await next());
   const session = await engine.startImport(dictionary, profile);
@@ -46,7 +52,8 @@ async function putBatches(session: ImportSession, next: ReadNext): Promise<numbe
     }
     switch (request.part?.$case) {
       case 'batch':
-        await session.put(readBatch(request.part.value));
+        throwIfInvalid(request.part.value.violations);
+        await session.put(request.part.value.entries);
         break;
       case 'commit': {
         const entryCount = readCommit(request.part.value);
@@ -71,7 +78,7 @@ function idleFor(ms: number): HoldfastError {
   );
 }
 
-function readStart(request: ImportDictionaryRequest | undefined) {
+function readStart(request: Awaited<ReturnType<ReadNext>>) {
   const part = request?.part;
   if (part?.$case !== 'start') {
     return throwViolation(
@@ -88,13 +95,6 @@ function checkStart({ dictionary, profile: requested }: ImportStart) {
   const profile = requested && checkProfile(violations, 'start.profile', requested);
   violations.throwIfAny();
   return { dictionary, profile };
-}
-
-function readBatch({ entries }: ImportBatch) {
-  const violations = new Violations();
-  const checked = checkEntries(violations, 'batch.entries', entries);
-  violations.throwIfAny();
-  return checked;
 }
 
 function readCommit(commit: ImportCommit): number {

@@ -1,8 +1,10 @@
 import * as proto from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { ErrorReason } from '../../../generated/typescript/holdfast/v1/error_reason';
+import { FOLD_VERSIONS } from '../../engine/autocomplete/fold';
 import type {
   DictionaryView,
   ListedEntry,
+  LoadState,
   MatchKind,
   Profile,
   SuggestPage,
@@ -20,6 +22,13 @@ const KINDS: Readonly<Record<MatchKind, proto.MatchKind>> = {
   suffix: proto.MatchKind.MATCH_KIND_SUFFIX,
   contains: proto.MatchKind.MATCH_KIND_CONTAINS,
   typo: proto.MatchKind.MATCH_KIND_TYPO,
+};
+
+const LOAD_STATES: Readonly<Record<LoadState, proto.LoadState>> = {
+  'not-loaded': proto.LoadState.LOAD_STATE_NOT_LOADED,
+  loading: proto.LoadState.LOAD_STATE_LOADING,
+  ready: proto.LoadState.LOAD_STATE_READY,
+  failed: proto.LoadState.LOAD_STATE_FAILED,
 };
 
 const KINDS_OF_MESSAGES = new Map(
@@ -47,7 +56,7 @@ export function suggestMessage(page: SuggestPage): proto.SuggestResponse {
   return {
     suggestions: page.suggestions.map(suggestionMessage),
     nextPageToken: page.nextPageToken,
-    partial: page.partial,
+    partial: false,
   };
 }
 
@@ -63,7 +72,7 @@ export function dictionaryMessage(view: DictionaryView): proto.Dictionary {
   return {
     name: view.name,
     profile: profileMessage(view.profile),
-    foldVersion: view.foldVersion,
+    foldVersion: FOLD_VERSIONS[view.profile.accents],
     entryCount: BigInt(view.entryCount),
     // The store's estimate may have a fraction.
     memoryBytes: BigInt(Math.round(view.memoryBytes)),
@@ -72,6 +81,9 @@ export function dictionaryMessage(view: DictionaryView): proto.Dictionary {
       startTime: msToTimestamp(startTimeMs),
       receivedCount: BigInt(receivedCount),
     })),
+    serverMemoryBytes: BigInt(Math.round(view.index.memoryBytes)),
+    feedBytes: BigInt(Math.round(view.feedBytes)),
+    loadState: LOAD_STATES[view.index.loadState],
   };
 }
 

@@ -30,8 +30,33 @@ export function boundedDecoder<Message>(
   { decode }: Decoder<Message>,
   bounds: ListBounds,
 ): (bytes: Buffer) => Message {
-  return (bytes) => decode(new ListSkim(bytes).cut(bytes.length, bounds) ?? bytes);
+  return (bytes) => decode(new ListSkim(bytes).cut(bytes.length, bounds)?.() ?? bytes);
 }
+
+/** A checked message that is too large to be decoded on the main thread. */
+export class UndecodedMessage {
+  constructor(readonly bytes: Buffer) {}
+}
+
+/** The work for a smaller message takes less than 1 ms, also before its code is compiled. */
+const LARGE_BYTES = 4096;
+const LARGE_FIELDS = 256;
+
+/** Decodes small messages as `boundedDecoder`. Returns large messages without their decoding, but refuses the same ones. */
+export function smallMessageDecoder<Message>(
+  { decode }: Decoder<Message>,
+  bounds: ListBounds,
+): (bytes: Buffer) => Message | UndecodedMessage {
+  return (bytes) => {
+    const skim = new ListSkim(bytes);
+    const cut = skim.cut(bytes.length, bounds);
+    const large = bytes.length > LARGE_BYTES || skim.fieldCount > LARGE_FIELDS;
+    return large ? new UndecodedMessage(bytes) : decode(cut?.() ?? bytes);
+  };
+}
+
+/** Makes the part of a message up to its first list that is too long. */
+type Cut = () => Buffer;
 
 /**
  * Walks over the fields of an encoded message as the generated code does, but creates no objects. A nested message
@@ -40,14 +65,14 @@ export function boundedDecoder<Message>(
  */
 class ListSkim {
   private readonly reader: BinaryReader;
-  private fields = 0;
+  fieldCount = 0;
 
   constructor(private readonly bytes: Buffer) {
     this.reader = new BinaryReader(bytes);
   }
 
-  /** Returns the message from here to `end`, cut off after the first list that is too long. Undefined: no list is. */
-  cut(end: number, bounds: ListBounds): Buffer | undefined {
+  /** Cuts the message from here to `end` after the first list that is too long. Undefined: no list is too long. */
+  cut(end: number, bounds: ListBounds): Cut | undefined {
     const { reader } = this;
     const start = reader.pos;
     let counts: Map<FieldBounds, number> | undefined;
@@ -65,13 +90,13 @@ class ListSkim {
       const count = (counts.get(field) ?? 0) + 1;
       counts.set(field, count);
       const item = reader.pos;
-      const last = count > (field.maxItems ?? Infinity) ? Buffer.alloc(0) : this.cutInside(field);
-      if (last !== undefined) return withLength(this.bytes.subarray(start, item), last);
+      const last = count > (field.maxItems ?? Infinity) ? () => Buffer.alloc(0) : this.cutInside(field);
+      if (last !== undefined) return () => withLength(this.bytes.subarray(start, item), last());
     }
     return undefined;
   }
 
-  private cutInside({ inside }: FieldBounds): Buffer | undefined {
+  private cutInside({ inside }: FieldBounds): Cut | undefined {
     const { reader } = this;
     if (inside !== undefined) {
       const length = reader.uint32();
@@ -82,8 +107,8 @@ class ListSkim {
   }
 
   private countField(): void {
-    this.fields += 1;
-    if (this.fields > MAX_FIELDS) throw new Error(`the message has more than ${MAX_FIELDS} fields`);
+    this.fieldCount += 1;
+    if (this.fieldCount > MAX_FIELDS) throw new Error(`the message has more than ${MAX_FIELDS} fields`);
   }
 
   private skip(wireType: number): void {

@@ -34,6 +34,7 @@ export const ERROR_TABLE: Readonly<Record<Reason, ErrorRow>> = {
   OUTCOME_UNKNOWN: { code: status.UNAVAILABLE, retryAfterMs: 200 },
   DRAINING: { code: status.UNAVAILABLE, retryAfterMs: 100, pushback: true },
   QUARANTINED: { code: status.UNAVAILABLE, retryAfterMs: 1000, pushback: true },
+  DICTIONARY_LOADING: { code: status.UNAVAILABLE, retryAfterMs: 1000, pushback: true },
   REATTACH: { code: status.UNAVAILABLE, retryAfterMs: 0, pushback: true },
   NOT_IMPLEMENTED: { code: status.UNIMPLEMENTED },
   INTERNAL: { code: status.INTERNAL },

@@ -21,6 +21,10 @@ export class Violations {
     this.list.push({ field, description });
   }
 
+  get all(): readonly FieldViolation[] {
+    return this.list ?? [];
+  }
+
   get any(): boolean {
     return this.list !== undefined;
   }
@@ -34,10 +38,18 @@ export class Violations {
   }
 
   throw(): never {
-    const violations = this.list ?? [];
-    const named = violations.map(({ field, description }) => `${field} ${description}`);
-    throw new HoldfastError('INVALID_FIELD', named.join('; '), { violations });
+    throw invalid(this.all);
   }
+}
+
+/** Throws INVALID_FIELD unless the list is empty. */
+export function throwIfInvalid(violations: readonly FieldViolation[]): void {
+  if (violations.length > 0) throw invalid(violations);
+}
+
+function invalid(violations: readonly FieldViolation[]): HoldfastError {
+  const named = violations.map(({ field, description }) => `${field} ${description}`);
+  return new HoldfastError('INVALID_FIELD', named.join('; '), { violations });
 }
 
 export function checkName(violations: Violations, field: string, name: string): void {

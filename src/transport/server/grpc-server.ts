@@ -11,7 +11,11 @@ import type { Limits } from '../../engine/leases/limits';
 import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import type { StoreHealth, StoreOperations } from '../../engine/store-health';
 import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
-import { autocompleteHandlers, autocompleteServiceDefinition } from '../autocomplete/autocomplete-handlers';
+import {
+  autocompleteHandlers,
+  autocompleteServiceDefinition,
+  type AutocompleteHandlers,
+} from '../autocomplete/autocomplete-handlers';
 import { AUTOCOMPLETE_REQUEST_BYTES } from '../autocomplete/request-sizes';
 import type { CallContext } from '../grpc/call';
 import { callAnswers } from '../grpc/call-answers';
@@ -71,7 +75,7 @@ export class GrpcServer {
   private readonly intake: RequestIntake;
   private readonly health: Health;
   private readonly reflection: Reflection;
-  private readonly drainAutocomplete: () => void;
+  private readonly autocomplete: Pick<AutocompleteHandlers, 'drain' | 'close'> | undefined;
   private readonly connections: Connections;
 
   constructor(private readonly parts: GrpcServerParts) {
@@ -96,7 +100,7 @@ export class GrpcServer {
     this.reflection = new Reflection(new Descriptors(readFileSync(DESCRIPTOR_FILE)), log);
     this.server.addService(lockServiceDefinition, lockHandlers(context, engine, limits));
     this.server.addService(semaphoreServiceDefinition, semaphoreHandlers(context, engine, limits));
-    this.drainAutocomplete = this.addAutocomplete(context);
+    this.autocomplete = this.addAutocomplete(context);
     const offered = { autocomplete: autocomplete !== undefined };
     this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store, offered));
     this.server.addService(HealthService, this.health.handlers);
@@ -119,16 +123,18 @@ export class GrpcServer {
 
   /** Ends all work in order. Connections that are still open after `timeoutMs` are closed. */
   async drain(timeoutMs: number): Promise<void> {
-    const { server, connections, health, reflection, drainAutocomplete } = this;
+    const { server, connections, health, reflection, autocomplete } = this;
     const { log } = this.parts;
     const engine = {
       drain: () => {
-        drainAutocomplete();
+        autocomplete?.drain();
+        this.parts.autocomplete?.drain();
         return this.parts.engine.drain();
       },
     };
     await drainServer({ server, connections, health, reflection, engine, log }, timeoutMs);
     this.intake.unfinished.close();
+    await autocomplete?.close();
   }
 
   /** Counts of the requests that have not arrived completely. */
@@ -136,15 +142,11 @@ export class GrpcServer {
     return this.intake.unfinished.stats();
   }
 
-  /** Returns the function that ends the autocomplete streams. */
-  private addAutocomplete(context: CallContext): () => void {
+  private addAutocomplete(context: CallContext): AutocompleteHandlers | undefined {
     const { autocomplete, autocompleteLimits = defaultAutocompleteLimits } = this.parts;
-    if (autocomplete === undefined) return () => undefined;
-    const { handlers, drain } = autocompleteHandlers(context, autocomplete, autocompleteLimits);
-    this.server.addService(autocompleteServiceDefinition, handlers);
-    return () => {
-      drain();
-      autocomplete.drain();
-    };
+    if (autocomplete === undefined) return undefined;
+    const added = autocompleteHandlers(context, autocomplete, autocompleteLimits);
+    this.server.addService(autocompleteServiceDefinition, added.handlers);
+    return added;
   }
 }

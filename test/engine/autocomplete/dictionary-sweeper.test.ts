@@ -1,8 +1,9 @@
 import { DictionarySweeper } from '../../../src/engine/autocomplete/dictionary-sweeper';
+import type { EntryStore } from '../../../src/engine/autocomplete/entry-store';
 import { systemIdentities } from '../../../src/engine/identities';
 import { ManualClock, settled } from '../../support/manual-clock';
 
-type State = 'more' | 'building' | 'clean' | 'gone';
+type State = Awaited<ReturnType<EntryStore['sweep']>>;
 
 /** A store with a list of dictionary names. Each name has results for its sweeps, and its last result repeats. */
 class FakeDictionaries {
@@ -76,7 +77,7 @@ test('the sweeper removes a dictionary that does not exist any more from the lis
   expect(store.names).toEqual(new Set());
 });
 
-test.each(['building', 'clean', 'more'] as const)(
+test.each(['later', 'clean', 'more'] as const)(
   'the sweeper puts a removed dictionary back into the list of names if the next sweep finds its state "%s"',
   async (state) => {
     const { store, sweeper } = startSweeper();

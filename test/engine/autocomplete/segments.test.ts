@@ -115,3 +115,27 @@ describe('segments', () => {
     expect(found).toBeGreaterThan(2000);
   });
 });
+
+test('never divides a grapheme cluster, and divides simple texts as the segmenter of the language does', () => {
+  const clusters = new Intl.Segmenter('und', { granularity: 'grapheme' });
+  const text = fc.oneof(
+    fc.string({
+      unit: fc.constantFrom('é', 'ß', 'Ω', 'й', '東', 'カ', '한', 'a', ' ', '’', 'ﬁ', 'İ'),
+      maxLength: 12,
+    }),
+    fc.string({ unit: 'grapheme', maxLength: 12 }),
+  );
+  fc.assert(
+    fc.property(text, fc.nat(11), fc.nat(11), (shown, from, length) => {
+      const query = shown.slice(from, from + length);
+      const ends = new Set([0]);
+      for (const { index, segment } of clusters.segment(shown)) ends.add(index + segment.length);
+      let end = 0;
+      for (const part of segments(shown, query, 'contains', 'kept')) {
+        end += part.text.length;
+        expect(ends).toContain(end);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});

@@ -1,17 +1,39 @@
 import { randomUUID } from 'node:crypto';
-import type { StoredProfile } from '../../../src/engine/autocomplete/dictionary-store';
-import { FOLD_VERSIONS } from '../../../src/engine/autocomplete/fold';
-import { foldedEntry } from '../../support/dictionary-fixture';
+import { openIndexes } from '../../../src/engine/autocomplete/loaded/open-indexes';
+import type { LoadedDictionaries } from '../../../src/engine/autocomplete/loaded/loaded-dictionaries';
+import type { Profile } from '../../../src/engine/autocomplete/suggestion';
+import { systemClock } from '../../../src/engine/clock';
+import { entry, NOW, storedOf } from '../../support/dictionary-fixture';
 import { is } from '../../support/reply-kinds';
 import { recent } from '../../support/recents-fixture';
 import type { BehaviourFixture, StoreServer } from './behaviour-fixture';
 
-const PROFILE: StoredProfile = { accents: 'kept', typos: false, foldVersion: FOLD_VERSIONS.kept };
+const PROFILE: Profile = { accents: 'kept', typos: false };
 const NAME_COUNT = 4;
+const INDEX_OPTIONS = { budgetBytes: 64 * 2 ** 20, coreCount: 2, clock: systemClock };
 
 export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
   const names = () => Array.from({ length: NAME_COUNT }, () => opened().name());
   const everywhere = (behaviour: (name: string) => Promise<void>) => Promise.all(names().map(behaviour));
+  /** The indexes of the servers. */
+  const indexes = new Map<StoreServer, LoadedDictionaries>();
+  const defects: unknown[] = [];
+  beforeAll(() => {
+    for (const server of [opened().one, opened().other]) {
+      indexes.set(server, openIndexes({ store: server.store.entries, ...INDEX_OPTIONS, onDefect }));
+    }
+  });
+  const onDefect = (error: unknown) => void defects.push(error);
+  afterAll(() => {
+    for (const one of indexes.values()) one.close();
+    expect(defects).toEqual([]);
+  });
+
+  async function suggested(server: StoreServer, name: string, query: string): Promise<string[]> {
+    const request = { query, kinds: [], limit: 10, after: undefined };
+    const ranking = await indexes.get(server)?.rank(name, request, NOW);
+    return (ranking?.entries ?? []).map(({ entryId }) => entryId);
+  }
 
   it('keeps the latest recent of a list first, and no more recents than the capacity', () =>
     everywhere(async (list) => {
@@ -28,14 +50,14 @@ export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
 
   it('orders the suggestions of a dictionary by match kind, weight and selections', () =>
     everywhere(async (name) => {
-      const [first, second] = [opened().one.store.dictionaries, opened().other.store.dictionaries];
+      const [first, second] = [opened().one.store.entries, opened().other.store.entries];
       is('ok', await first.create(name, PROFILE));
       const entries = [
-        foldedEntry('light', 'straw'),
-        foldedEntry('heavy', 'strange', { weight: 5 }),
-        foldedEntry('inner', 'a straw hat'),
+        entry('light', 'straw'),
+        entry('heavy', 'strange', { weight: 5 }),
+        entry('inner', 'a straw hat'),
       ];
-      is('ok', await first.put(name, PROFILE, entries));
+      is('ok', await first.put(name, storedOf(...entries)));
       expect(await suggested(opened().other, name, 'str')).toEqual(['heavy', 'light', 'inner']);
       expect(is('ok', await second.select(name, 'light', 9)).count).toBe(9);
       expect(is('ok', await second.select(name, 'missing', 1)).count).toBeUndefined();
@@ -46,33 +68,29 @@ export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
 
   it('replaces the entries of a dictionary by a committed import, and keeps the selections', () =>
     everywhere(async (name) => {
-      const [first, second] = [opened().one.store.dictionaries, opened().other.store.dictionaries];
+      const [first, second] = [opened().one.store.entries, opened().other.store.entries];
       is('ok', await first.create(name, PROFILE));
-      is('ok', await first.put(name, PROFILE, [foldedEntry('old', 'straw'), foldedEntry('both', 'strong')]));
+      is('ok', await first.put(name, storedOf(entry('old', 'straw'), entry('both', 'strong'))));
       is('ok', await first.select(name, 'both', 2));
       const importId = randomUUID();
       is('ok', await second.startImport(name, importId, undefined, PROFILE));
-      const imported = [foldedEntry('new', 'street'), foldedEntry('both', 'strong')];
-      is('ok', await second.putImported(name, importId, PROFILE, imported));
+      const imported = storedOf(entry('new', 'street'), entry('both', 'strong'));
+      is('ok', await second.putImported(name, importId, imported));
       expect(await suggested(opened().one, name, 'str')).toEqual(['both', 'old']);
       is('ok', await second.commitImport(name, importId));
+      // A server may answer from the old generation until it has loaded the new generation.
+      await indexes.get(opened().one)?.load(name, NOW.patienceMs);
       expect(await suggested(opened().one, name, 'str')).toEqual(['both', 'new']);
-      is('lost', await first.putImported(name, importId, PROFILE, imported));
+      is('lost', await first.putImported(name, importId, imported));
     }).then(() => undefined));
 
   it('answers unknown for a dropped dictionary', () =>
     everywhere(async (name) => {
-      const [first, second] = [opened().one.store.dictionaries, opened().other.store.dictionaries];
+      const [first, second] = [opened().one.store.entries, opened().other.store.entries];
       is('ok', await first.create(name, PROFILE));
       expect(await second.drop(name)).toBe(true);
       expect(await first.drop(name)).toBe(false);
       is('unknown', await first.select(name, 'a', 1));
       is('unknown', await first.inspect(name));
     }).then(() => undefined));
-}
-
-async function suggested({ store }: StoreServer, name: string, query: string): Promise<string[]> {
-  const request = { query: { kept: query, dropped: query }, kinds: [], limit: 10, after: undefined };
-  const { entries } = is('ok', await store.dictionaries.suggest(name, request));
-  return entries.map(({ entryId }) => entryId);
 }

@@ -12,6 +12,7 @@ package holdfastv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -205,6 +206,68 @@ func (TypoMatching) EnumDescriptor() ([]byte, []int) {
 	return file_holdfast_v1_autocomplete_service_proto_rawDescGZIP(), []int{2}
 }
 
+// Whether a server has the index of a dictionary in its memory.
+type LoadState int32
+
+const (
+	// Never sent.
+	LoadState_LOAD_STATE_UNSPECIFIED LoadState = 0
+	// The server has no index. The next query loads the dictionary.
+	LoadState_LOAD_STATE_NOT_LOADED LoadState = 1
+	// The server is loading the dictionary.
+	LoadState_LOAD_STATE_LOADING LoadState = 2
+	// The server answers queries from its memory.
+	LoadState_LOAD_STATE_READY LoadState = 3
+	// The last load failed, for example because the server has not enough memory. The next query loads the
+	// dictionary again, at first after a short wait.
+	LoadState_LOAD_STATE_FAILED LoadState = 4
+)
+
+// Enum value maps for LoadState.
+var (
+	LoadState_name = map[int32]string{
+		0: "LOAD_STATE_UNSPECIFIED",
+		1: "LOAD_STATE_NOT_LOADED",
+		2: "LOAD_STATE_LOADING",
+		3: "LOAD_STATE_READY",
+		4: "LOAD_STATE_FAILED",
+	}
+	LoadState_value = map[string]int32{
+		"LOAD_STATE_UNSPECIFIED": 0,
+		"LOAD_STATE_NOT_LOADED":  1,
+		"LOAD_STATE_LOADING":     2,
+		"LOAD_STATE_READY":       3,
+		"LOAD_STATE_FAILED":      4,
+	}
+)
+
+func (x LoadState) Enum() *LoadState {
+	p := new(LoadState)
+	*p = x
+	return p
+}
+
+func (x LoadState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LoadState) Descriptor() protoreflect.EnumDescriptor {
+	return file_holdfast_v1_autocomplete_service_proto_enumTypes[3].Descriptor()
+}
+
+func (LoadState) Type() protoreflect.EnumType {
+	return &file_holdfast_v1_autocomplete_service_proto_enumTypes[3]
+}
+
+func (x LoadState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LoadState.Descriptor instead.
+func (LoadState) EnumDescriptor() ([]byte, []int) {
+	return file_holdfast_v1_autocomplete_service_proto_rawDescGZIP(), []int{3}
+}
+
 // The properties of a dictionary that are fixed at its creation.
 type Profile struct {
 	state         protoimpl.MessageState
@@ -273,7 +336,7 @@ type Entry struct {
 	// and U+FFFD.
 	EntryId string `protobuf:"bytes,1,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
 	// The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-	// and U+FFFD. Several entries may have the same text.
+	// and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
 	Aliases []string `protobuf:"bytes,3,rep,name=aliases,proto3" json:"aliases,omitempty"`
@@ -1751,6 +1814,11 @@ type SuggestRequest struct {
 	// The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
 	// does not exist has no recents.
 	RecentsList string `protobuf:"bytes,6,opt,name=recents_list,json=recentsList,proto3" json:"recents_list,omitempty"`
+	// How old the answer may be. Within this time after the last check for changes, the server does not ask
+	// the store, and also answers while the store cannot be reached. Answers of different servers may then
+	// go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+	// from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+	MaxStaleness *durationpb.Duration `protobuf:"bytes,7,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"`
 }
 
 func (x *SuggestRequest) Reset() {
@@ -1827,6 +1895,13 @@ func (x *SuggestRequest) GetRecentsList() string {
 	return ""
 }
 
+func (x *SuggestRequest) GetMaxStaleness() *durationpb.Duration {
+	if x != nil {
+		return x.MaxStaleness
+	}
+	return nil
+}
+
 // The matching entries and recents.
 type SuggestResponse struct {
 	state         protoimpl.MessageState
@@ -1837,10 +1912,7 @@ type SuggestResponse struct {
 	Suggestions []*Suggestion `protobuf:"bytes,1,rep,name=suggestions,proto3" json:"suggestions,omitempty"`
 	// The token of the next page. Empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// True if the query reached the server's bound of work per query, and the weakest kinds were left out.
-	// The shown suggestions are right, and the next page continues after them. A longer query gives a
-	// complete answer. If very many entries have the same score, their order may differ from the order of
-	// their texts.
+	// Always false: every answer is complete. An older design of the server cut some answers short.
 	Partial bool `protobuf:"varint,3,opt,name=partial,proto3" json:"partial,omitempty"`
 }
 
@@ -2658,17 +2730,24 @@ type Dictionary struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// How texts are compared, with the defaults filled in.
 	Profile *Profile `protobuf:"bytes,2,opt,name=profile,proto3" json:"profile,omitempty"`
-	// The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
-	// accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
+	// The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
+	// and 2 if it drops accents. The store keeps texts as they were put.
 	FoldVersion int32 `protobuf:"varint,3,opt,name=fold_version,json=foldVersion,proto3" json:"fold_version,omitempty"`
 	// Number of entries.
 	EntryCount int64 `protobuf:"varint,4,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`
-	// Estimated memory in the store, in bytes, without open imports.
+	// Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
 	MemoryBytes int64 `protobuf:"varint,5,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
 	// The number of the generation: 1 after the creation, plus 1 for each committed import.
 	Generation int64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The open imports on all servers.
 	Imports []*DictionaryImport `protobuf:"bytes,7,rep,name=imports,proto3" json:"imports,omitempty"`
+	// Memory of the index in this server, in bytes. 0 if the dictionary is not loaded.
+	ServerMemoryBytes int64 `protobuf:"varint,8,opt,name=server_memory_bytes,json=serverMemoryBytes,proto3" json:"server_memory_bytes,omitempty"`
+	// Estimated memory of the latest changes in the store, in bytes. Servers read these changes to keep their
+	// indexes current. At most about 8 MiB.
+	FeedBytes int64 `protobuf:"varint,9,opt,name=feed_bytes,json=feedBytes,proto3" json:"feed_bytes,omitempty"`
+	// Whether this server has the index in its memory.
+	LoadState LoadState `protobuf:"varint,10,opt,name=load_state,json=loadState,proto3,enum=holdfast.v1.LoadState" json:"load_state,omitempty"`
 }
 
 func (x *Dictionary) Reset() {
@@ -2752,6 +2831,27 @@ func (x *Dictionary) GetImports() []*DictionaryImport {
 	return nil
 }
 
+func (x *Dictionary) GetServerMemoryBytes() int64 {
+	if x != nil {
+		return x.ServerMemoryBytes
+	}
+	return 0
+}
+
+func (x *Dictionary) GetFeedBytes() int64 {
+	if x != nil {
+		return x.FeedBytes
+	}
+	return 0
+}
+
+func (x *Dictionary) GetLoadState() LoadState {
+	if x != nil {
+		return x.LoadState
+	}
+	return LoadState_LOAD_STATE_UNSPECIFIED
+}
+
 // An open import.
 type DictionaryImport struct {
 	state         protoimpl.MessageState
@@ -2816,7 +2916,9 @@ var file_holdfast_v1_autocomplete_service_proto_rawDesc = []byte{
 	0x0a, 0x26, 0x68, 0x6f, 0x6c, 0x64, 0x66, 0x61, 0x73, 0x74, 0x2f, 0x76, 0x31, 0x2f, 0x61, 0x75,
 	0x74, 0x6f, 0x63, 0x6f, 0x6d, 0x70, 0x6c, 0x65, 0x74, 0x65, 0x5f, 0x73, 0x65, 0x72, 0x76, 0x69,
 	0x63, 0x65, 0x2e, 0x70, 0x72, 0x6f, 0x74, 0x6f, 0x12, 0x0b, 0x68, 0x6f, 0x6c, 0x64, 0x66, 0x61,
-	0x73, 0x74, 0x2e, 0x76, 0x31, 0x1a, 0x1f, 0x67, 0x6f, 0x6f, 0x67, 0x6c, 0x65, 0x2f, 0x70, 0x72,
+	0x73, 0x74, 0x2e, 0x76, 0x31, 0x1a, 0x1e, 0x67, 0x6f, 0x6f, 0x67, 0x6c, 0x65, 0x2f, 0x70, 0x72,
+	0x6f, 0x74, 0x6f, 0x62, 0x75, 0x66, 0x2f, 0x64, 0x75, 0x72, 0x61, 0x74, 0x69, 0x6f, 0x6e, 0x2e,
+	0x70, 0x72, 0x6f, 0x74, 0x6f, 0x1a, 0x1f, 0x67, 0x6f, 0x6f, 0x67, 0x6c, 0x65, 0x2f, 0x70, 0x72,
 	0x6f, 0x74, 0x6f, 0x62, 0x75, 0x66, 0x2f, 0x74, 0x69, 0x6d, 0x65, 0x73, 0x74, 0x61, 0x6d, 0x70,
 	0x2e, 0x70, 0x72, 0x6f, 0x74, 0x6f, 0x1a, 0x1e, 0x68, 0x6f, 0x6c, 0x64, 0x66, 0x61, 0x73, 0x74,
 	0x2f, 0x76, 0x31, 0x2f, 0x65, 0x72, 0x72, 0x6f, 0x72, 0x5f, 0x72, 0x65, 0x61, 0x73, 0x6f, 0x6e,
@@ -2968,7 +3070,7 @@ var file_holdfast_v1_autocomplete_service_proto_rawDesc = []byte{
 	0x64, 0x18, 0x01, 0x20, 0x01, 0x28, 0x08, 0x52, 0x08, 0x72, 0x65, 0x63, 0x6f, 0x72, 0x64, 0x65,
 	0x64, 0x12, 0x27, 0x0a, 0x0f, 0x73, 0x65, 0x6c, 0x65, 0x63, 0x74, 0x69, 0x6f, 0x6e, 0x5f, 0x63,
 	0x6f, 0x75, 0x6e, 0x74, 0x18, 0x02, 0x20, 0x01, 0x28, 0x03, 0x52, 0x0e, 0x73, 0x65, 0x6c, 0x65,
-	0x63, 0x74, 0x69, 0x6f, 0x6e, 0x43, 0x6f, 0x75, 0x6e, 0x74, 0x22, 0xde, 0x01, 0x0a, 0x0e, 0x53,
+	0x63, 0x74, 0x69, 0x6f, 0x6e, 0x43, 0x6f, 0x75, 0x6e, 0x74, 0x22, 0x9e, 0x02, 0x0a, 0x0e, 0x53,
 	0x75, 0x67, 0x67, 0x65, 0x73, 0x74, 0x52, 0x65, 0x71, 0x75, 0x65, 0x73, 0x74, 0x12, 0x1e, 0x0a,
 	0x0a, 0x64, 0x69, 0x63, 0x74, 0x69, 0x6f, 0x6e, 0x61, 0x72, 0x79, 0x18, 0x01, 0x20, 0x01, 0x28,
 	0x09, 0x52, 0x0a, 0x64, 0x69, 0x63, 0x74, 0x69, 0x6f, 0x6e, 0x61, 0x72, 0x79, 0x12, 0x14, 0x0a,
@@ -2982,7 +3084,11 @@ var file_holdfast_v1_autocomplete_service_proto_rawDesc = []byte{
 	0x76, 0x31, 0x2e, 0x4d, 0x61, 0x74, 0x63, 0x68, 0x4b, 0x69, 0x6e, 0x64, 0x52, 0x0a, 0x6d, 0x61,
 	0x74, 0x63, 0x68, 0x4b, 0x69, 0x6e, 0x64, 0x73, 0x12, 0x21, 0x0a, 0x0c, 0x72, 0x65, 0x63, 0x65,
 	0x6e, 0x74, 0x73, 0x5f, 0x6c, 0x69, 0x73, 0x74, 0x18, 0x06, 0x20, 0x01, 0x28, 0x09, 0x52, 0x0b,
-	0x72, 0x65, 0x63, 0x65, 0x6e, 0x74, 0x73, 0x4c, 0x69, 0x73, 0x74, 0x22, 0x8e, 0x01, 0x0a, 0x0f,
+	0x72, 0x65, 0x63, 0x65, 0x6e, 0x74, 0x73, 0x4c, 0x69, 0x73, 0x74, 0x12, 0x3e, 0x0a, 0x0d, 0x6d,
+	0x61, 0x78, 0x5f, 0x73, 0x74, 0x61, 0x6c, 0x65, 0x6e, 0x65, 0x73, 0x73, 0x18, 0x07, 0x20, 0x01,
+	0x28, 0x0b, 0x32, 0x19, 0x2e, 0x67, 0x6f, 0x6f, 0x67, 0x6c, 0x65, 0x2e, 0x70, 0x72, 0x6f, 0x74,
+	0x6f, 0x62, 0x75, 0x66, 0x2e, 0x44, 0x75, 0x72, 0x61, 0x74, 0x69, 0x6f, 0x6e, 0x52, 0x0c, 0x6d,
+	0x61, 0x78, 0x53, 0x74, 0x61, 0x6c, 0x65, 0x6e, 0x65, 0x73, 0x73, 0x22, 0x8e, 0x01, 0x0a, 0x0f,
 	0x53, 0x75, 0x67, 0x67, 0x65, 0x73, 0x74, 0x52, 0x65, 0x73, 0x70, 0x6f, 0x6e, 0x73, 0x65, 0x12,
 	0x39, 0x0a, 0x0b, 0x73, 0x75, 0x67, 0x67, 0x65, 0x73, 0x74, 0x69, 0x6f, 0x6e, 0x73, 0x18, 0x01,
 	0x20, 0x03, 0x28, 0x0b, 0x32, 0x17, 0x2e, 0x68, 0x6f, 0x6c, 0x64, 0x66, 0x61, 0x73, 0x74, 0x2e,
@@ -3072,7 +3178,7 @@ var file_holdfast_v1_autocomplete_service_proto_rawDesc = []byte{
 	0x6c, 0x65, 0x74, 0x65, 0x44, 0x69, 0x63, 0x74, 0x69, 0x6f, 0x6e, 0x61, 0x72, 0x79, 0x52, 0x65,
 	0x73, 0x70, 0x6f, 0x6e, 0x73, 0x65, 0x12, 0x18, 0x0a, 0x07, 0x64, 0x65, 0x6c, 0x65, 0x74, 0x65,
 	0x64, 0x18, 0x01, 0x20, 0x01, 0x28, 0x08, 0x52, 0x07, 0x64, 0x65, 0x6c, 0x65, 0x74, 0x65, 0x64,
-	0x22, 0x90, 0x02, 0x0a, 0x0a, 0x44, 0x69, 0x63, 0x74, 0x69, 0x6f, 0x6e, 0x61, 0x72, 0x79, 0x12,
+	0x22, 0x96, 0x03, 0x0a, 0x0a, 0x44, 0x69, 0x63, 0x74, 0x69, 0x6f, 0x6e, 0x61, 0x72, 0x79, 0x12,
 	0x12, 0x0a, 0x04, 0x6e, 0x61, 0x6d, 0x65, 0x18, 0x01, 0x20, 0x01, 0x28, 0x09, 0x52, 0x04, 0x6e,
 	0x61, 0x6d, 0x65, 0x12, 0x2e, 0x0a, 0x07, 0x70, 0x72, 0x6f, 0x66, 0x69, 0x6c, 0x65, 0x18, 0x02,
 	0x20, 0x01, 0x28, 0x0b, 0x32, 0x14, 0x2e, 0x68, 0x6f, 0x6c, 0x64, 0x66, 0x61, 0x73, 0x74, 0x2e,
@@ -3089,38 +3195,55 @@ var file_holdfast_v1_autocomplete_service_proto_rawDesc = []byte{
 	0x70, 0x6f, 0x72, 0x74, 0x73, 0x18, 0x07, 0x20, 0x03, 0x28, 0x0b, 0x32, 0x1d, 0x2e, 0x68, 0x6f,
 	0x6c, 0x64, 0x66, 0x61, 0x73, 0x74, 0x2e, 0x76, 0x31, 0x2e, 0x44, 0x69, 0x63, 0x74, 0x69, 0x6f,
 	0x6e, 0x61, 0x72, 0x79, 0x49, 0x6d, 0x70, 0x6f, 0x72, 0x74, 0x52, 0x07, 0x69, 0x6d, 0x70, 0x6f,
-	0x72, 0x74, 0x73, 0x22, 0x74, 0x0a, 0x10, 0x44, 0x69, 0x63, 0x74, 0x69, 0x6f, 0x6e, 0x61, 0x72,
-	0x79, 0x49, 0x6d, 0x70, 0x6f, 0x72, 0x74, 0x12, 0x39, 0x0a, 0x0a, 0x73, 0x74, 0x61, 0x72, 0x74,
-	0x5f, 0x74, 0x69, 0x6d, 0x65, 0x18, 0x01, 0x20, 0x01, 0x28, 0x0b, 0x32, 0x1a, 0x2e, 0x67, 0x6f,
-	0x6f, 0x67, 0x6c, 0x65, 0x2e, 0x70, 0x72, 0x6f, 0x74, 0x6f, 0x62, 0x75, 0x66, 0x2e, 0x54, 0x69,
-	0x6d, 0x65, 0x73, 0x74, 0x61, 0x6d, 0x70, 0x52, 0x09, 0x73, 0x74, 0x61, 0x72, 0x74, 0x54, 0x69,
-	0x6d, 0x65, 0x12, 0x25, 0x0a, 0x0e, 0x72, 0x65, 0x63, 0x65, 0x69, 0x76, 0x65, 0x64, 0x5f, 0x63,
-	0x6f, 0x75, 0x6e, 0x74, 0x18, 0x02, 0x20, 0x01, 0x28, 0x03, 0x52, 0x0d, 0x72, 0x65, 0x63, 0x65,
-	0x69, 0x76, 0x65, 0x64, 0x43, 0x6f, 0x75, 0x6e, 0x74, 0x2a, 0xb5, 0x01, 0x0a, 0x09, 0x4d, 0x61,
-	0x74, 0x63, 0x68, 0x4b, 0x69, 0x6e, 0x64, 0x12, 0x1a, 0x0a, 0x16, 0x4d, 0x41, 0x54, 0x43, 0x48,
-	0x5f, 0x4b, 0x49, 0x4e, 0x44, 0x5f, 0x55, 0x4e, 0x53, 0x50, 0x45, 0x43, 0x49, 0x46, 0x49, 0x45,
-	0x44, 0x10, 0x00, 0x12, 0x14, 0x0a, 0x10, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e,
-	0x44, 0x5f, 0x45, 0x58, 0x41, 0x43, 0x54, 0x10, 0x01, 0x12, 0x15, 0x0a, 0x11, 0x4d, 0x41, 0x54,
-	0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e, 0x44, 0x5f, 0x50, 0x52, 0x45, 0x46, 0x49, 0x58, 0x10, 0x02,
-	0x12, 0x1a, 0x0a, 0x16, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e, 0x44, 0x5f, 0x57,
-	0x4f, 0x52, 0x44, 0x5f, 0x50, 0x52, 0x45, 0x46, 0x49, 0x58, 0x10, 0x03, 0x12, 0x15, 0x0a, 0x11,
-	0x4d, 0x41, 0x54, 0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e, 0x44, 0x5f, 0x53, 0x55, 0x46, 0x46, 0x49,
-	0x58, 0x10, 0x04, 0x12, 0x17, 0x0a, 0x13, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e,
-	0x44, 0x5f, 0x43, 0x4f, 0x4e, 0x54, 0x41, 0x49, 0x4e, 0x53, 0x10, 0x05, 0x12, 0x13, 0x0a, 0x0f,
-	0x4d, 0x41, 0x54, 0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e, 0x44, 0x5f, 0x54, 0x59, 0x50, 0x4f, 0x10,
-	0x06, 0x2a, 0x68, 0x0a, 0x0e, 0x41, 0x63, 0x63, 0x65, 0x6e, 0x74, 0x48, 0x61, 0x6e, 0x64, 0x6c,
-	0x69, 0x6e, 0x67, 0x12, 0x1f, 0x0a, 0x1b, 0x41, 0x43, 0x43, 0x45, 0x4e, 0x54, 0x5f, 0x48, 0x41,
-	0x4e, 0x44, 0x4c, 0x49, 0x4e, 0x47, 0x5f, 0x55, 0x4e, 0x53, 0x50, 0x45, 0x43, 0x49, 0x46, 0x49,
-	0x45, 0x44, 0x10, 0x00, 0x12, 0x18, 0x0a, 0x14, 0x41, 0x43, 0x43, 0x45, 0x4e, 0x54, 0x5f, 0x48,
-	0x41, 0x4e, 0x44, 0x4c, 0x49, 0x4e, 0x47, 0x5f, 0x4b, 0x45, 0x50, 0x54, 0x10, 0x01, 0x12, 0x1b,
-	0x0a, 0x17, 0x41, 0x43, 0x43, 0x45, 0x4e, 0x54, 0x5f, 0x48, 0x41, 0x4e, 0x44, 0x4c, 0x49, 0x4e,
-	0x47, 0x5f, 0x44, 0x52, 0x4f, 0x50, 0x50, 0x45, 0x44, 0x10, 0x02, 0x2a, 0x5a, 0x0a, 0x0c, 0x54,
-	0x79, 0x70, 0x6f, 0x4d, 0x61, 0x74, 0x63, 0x68, 0x69, 0x6e, 0x67, 0x12, 0x1d, 0x0a, 0x19, 0x54,
-	0x59, 0x50, 0x4f, 0x5f, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x49, 0x4e, 0x47, 0x5f, 0x55, 0x4e, 0x53,
-	0x50, 0x45, 0x43, 0x49, 0x46, 0x49, 0x45, 0x44, 0x10, 0x00, 0x12, 0x14, 0x0a, 0x10, 0x54, 0x59,
-	0x50, 0x4f, 0x5f, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x49, 0x4e, 0x47, 0x5f, 0x4f, 0x4e, 0x10, 0x01,
-	0x12, 0x15, 0x0a, 0x11, 0x54, 0x59, 0x50, 0x4f, 0x5f, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x49, 0x4e,
-	0x47, 0x5f, 0x4f, 0x46, 0x46, 0x10, 0x02, 0x32, 0xc0, 0x0a, 0x0a, 0x13, 0x41, 0x75, 0x74, 0x6f,
+	0x72, 0x74, 0x73, 0x12, 0x2e, 0x0a, 0x13, 0x73, 0x65, 0x72, 0x76, 0x65, 0x72, 0x5f, 0x6d, 0x65,
+	0x6d, 0x6f, 0x72, 0x79, 0x5f, 0x62, 0x79, 0x74, 0x65, 0x73, 0x18, 0x08, 0x20, 0x01, 0x28, 0x03,
+	0x52, 0x11, 0x73, 0x65, 0x72, 0x76, 0x65, 0x72, 0x4d, 0x65, 0x6d, 0x6f, 0x72, 0x79, 0x42, 0x79,
+	0x74, 0x65, 0x73, 0x12, 0x1d, 0x0a, 0x0a, 0x66, 0x65, 0x65, 0x64, 0x5f, 0x62, 0x79, 0x74, 0x65,
+	0x73, 0x18, 0x09, 0x20, 0x01, 0x28, 0x03, 0x52, 0x09, 0x66, 0x65, 0x65, 0x64, 0x42, 0x79, 0x74,
+	0x65, 0x73, 0x12, 0x35, 0x0a, 0x0a, 0x6c, 0x6f, 0x61, 0x64, 0x5f, 0x73, 0x74, 0x61, 0x74, 0x65,
+	0x18, 0x0a, 0x20, 0x01, 0x28, 0x0e, 0x32, 0x16, 0x2e, 0x68, 0x6f, 0x6c, 0x64, 0x66, 0x61, 0x73,
+	0x74, 0x2e, 0x76, 0x31, 0x2e, 0x4c, 0x6f, 0x61, 0x64, 0x53, 0x74, 0x61, 0x74, 0x65, 0x52, 0x09,
+	0x6c, 0x6f, 0x61, 0x64, 0x53, 0x74, 0x61, 0x74, 0x65, 0x22, 0x74, 0x0a, 0x10, 0x44, 0x69, 0x63,
+	0x74, 0x69, 0x6f, 0x6e, 0x61, 0x72, 0x79, 0x49, 0x6d, 0x70, 0x6f, 0x72, 0x74, 0x12, 0x39, 0x0a,
+	0x0a, 0x73, 0x74, 0x61, 0x72, 0x74, 0x5f, 0x74, 0x69, 0x6d, 0x65, 0x18, 0x01, 0x20, 0x01, 0x28,
+	0x0b, 0x32, 0x1a, 0x2e, 0x67, 0x6f, 0x6f, 0x67, 0x6c, 0x65, 0x2e, 0x70, 0x72, 0x6f, 0x74, 0x6f,
+	0x62, 0x75, 0x66, 0x2e, 0x54, 0x69, 0x6d, 0x65, 0x73, 0x74, 0x61, 0x6d, 0x70, 0x52, 0x09, 0x73,
+	0x74, 0x61, 0x72, 0x74, 0x54, 0x69, 0x6d, 0x65, 0x12, 0x25, 0x0a, 0x0e, 0x72, 0x65, 0x63, 0x65,
+	0x69, 0x76, 0x65, 0x64, 0x5f, 0x63, 0x6f, 0x75, 0x6e, 0x74, 0x18, 0x02, 0x20, 0x01, 0x28, 0x03,
+	0x52, 0x0d, 0x72, 0x65, 0x63, 0x65, 0x69, 0x76, 0x65, 0x64, 0x43, 0x6f, 0x75, 0x6e, 0x74, 0x2a,
+	0xb5, 0x01, 0x0a, 0x09, 0x4d, 0x61, 0x74, 0x63, 0x68, 0x4b, 0x69, 0x6e, 0x64, 0x12, 0x1a, 0x0a,
+	0x16, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e, 0x44, 0x5f, 0x55, 0x4e, 0x53, 0x50,
+	0x45, 0x43, 0x49, 0x46, 0x49, 0x45, 0x44, 0x10, 0x00, 0x12, 0x14, 0x0a, 0x10, 0x4d, 0x41, 0x54,
+	0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e, 0x44, 0x5f, 0x45, 0x58, 0x41, 0x43, 0x54, 0x10, 0x01, 0x12,
+	0x15, 0x0a, 0x11, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e, 0x44, 0x5f, 0x50, 0x52,
+	0x45, 0x46, 0x49, 0x58, 0x10, 0x02, 0x12, 0x1a, 0x0a, 0x16, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x5f,
+	0x4b, 0x49, 0x4e, 0x44, 0x5f, 0x57, 0x4f, 0x52, 0x44, 0x5f, 0x50, 0x52, 0x45, 0x46, 0x49, 0x58,
+	0x10, 0x03, 0x12, 0x15, 0x0a, 0x11, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e, 0x44,
+	0x5f, 0x53, 0x55, 0x46, 0x46, 0x49, 0x58, 0x10, 0x04, 0x12, 0x17, 0x0a, 0x13, 0x4d, 0x41, 0x54,
+	0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e, 0x44, 0x5f, 0x43, 0x4f, 0x4e, 0x54, 0x41, 0x49, 0x4e, 0x53,
+	0x10, 0x05, 0x12, 0x13, 0x0a, 0x0f, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x5f, 0x4b, 0x49, 0x4e, 0x44,
+	0x5f, 0x54, 0x59, 0x50, 0x4f, 0x10, 0x06, 0x2a, 0x68, 0x0a, 0x0e, 0x41, 0x63, 0x63, 0x65, 0x6e,
+	0x74, 0x48, 0x61, 0x6e, 0x64, 0x6c, 0x69, 0x6e, 0x67, 0x12, 0x1f, 0x0a, 0x1b, 0x41, 0x43, 0x43,
+	0x45, 0x4e, 0x54, 0x5f, 0x48, 0x41, 0x4e, 0x44, 0x4c, 0x49, 0x4e, 0x47, 0x5f, 0x55, 0x4e, 0x53,
+	0x50, 0x45, 0x43, 0x49, 0x46, 0x49, 0x45, 0x44, 0x10, 0x00, 0x12, 0x18, 0x0a, 0x14, 0x41, 0x43,
+	0x43, 0x45, 0x4e, 0x54, 0x5f, 0x48, 0x41, 0x4e, 0x44, 0x4c, 0x49, 0x4e, 0x47, 0x5f, 0x4b, 0x45,
+	0x50, 0x54, 0x10, 0x01, 0x12, 0x1b, 0x0a, 0x17, 0x41, 0x43, 0x43, 0x45, 0x4e, 0x54, 0x5f, 0x48,
+	0x41, 0x4e, 0x44, 0x4c, 0x49, 0x4e, 0x47, 0x5f, 0x44, 0x52, 0x4f, 0x50, 0x50, 0x45, 0x44, 0x10,
+	0x02, 0x2a, 0x5a, 0x0a, 0x0c, 0x54, 0x79, 0x70, 0x6f, 0x4d, 0x61, 0x74, 0x63, 0x68, 0x69, 0x6e,
+	0x67, 0x12, 0x1d, 0x0a, 0x19, 0x54, 0x59, 0x50, 0x4f, 0x5f, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x49,
+	0x4e, 0x47, 0x5f, 0x55, 0x4e, 0x53, 0x50, 0x45, 0x43, 0x49, 0x46, 0x49, 0x45, 0x44, 0x10, 0x00,
+	0x12, 0x14, 0x0a, 0x10, 0x54, 0x59, 0x50, 0x4f, 0x5f, 0x4d, 0x41, 0x54, 0x43, 0x48, 0x49, 0x4e,
+	0x47, 0x5f, 0x4f, 0x4e, 0x10, 0x01, 0x12, 0x15, 0x0a, 0x11, 0x54, 0x59, 0x50, 0x4f, 0x5f, 0x4d,
+	0x41, 0x54, 0x43, 0x48, 0x49, 0x4e, 0x47, 0x5f, 0x4f, 0x46, 0x46, 0x10, 0x02, 0x2a, 0x87, 0x01,
+	0x0a, 0x09, 0x4c, 0x6f, 0x61, 0x64, 0x53, 0x74, 0x61, 0x74, 0x65, 0x12, 0x1a, 0x0a, 0x16, 0x4c,
+	0x4f, 0x41, 0x44, 0x5f, 0x53, 0x54, 0x41, 0x54, 0x45, 0x5f, 0x55, 0x4e, 0x53, 0x50, 0x45, 0x43,
+	0x49, 0x46, 0x49, 0x45, 0x44, 0x10, 0x00, 0x12, 0x19, 0x0a, 0x15, 0x4c, 0x4f, 0x41, 0x44, 0x5f,
+	0x53, 0x54, 0x41, 0x54, 0x45, 0x5f, 0x4e, 0x4f, 0x54, 0x5f, 0x4c, 0x4f, 0x41, 0x44, 0x45, 0x44,
+	0x10, 0x01, 0x12, 0x16, 0x0a, 0x12, 0x4c, 0x4f, 0x41, 0x44, 0x5f, 0x53, 0x54, 0x41, 0x54, 0x45,
+	0x5f, 0x4c, 0x4f, 0x41, 0x44, 0x49, 0x4e, 0x47, 0x10, 0x02, 0x12, 0x14, 0x0a, 0x10, 0x4c, 0x4f,
+	0x41, 0x44, 0x5f, 0x53, 0x54, 0x41, 0x54, 0x45, 0x5f, 0x52, 0x45, 0x41, 0x44, 0x59, 0x10, 0x03,
+	0x12, 0x15, 0x0a, 0x11, 0x4c, 0x4f, 0x41, 0x44, 0x5f, 0x53, 0x54, 0x41, 0x54, 0x45, 0x5f, 0x46,
+	0x41, 0x49, 0x4c, 0x45, 0x44, 0x10, 0x04, 0x32, 0xc0, 0x0a, 0x0a, 0x13, 0x41, 0x75, 0x74, 0x6f,
 	0x63, 0x6f, 0x6d, 0x70, 0x6c, 0x65, 0x74, 0x65, 0x53, 0x65, 0x72, 0x76, 0x69, 0x63, 0x65, 0x12,
 	0x4a, 0x0a, 0x09, 0x41, 0x64, 0x64, 0x52, 0x65, 0x63, 0x65, 0x6e, 0x74, 0x12, 0x1d, 0x2e, 0x68,
 	0x6f, 0x6c, 0x64, 0x66, 0x61, 0x73, 0x74, 0x2e, 0x76, 0x31, 0x2e, 0x41, 0x64, 0x64, 0x52, 0x65,
@@ -3229,120 +3352,124 @@ func file_holdfast_v1_autocomplete_service_proto_rawDescGZIP() []byte {
 	return file_holdfast_v1_autocomplete_service_proto_rawDescData
 }
 
-var file_holdfast_v1_autocomplete_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_holdfast_v1_autocomplete_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_holdfast_v1_autocomplete_service_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_holdfast_v1_autocomplete_service_proto_goTypes = []interface{}{
 	(MatchKind)(0),                   // 0: holdfast.v1.MatchKind
 	(AccentHandling)(0),              // 1: holdfast.v1.AccentHandling
 	(TypoMatching)(0),                // 2: holdfast.v1.TypoMatching
-	(*Profile)(nil),                  // 3: holdfast.v1.Profile
-	(*Entry)(nil),                    // 4: holdfast.v1.Entry
-	(*Segment)(nil),                  // 5: holdfast.v1.Segment
-	(*Suggestion)(nil),               // 6: holdfast.v1.Suggestion
-	(*AddRecentRequest)(nil),         // 7: holdfast.v1.AddRecentRequest
-	(*AddRecentResponse)(nil),        // 8: holdfast.v1.AddRecentResponse
-	(*RemoveRecentRequest)(nil),      // 9: holdfast.v1.RemoveRecentRequest
-	(*RemoveRecentResponse)(nil),     // 10: holdfast.v1.RemoveRecentResponse
-	(*SuggestRecentsRequest)(nil),    // 11: holdfast.v1.SuggestRecentsRequest
-	(*SuggestRecentsResponse)(nil),   // 12: holdfast.v1.SuggestRecentsResponse
-	(*DeleteRecentsRequest)(nil),     // 13: holdfast.v1.DeleteRecentsRequest
-	(*DeleteRecentsResponse)(nil),    // 14: holdfast.v1.DeleteRecentsResponse
-	(*CreateDictionaryRequest)(nil),  // 15: holdfast.v1.CreateDictionaryRequest
-	(*CreateDictionaryResponse)(nil), // 16: holdfast.v1.CreateDictionaryResponse
-	(*PutEntriesRequest)(nil),        // 17: holdfast.v1.PutEntriesRequest
-	(*PutEntriesResponse)(nil),       // 18: holdfast.v1.PutEntriesResponse
-	(*DeleteEntriesRequest)(nil),     // 19: holdfast.v1.DeleteEntriesRequest
-	(*DeleteEntriesResponse)(nil),    // 20: holdfast.v1.DeleteEntriesResponse
-	(*ImportDictionaryRequest)(nil),  // 21: holdfast.v1.ImportDictionaryRequest
-	(*ImportStart)(nil),              // 22: holdfast.v1.ImportStart
-	(*ImportBatch)(nil),              // 23: holdfast.v1.ImportBatch
-	(*ImportCommit)(nil),             // 24: holdfast.v1.ImportCommit
-	(*ImportDictionaryResponse)(nil), // 25: holdfast.v1.ImportDictionaryResponse
-	(*RecordSelectionRequest)(nil),   // 26: holdfast.v1.RecordSelectionRequest
-	(*RecordSelectionResponse)(nil),  // 27: holdfast.v1.RecordSelectionResponse
-	(*SuggestRequest)(nil),           // 28: holdfast.v1.SuggestRequest
-	(*SuggestResponse)(nil),          // 29: holdfast.v1.SuggestResponse
-	(*SuggestStreamRequest)(nil),     // 30: holdfast.v1.SuggestStreamRequest
-	(*SuggestStreamResponse)(nil),    // 31: holdfast.v1.SuggestStreamResponse
-	(*SuggestError)(nil),             // 32: holdfast.v1.SuggestError
-	(*ListEntriesRequest)(nil),       // 33: holdfast.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),      // 34: holdfast.v1.ListEntriesResponse
-	(*ListedEntry)(nil),              // 35: holdfast.v1.ListedEntry
-	(*GetDictionaryRequest)(nil),     // 36: holdfast.v1.GetDictionaryRequest
-	(*GetDictionaryResponse)(nil),    // 37: holdfast.v1.GetDictionaryResponse
-	(*ListDictionariesRequest)(nil),  // 38: holdfast.v1.ListDictionariesRequest
-	(*ListDictionariesResponse)(nil), // 39: holdfast.v1.ListDictionariesResponse
-	(*DeleteDictionaryRequest)(nil),  // 40: holdfast.v1.DeleteDictionaryRequest
-	(*DeleteDictionaryResponse)(nil), // 41: holdfast.v1.DeleteDictionaryResponse
-	(*Dictionary)(nil),               // 42: holdfast.v1.Dictionary
-	(*DictionaryImport)(nil),         // 43: holdfast.v1.DictionaryImport
-	(ErrorReason)(0),                 // 44: holdfast.v1.ErrorReason
-	(*timestamppb.Timestamp)(nil),    // 45: google.protobuf.Timestamp
+	(LoadState)(0),                   // 3: holdfast.v1.LoadState
+	(*Profile)(nil),                  // 4: holdfast.v1.Profile
+	(*Entry)(nil),                    // 5: holdfast.v1.Entry
+	(*Segment)(nil),                  // 6: holdfast.v1.Segment
+	(*Suggestion)(nil),               // 7: holdfast.v1.Suggestion
+	(*AddRecentRequest)(nil),         // 8: holdfast.v1.AddRecentRequest
+	(*AddRecentResponse)(nil),        // 9: holdfast.v1.AddRecentResponse
+	(*RemoveRecentRequest)(nil),      // 10: holdfast.v1.RemoveRecentRequest
+	(*RemoveRecentResponse)(nil),     // 11: holdfast.v1.RemoveRecentResponse
+	(*SuggestRecentsRequest)(nil),    // 12: holdfast.v1.SuggestRecentsRequest
+	(*SuggestRecentsResponse)(nil),   // 13: holdfast.v1.SuggestRecentsResponse
+	(*DeleteRecentsRequest)(nil),     // 14: holdfast.v1.DeleteRecentsRequest
+	(*DeleteRecentsResponse)(nil),    // 15: holdfast.v1.DeleteRecentsResponse
+	(*CreateDictionaryRequest)(nil),  // 16: holdfast.v1.CreateDictionaryRequest
+	(*CreateDictionaryResponse)(nil), // 17: holdfast.v1.CreateDictionaryResponse
+	(*PutEntriesRequest)(nil),        // 18: holdfast.v1.PutEntriesRequest
+	(*PutEntriesResponse)(nil),       // 19: holdfast.v1.PutEntriesResponse
+	(*DeleteEntriesRequest)(nil),     // 20: holdfast.v1.DeleteEntriesRequest
+	(*DeleteEntriesResponse)(nil),    // 21: holdfast.v1.DeleteEntriesResponse
+	(*ImportDictionaryRequest)(nil),  // 22: holdfast.v1.ImportDictionaryRequest
+	(*ImportStart)(nil),              // 23: holdfast.v1.ImportStart
+	(*ImportBatch)(nil),              // 24: holdfast.v1.ImportBatch
+	(*ImportCommit)(nil),             // 25: holdfast.v1.ImportCommit
+	(*ImportDictionaryResponse)(nil), // 26: holdfast.v1.ImportDictionaryResponse
+	(*RecordSelectionRequest)(nil),   // 27: holdfast.v1.RecordSelectionRequest
+	(*RecordSelectionResponse)(nil),  // 28: holdfast.v1.RecordSelectionResponse
+	(*SuggestRequest)(nil),           // 29: holdfast.v1.SuggestRequest
+	(*SuggestResponse)(nil),          // 30: holdfast.v1.SuggestResponse
+	(*SuggestStreamRequest)(nil),     // 31: holdfast.v1.SuggestStreamRequest
+	(*SuggestStreamResponse)(nil),    // 32: holdfast.v1.SuggestStreamResponse
+	(*SuggestError)(nil),             // 33: holdfast.v1.SuggestError
+	(*ListEntriesRequest)(nil),       // 34: holdfast.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),      // 35: holdfast.v1.ListEntriesResponse
+	(*ListedEntry)(nil),              // 36: holdfast.v1.ListedEntry
+	(*GetDictionaryRequest)(nil),     // 37: holdfast.v1.GetDictionaryRequest
+	(*GetDictionaryResponse)(nil),    // 38: holdfast.v1.GetDictionaryResponse
+	(*ListDictionariesRequest)(nil),  // 39: holdfast.v1.ListDictionariesRequest
+	(*ListDictionariesResponse)(nil), // 40: holdfast.v1.ListDictionariesResponse
+	(*DeleteDictionaryRequest)(nil),  // 41: holdfast.v1.DeleteDictionaryRequest
+	(*DeleteDictionaryResponse)(nil), // 42: holdfast.v1.DeleteDictionaryResponse
+	(*Dictionary)(nil),               // 43: holdfast.v1.Dictionary
+	(*DictionaryImport)(nil),         // 44: holdfast.v1.DictionaryImport
+	(*durationpb.Duration)(nil),      // 45: google.protobuf.Duration
+	(ErrorReason)(0),                 // 46: holdfast.v1.ErrorReason
+	(*timestamppb.Timestamp)(nil),    // 47: google.protobuf.Timestamp
 }
 var file_holdfast_v1_autocomplete_service_proto_depIdxs = []int32{
 	1,  // 0: holdfast.v1.Profile.accents:type_name -> holdfast.v1.AccentHandling
 	2,  // 1: holdfast.v1.Profile.typo_matching:type_name -> holdfast.v1.TypoMatching
-	5,  // 2: holdfast.v1.Suggestion.segments:type_name -> holdfast.v1.Segment
+	6,  // 2: holdfast.v1.Suggestion.segments:type_name -> holdfast.v1.Segment
 	0,  // 3: holdfast.v1.Suggestion.match_kind:type_name -> holdfast.v1.MatchKind
 	0,  // 4: holdfast.v1.SuggestRecentsRequest.match_kinds:type_name -> holdfast.v1.MatchKind
-	6,  // 5: holdfast.v1.SuggestRecentsResponse.suggestions:type_name -> holdfast.v1.Suggestion
-	3,  // 6: holdfast.v1.CreateDictionaryRequest.profile:type_name -> holdfast.v1.Profile
-	42, // 7: holdfast.v1.CreateDictionaryResponse.dictionary:type_name -> holdfast.v1.Dictionary
-	4,  // 8: holdfast.v1.PutEntriesRequest.entries:type_name -> holdfast.v1.Entry
-	22, // 9: holdfast.v1.ImportDictionaryRequest.start:type_name -> holdfast.v1.ImportStart
-	23, // 10: holdfast.v1.ImportDictionaryRequest.batch:type_name -> holdfast.v1.ImportBatch
-	24, // 11: holdfast.v1.ImportDictionaryRequest.commit:type_name -> holdfast.v1.ImportCommit
-	3,  // 12: holdfast.v1.ImportStart.profile:type_name -> holdfast.v1.Profile
-	4,  // 13: holdfast.v1.ImportBatch.entries:type_name -> holdfast.v1.Entry
-	42, // 14: holdfast.v1.ImportDictionaryResponse.dictionary:type_name -> holdfast.v1.Dictionary
+	7,  // 5: holdfast.v1.SuggestRecentsResponse.suggestions:type_name -> holdfast.v1.Suggestion
+	4,  // 6: holdfast.v1.CreateDictionaryRequest.profile:type_name -> holdfast.v1.Profile
+	43, // 7: holdfast.v1.CreateDictionaryResponse.dictionary:type_name -> holdfast.v1.Dictionary
+	5,  // 8: holdfast.v1.PutEntriesRequest.entries:type_name -> holdfast.v1.Entry
+	23, // 9: holdfast.v1.ImportDictionaryRequest.start:type_name -> holdfast.v1.ImportStart
+	24, // 10: holdfast.v1.ImportDictionaryRequest.batch:type_name -> holdfast.v1.ImportBatch
+	25, // 11: holdfast.v1.ImportDictionaryRequest.commit:type_name -> holdfast.v1.ImportCommit
+	4,  // 12: holdfast.v1.ImportStart.profile:type_name -> holdfast.v1.Profile
+	5,  // 13: holdfast.v1.ImportBatch.entries:type_name -> holdfast.v1.Entry
+	43, // 14: holdfast.v1.ImportDictionaryResponse.dictionary:type_name -> holdfast.v1.Dictionary
 	0,  // 15: holdfast.v1.SuggestRequest.match_kinds:type_name -> holdfast.v1.MatchKind
-	6,  // 16: holdfast.v1.SuggestResponse.suggestions:type_name -> holdfast.v1.Suggestion
-	28, // 17: holdfast.v1.SuggestStreamRequest.suggest:type_name -> holdfast.v1.SuggestRequest
-	29, // 18: holdfast.v1.SuggestStreamResponse.suggestions:type_name -> holdfast.v1.SuggestResponse
-	32, // 19: holdfast.v1.SuggestStreamResponse.error:type_name -> holdfast.v1.SuggestError
-	44, // 20: holdfast.v1.SuggestError.reason:type_name -> holdfast.v1.ErrorReason
-	35, // 21: holdfast.v1.ListEntriesResponse.entries:type_name -> holdfast.v1.ListedEntry
-	4,  // 22: holdfast.v1.ListedEntry.entry:type_name -> holdfast.v1.Entry
-	42, // 23: holdfast.v1.GetDictionaryResponse.dictionary:type_name -> holdfast.v1.Dictionary
-	42, // 24: holdfast.v1.ListDictionariesResponse.dictionaries:type_name -> holdfast.v1.Dictionary
-	3,  // 25: holdfast.v1.Dictionary.profile:type_name -> holdfast.v1.Profile
-	43, // 26: holdfast.v1.Dictionary.imports:type_name -> holdfast.v1.DictionaryImport
-	45, // 27: holdfast.v1.DictionaryImport.start_time:type_name -> google.protobuf.Timestamp
-	7,  // 28: holdfast.v1.AutocompleteService.AddRecent:input_type -> holdfast.v1.AddRecentRequest
-	9,  // 29: holdfast.v1.AutocompleteService.RemoveRecent:input_type -> holdfast.v1.RemoveRecentRequest
-	11, // 30: holdfast.v1.AutocompleteService.SuggestRecents:input_type -> holdfast.v1.SuggestRecentsRequest
-	13, // 31: holdfast.v1.AutocompleteService.DeleteRecents:input_type -> holdfast.v1.DeleteRecentsRequest
-	15, // 32: holdfast.v1.AutocompleteService.CreateDictionary:input_type -> holdfast.v1.CreateDictionaryRequest
-	17, // 33: holdfast.v1.AutocompleteService.PutEntries:input_type -> holdfast.v1.PutEntriesRequest
-	19, // 34: holdfast.v1.AutocompleteService.DeleteEntries:input_type -> holdfast.v1.DeleteEntriesRequest
-	21, // 35: holdfast.v1.AutocompleteService.ImportDictionary:input_type -> holdfast.v1.ImportDictionaryRequest
-	26, // 36: holdfast.v1.AutocompleteService.RecordSelection:input_type -> holdfast.v1.RecordSelectionRequest
-	28, // 37: holdfast.v1.AutocompleteService.Suggest:input_type -> holdfast.v1.SuggestRequest
-	30, // 38: holdfast.v1.AutocompleteService.SuggestStream:input_type -> holdfast.v1.SuggestStreamRequest
-	33, // 39: holdfast.v1.AutocompleteService.ListEntries:input_type -> holdfast.v1.ListEntriesRequest
-	36, // 40: holdfast.v1.AutocompleteService.GetDictionary:input_type -> holdfast.v1.GetDictionaryRequest
-	38, // 41: holdfast.v1.AutocompleteService.ListDictionaries:input_type -> holdfast.v1.ListDictionariesRequest
-	40, // 42: holdfast.v1.AutocompleteService.DeleteDictionary:input_type -> holdfast.v1.DeleteDictionaryRequest
-	8,  // 43: holdfast.v1.AutocompleteService.AddRecent:output_type -> holdfast.v1.AddRecentResponse
-	10, // 44: holdfast.v1.AutocompleteService.RemoveRecent:output_type -> holdfast.v1.RemoveRecentResponse
-	12, // 45: holdfast.v1.AutocompleteService.SuggestRecents:output_type -> holdfast.v1.SuggestRecentsResponse
-	14, // 46: holdfast.v1.AutocompleteService.DeleteRecents:output_type -> holdfast.v1.DeleteRecentsResponse
-	16, // 47: holdfast.v1.AutocompleteService.CreateDictionary:output_type -> holdfast.v1.CreateDictionaryResponse
-	18, // 48: holdfast.v1.AutocompleteService.PutEntries:output_type -> holdfast.v1.PutEntriesResponse
-	20, // 49: holdfast.v1.AutocompleteService.DeleteEntries:output_type -> holdfast.v1.DeleteEntriesResponse
-	25, // 50: holdfast.v1.AutocompleteService.ImportDictionary:output_type -> holdfast.v1.ImportDictionaryResponse
-	27, // 51: holdfast.v1.AutocompleteService.RecordSelection:output_type -> holdfast.v1.RecordSelectionResponse
-	29, // 52: holdfast.v1.AutocompleteService.Suggest:output_type -> holdfast.v1.SuggestResponse
-	31, // 53: holdfast.v1.AutocompleteService.SuggestStream:output_type -> holdfast.v1.SuggestStreamResponse
-	34, // 54: holdfast.v1.AutocompleteService.ListEntries:output_type -> holdfast.v1.ListEntriesResponse
-	37, // 55: holdfast.v1.AutocompleteService.GetDictionary:output_type -> holdfast.v1.GetDictionaryResponse
-	39, // 56: holdfast.v1.AutocompleteService.ListDictionaries:output_type -> holdfast.v1.ListDictionariesResponse
-	41, // 57: holdfast.v1.AutocompleteService.DeleteDictionary:output_type -> holdfast.v1.DeleteDictionaryResponse
-	43, // [43:58] is the sub-list for method output_type
-	28, // [28:43] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	45, // 16: holdfast.v1.SuggestRequest.max_staleness:type_name -> google.protobuf.Duration
+	7,  // 17: holdfast.v1.SuggestResponse.suggestions:type_name -> holdfast.v1.Suggestion
+	29, // 18: holdfast.v1.SuggestStreamRequest.suggest:type_name -> holdfast.v1.SuggestRequest
+	30, // 19: holdfast.v1.SuggestStreamResponse.suggestions:type_name -> holdfast.v1.SuggestResponse
+	33, // 20: holdfast.v1.SuggestStreamResponse.error:type_name -> holdfast.v1.SuggestError
+	46, // 21: holdfast.v1.SuggestError.reason:type_name -> holdfast.v1.ErrorReason
+	36, // 22: holdfast.v1.ListEntriesResponse.entries:type_name -> holdfast.v1.ListedEntry
+	5,  // 23: holdfast.v1.ListedEntry.entry:type_name -> holdfast.v1.Entry
+	43, // 24: holdfast.v1.GetDictionaryResponse.dictionary:type_name -> holdfast.v1.Dictionary
+	43, // 25: holdfast.v1.ListDictionariesResponse.dictionaries:type_name -> holdfast.v1.Dictionary
+	4,  // 26: holdfast.v1.Dictionary.profile:type_name -> holdfast.v1.Profile
+	44, // 27: holdfast.v1.Dictionary.imports:type_name -> holdfast.v1.DictionaryImport
+	3,  // 28: holdfast.v1.Dictionary.load_state:type_name -> holdfast.v1.LoadState
+	47, // 29: holdfast.v1.DictionaryImport.start_time:type_name -> google.protobuf.Timestamp
+	8,  // 30: holdfast.v1.AutocompleteService.AddRecent:input_type -> holdfast.v1.AddRecentRequest
+	10, // 31: holdfast.v1.AutocompleteService.RemoveRecent:input_type -> holdfast.v1.RemoveRecentRequest
+	12, // 32: holdfast.v1.AutocompleteService.SuggestRecents:input_type -> holdfast.v1.SuggestRecentsRequest
+	14, // 33: holdfast.v1.AutocompleteService.DeleteRecents:input_type -> holdfast.v1.DeleteRecentsRequest
+	16, // 34: holdfast.v1.AutocompleteService.CreateDictionary:input_type -> holdfast.v1.CreateDictionaryRequest
+	18, // 35: holdfast.v1.AutocompleteService.PutEntries:input_type -> holdfast.v1.PutEntriesRequest
+	20, // 36: holdfast.v1.AutocompleteService.DeleteEntries:input_type -> holdfast.v1.DeleteEntriesRequest
+	22, // 37: holdfast.v1.AutocompleteService.ImportDictionary:input_type -> holdfast.v1.ImportDictionaryRequest
+	27, // 38: holdfast.v1.AutocompleteService.RecordSelection:input_type -> holdfast.v1.RecordSelectionRequest
+	29, // 39: holdfast.v1.AutocompleteService.Suggest:input_type -> holdfast.v1.SuggestRequest
+	31, // 40: holdfast.v1.AutocompleteService.SuggestStream:input_type -> holdfast.v1.SuggestStreamRequest
+	34, // 41: holdfast.v1.AutocompleteService.ListEntries:input_type -> holdfast.v1.ListEntriesRequest
+	37, // 42: holdfast.v1.AutocompleteService.GetDictionary:input_type -> holdfast.v1.GetDictionaryRequest
+	39, // 43: holdfast.v1.AutocompleteService.ListDictionaries:input_type -> holdfast.v1.ListDictionariesRequest
+	41, // 44: holdfast.v1.AutocompleteService.DeleteDictionary:input_type -> holdfast.v1.DeleteDictionaryRequest
+	9,  // 45: holdfast.v1.AutocompleteService.AddRecent:output_type -> holdfast.v1.AddRecentResponse
+	11, // 46: holdfast.v1.AutocompleteService.RemoveRecent:output_type -> holdfast.v1.RemoveRecentResponse
+	13, // 47: holdfast.v1.AutocompleteService.SuggestRecents:output_type -> holdfast.v1.SuggestRecentsResponse
+	15, // 48: holdfast.v1.AutocompleteService.DeleteRecents:output_type -> holdfast.v1.DeleteRecentsResponse
+	17, // 49: holdfast.v1.AutocompleteService.CreateDictionary:output_type -> holdfast.v1.CreateDictionaryResponse
+	19, // 50: holdfast.v1.AutocompleteService.PutEntries:output_type -> holdfast.v1.PutEntriesResponse
+	21, // 51: holdfast.v1.AutocompleteService.DeleteEntries:output_type -> holdfast.v1.DeleteEntriesResponse
+	26, // 52: holdfast.v1.AutocompleteService.ImportDictionary:output_type -> holdfast.v1.ImportDictionaryResponse
+	28, // 53: holdfast.v1.AutocompleteService.RecordSelection:output_type -> holdfast.v1.RecordSelectionResponse
+	30, // 54: holdfast.v1.AutocompleteService.Suggest:output_type -> holdfast.v1.SuggestResponse
+	32, // 55: holdfast.v1.AutocompleteService.SuggestStream:output_type -> holdfast.v1.SuggestStreamResponse
+	35, // 56: holdfast.v1.AutocompleteService.ListEntries:output_type -> holdfast.v1.ListEntriesResponse
+	38, // 57: holdfast.v1.AutocompleteService.GetDictionary:output_type -> holdfast.v1.GetDictionaryResponse
+	40, // 58: holdfast.v1.AutocompleteService.ListDictionaries:output_type -> holdfast.v1.ListDictionariesResponse
+	42, // 59: holdfast.v1.AutocompleteService.DeleteDictionary:output_type -> holdfast.v1.DeleteDictionaryResponse
+	45, // [45:60] is the sub-list for method output_type
+	30, // [30:45] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_holdfast_v1_autocomplete_service_proto_init() }
@@ -3861,7 +3988,7 @@ func file_holdfast_v1_autocomplete_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: file_holdfast_v1_autocomplete_service_proto_rawDesc,
-			NumEnums:      3,
+			NumEnums:      4,
 			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -84,11 +84,9 @@ type AutocompleteServiceClient interface {
 	// keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
 	// found when the answer arrives. Open imports keep the entries: see ImportDictionary.
 	//
-	// The cost grows with the number of characters in texts and aliases: several thousand names per
-	// second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
-	// smaller calls.
+	// Atomic: every query sees all entries of the call, or none of them.
 	//
-	// Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
+	// Idempotent: a retry is harmless.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	PutEntries(ctx context.Context, in *PutEntriesRequest, opts ...grpc.CallOption) (*PutEntriesResponse, error)
@@ -115,6 +113,10 @@ type AutocompleteServiceClient interface {
 	// A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
 	// the retry replaces the other import.
 	//
+	// After OK this server answers from the new generation. Another server that has the old generation in
+	// its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
+	// answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+	//
 	// OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
 	// OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
 	// has risen. Retry the whole stream.
@@ -136,7 +138,8 @@ type AutocompleteServiceClient interface {
 	// Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
 	// entries. Changes nothing.
 	//
-	// Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+	// Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+	// QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
 	Suggest(ctx context.Context, in *SuggestRequest, opts ...grpc.CallOption) (*SuggestResponse, error)
 	// Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
 	// never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
@@ -146,25 +149,28 @@ type AutocompleteServiceClient interface {
 	// can send each keystroke, and never gets an older answer after a newer answer. While the client does
 	// not read, the server looks up nothing. Then the server looks up the newest query.
 	//
-	// A bad query gets an `error` message, and the stream continues. After the client's half-close the
+	// A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
+	// message, and the stream continues. After the client's half-close the
 	// server still answers the last query, and then the stream ends OK.
 	//
 	// Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
 	// (too many streams on this server).
 	SuggestStream(ctx context.Context, opts ...grpc.CallOption) (AutocompleteService_SuggestStreamClient, error)
 	// Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-	// folded text are in the order of their creation. A change between two pages is visible if the changed
-	// entry comes after all listed entries. Changes nothing.
+	// folded text are in the order of their `entry_id`, by code points. A change between two pages is visible
+	// if the changed entry comes after all listed entries. Changes nothing.
 	//
-	// Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+	// Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+	// QUOTA_EXCEEDED (as for Suggest).
 	ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error)
-	// Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
-	// arrival. Changes nothing.
+	// Reads the size, the profile, the open imports and the load state of a dictionary. Loads nothing. The
+	// answer may be out of date on arrival. Changes nothing.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	GetDictionary(ctx context.Context, in *GetDictionaryRequest, opts ...grpc.CallOption) (*GetDictionaryResponse, error)
 	// Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
-	// deleted meanwhile may or may not be listed. Changes nothing.
+	// deleted meanwhile may or may not be listed. A dictionary of an older format is not listed. Loads
+	// nothing. Changes nothing.
 	//
 	// Errors: INVALID_FIELD (also for a malformed `page_token`).
 	ListDictionaries(ctx context.Context, in *ListDictionariesRequest, opts ...grpc.CallOption) (*ListDictionariesResponse, error)
@@ -413,11 +419,9 @@ type AutocompleteServiceServer interface {
 	// keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
 	// found when the answer arrives. Open imports keep the entries: see ImportDictionary.
 	//
-	// The cost grows with the number of characters in texts and aliases: several thousand names per
-	// second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
-	// smaller calls.
+	// Atomic: every query sees all entries of the call, or none of them.
 	//
-	// Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
+	// Idempotent: a retry is harmless.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	PutEntries(context.Context, *PutEntriesRequest) (*PutEntriesResponse, error)
@@ -444,6 +448,10 @@ type AutocompleteServiceServer interface {
 	// A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
 	// the retry replaces the other import.
 	//
+	// After OK this server answers from the new generation. Another server that has the old generation in
+	// its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
+	// answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+	//
 	// OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
 	// OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
 	// has risen. Retry the whole stream.
@@ -465,7 +473,8 @@ type AutocompleteServiceServer interface {
 	// Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
 	// entries. Changes nothing.
 	//
-	// Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+	// Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+	// QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
 	Suggest(context.Context, *SuggestRequest) (*SuggestResponse, error)
 	// Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
 	// never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
@@ -475,25 +484,28 @@ type AutocompleteServiceServer interface {
 	// can send each keystroke, and never gets an older answer after a newer answer. While the client does
 	// not read, the server looks up nothing. Then the server looks up the newest query.
 	//
-	// A bad query gets an `error` message, and the stream continues. After the client's half-close the
+	// A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
+	// message, and the stream continues. After the client's half-close the
 	// server still answers the last query, and then the stream ends OK.
 	//
 	// Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
 	// (too many streams on this server).
 	SuggestStream(AutocompleteService_SuggestStreamServer) error
 	// Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-	// folded text are in the order of their creation. A change between two pages is visible if the changed
-	// entry comes after all listed entries. Changes nothing.
+	// folded text are in the order of their `entry_id`, by code points. A change between two pages is visible
+	// if the changed entry comes after all listed entries. Changes nothing.
 	//
-	// Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+	// Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+	// QUOTA_EXCEEDED (as for Suggest).
 	ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error)
-	// Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
-	// arrival. Changes nothing.
+	// Reads the size, the profile, the open imports and the load state of a dictionary. Loads nothing. The
+	// answer may be out of date on arrival. Changes nothing.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	GetDictionary(context.Context, *GetDictionaryRequest) (*GetDictionaryResponse, error)
 	// Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
-	// deleted meanwhile may or may not be listed. Changes nothing.
+	// deleted meanwhile may or may not be listed. A dictionary of an older format is not listed. Loads
+	// nothing. Changes nothing.
 	//
 	// Errors: INVALID_FIELD (also for a malformed `page_token`).
 	ListDictionaries(context.Context, *ListDictionariesRequest) (*ListDictionariesResponse, error)

@@ -8,6 +8,7 @@ choices.
 import builtins
 import collections.abc
 import google.protobuf.descriptor
+import google.protobuf.duration_pb2
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
@@ -129,6 +130,42 @@ TYPO_MATCHING_OFF: TypoMatching.ValueType  # 2
 """MATCH_KIND_TYPO finds nothing."""
 global___TypoMatching = TypoMatching
 
+class _LoadState:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _LoadStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_LoadState.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    LOAD_STATE_UNSPECIFIED: _LoadState.ValueType  # 0
+    """Never sent."""
+    LOAD_STATE_NOT_LOADED: _LoadState.ValueType  # 1
+    """The server has no index. The next query loads the dictionary."""
+    LOAD_STATE_LOADING: _LoadState.ValueType  # 2
+    """The server is loading the dictionary."""
+    LOAD_STATE_READY: _LoadState.ValueType  # 3
+    """The server answers queries from its memory."""
+    LOAD_STATE_FAILED: _LoadState.ValueType  # 4
+    """The last load failed, for example because the server has not enough memory. The next query loads the
+    dictionary again, at first after a short wait.
+    """
+
+class LoadState(_LoadState, metaclass=_LoadStateEnumTypeWrapper):
+    """Whether a server has the index of a dictionary in its memory."""
+
+LOAD_STATE_UNSPECIFIED: LoadState.ValueType  # 0
+"""Never sent."""
+LOAD_STATE_NOT_LOADED: LoadState.ValueType  # 1
+"""The server has no index. The next query loads the dictionary."""
+LOAD_STATE_LOADING: LoadState.ValueType  # 2
+"""The server is loading the dictionary."""
+LOAD_STATE_READY: LoadState.ValueType  # 3
+"""The server answers queries from its memory."""
+LOAD_STATE_FAILED: LoadState.ValueType  # 4
+"""The last load failed, for example because the server has not enough memory. The next query loads the
+dictionary again, at first after a short wait.
+"""
+global___LoadState = LoadState
+
 @typing.final
 class Profile(google.protobuf.message.Message):
     """The properties of a dictionary that are fixed at its creation."""
@@ -168,7 +205,7 @@ class Entry(google.protobuf.message.Message):
     """
     text: builtins.str
     """The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-    and U+FFFD. Several entries may have the same text.
+    and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
     """
     weight: builtins.int
     """The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
@@ -767,6 +804,7 @@ class SuggestRequest(google.protobuf.message.Message):
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     MATCH_KINDS_FIELD_NUMBER: builtins.int
     RECENTS_LIST_FIELD_NUMBER: builtins.int
+    MAX_STALENESS_FIELD_NUMBER: builtins.int
     dictionary: builtins.str
     """The dictionary's name, as in CreateDictionaryRequest. Required."""
     query: builtins.str
@@ -787,6 +825,14 @@ class SuggestRequest(google.protobuf.message.Message):
     def match_kinds(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[global___MatchKind.ValueType]:
         """The requested kinds. Default: all kinds."""
 
+    @property
+    def max_staleness(self) -> google.protobuf.duration_pb2.Duration:
+        """How old the answer may be. Within this time after the last check for changes, the server does not ask
+        the store, and also answers while the store cannot be reached. Answers of different servers may then
+        go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+        from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+        """
+
     def __init__(
         self,
         *,
@@ -796,8 +842,10 @@ class SuggestRequest(google.protobuf.message.Message):
         page_token: builtins.str = ...,
         match_kinds: collections.abc.Iterable[global___MatchKind.ValueType] | None = ...,
         recents_list: builtins.str = ...,
+        max_staleness: google.protobuf.duration_pb2.Duration | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["dictionary", b"dictionary", "match_kinds", b"match_kinds", "page_size", b"page_size", "page_token", b"page_token", "query", b"query", "recents_list", b"recents_list"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["max_staleness", b"max_staleness"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["dictionary", b"dictionary", "match_kinds", b"match_kinds", "max_staleness", b"max_staleness", "page_size", b"page_size", "page_token", b"page_token", "query", b"query", "recents_list", b"recents_list"]) -> None: ...
 
 global___SuggestRequest = SuggestRequest
 
@@ -813,11 +861,7 @@ class SuggestResponse(google.protobuf.message.Message):
     next_page_token: builtins.str
     """The token of the next page. Empty: this is the last page."""
     partial: builtins.bool
-    """True if the query reached the server's bound of work per query, and the weakest kinds were left out.
-    The shown suggestions are right, and the next page continues after them. A longer query gives a
-    complete answer. If very many entries have the same score, their order may differ from the order of
-    their texts.
-    """
+    """Always false: every answer is complete. An older design of the server cut some answers short."""
     @property
     def suggestions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Suggestion]:
         """The suggestions, best first."""
@@ -1154,18 +1198,29 @@ class Dictionary(google.protobuf.message.Message):
     MEMORY_BYTES_FIELD_NUMBER: builtins.int
     GENERATION_FIELD_NUMBER: builtins.int
     IMPORTS_FIELD_NUMBER: builtins.int
+    SERVER_MEMORY_BYTES_FIELD_NUMBER: builtins.int
+    FEED_BYTES_FIELD_NUMBER: builtins.int
+    LOAD_STATE_FIELD_NUMBER: builtins.int
     name: builtins.str
     """The dictionary's name."""
     fold_version: builtins.int
-    """The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
-    accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
+    """The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
+    and 2 if it drops accents. The store keeps texts as they were put.
     """
     entry_count: builtins.int
     """Number of entries."""
     memory_bytes: builtins.int
-    """Estimated memory in the store, in bytes, without open imports."""
+    """Estimated memory in the store, in bytes, with `feed_bytes`, without open imports."""
     generation: builtins.int
     """The number of the generation: 1 after the creation, plus 1 for each committed import."""
+    server_memory_bytes: builtins.int
+    """Memory of the index in this server, in bytes. 0 if the dictionary is not loaded."""
+    feed_bytes: builtins.int
+    """Estimated memory of the latest changes in the store, in bytes. Servers read these changes to keep their
+    indexes current. At most about 8 MiB.
+    """
+    load_state: global___LoadState.ValueType
+    """Whether this server has the index in its memory."""
     @property
     def profile(self) -> global___Profile:
         """How texts are compared, with the defaults filled in."""
@@ -1184,9 +1239,12 @@ class Dictionary(google.protobuf.message.Message):
         memory_bytes: builtins.int = ...,
         generation: builtins.int = ...,
         imports: collections.abc.Iterable[global___DictionaryImport] | None = ...,
+        server_memory_bytes: builtins.int = ...,
+        feed_bytes: builtins.int = ...,
+        load_state: global___LoadState.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["profile", b"profile"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["entry_count", b"entry_count", "fold_version", b"fold_version", "generation", b"generation", "imports", b"imports", "memory_bytes", b"memory_bytes", "name", b"name", "profile", b"profile"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["entry_count", b"entry_count", "feed_bytes", b"feed_bytes", "fold_version", b"fold_version", "generation", b"generation", "imports", b"imports", "load_state", b"load_state", "memory_bytes", b"memory_bytes", "name", b"name", "profile", b"profile", "server_memory_bytes", b"server_memory_bytes"]) -> None: ...
 
 global___Dictionary = Dictionary
 

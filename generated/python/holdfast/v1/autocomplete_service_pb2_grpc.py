@@ -36,9 +36,17 @@ class AutocompleteServiceStub(object):
     message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
     call of this server. A longer message ends the call with QUOTA_EXCEEDED.
 
-    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
-    dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
-    OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+    Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
+    that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
+    asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+    call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+
+    How current answers are. Before each answer the server asks the store for changes, so a change is seen
+    by all servers as soon as its call has ended. `max_staleness` allows older answers.
+
+    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
+    also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
+    STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
     OUTCOME_UNKNOWN.
     """
 
@@ -156,9 +164,17 @@ class AutocompleteServiceServicer(object):
     message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
     call of this server. A longer message ends the call with QUOTA_EXCEEDED.
 
-    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
-    dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
-    OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+    Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
+    that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
+    asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+    call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+
+    How current answers are. Before each answer the server asks the store for changes, so a change is seen
+    by all servers as soon as its call has ended. `max_staleness` allows older answers.
+
+    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
+    also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
+    STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
     OUTCOME_UNKNOWN.
     """
 
@@ -229,11 +245,9 @@ class AutocompleteServiceServicer(object):
         keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
         found when the answer arrives. Open imports keep the entries: see ImportDictionary.
 
-        The cost grows with the number of characters in texts and aliases: several thousand names per
-        second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
-        smaller calls.
+        Atomic: every query sees all entries of the call, or none of them.
 
-        Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
+        Idempotent: a retry is harmless.
 
         Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
         """
@@ -270,6 +284,10 @@ class AutocompleteServiceServicer(object):
         A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
         the retry replaces the other import.
 
+        After OK this server answers from the new generation. Another server that has the old generation in
+        its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
+        answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+
         OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
         OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
         has risen. Retry the whole stream.
@@ -301,7 +319,8 @@ class AutocompleteServiceServicer(object):
         """Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
         entries. Changes nothing.
 
-        Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+        Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+        QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -316,7 +335,8 @@ class AutocompleteServiceServicer(object):
         can send each keystroke, and never gets an older answer after a newer answer. While the client does
         not read, the server looks up nothing. Then the server looks up the newest query.
 
-        A bad query gets an `error` message, and the stream continues. After the client's half-close the
+        A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
+        message, and the stream continues. After the client's half-close the
         server still answers the last query, and then the stream ends OK.
 
         Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
@@ -328,18 +348,19 @@ class AutocompleteServiceServicer(object):
 
     def ListEntries(self, request, context):
         """Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-        folded text are in the order of their creation. A change between two pages is visible if the changed
-        entry comes after all listed entries. Changes nothing.
+        folded text are in the order of their `entry_id`, by code points. A change between two pages is visible
+        if the changed entry comes after all listed entries. Changes nothing.
 
-        Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+        Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+        QUOTA_EXCEEDED (as for Suggest).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetDictionary(self, request, context):
-        """Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
-        arrival. Changes nothing.
+        """Reads the size, the profile, the open imports and the load state of a dictionary. Loads nothing. The
+        answer may be out of date on arrival. Changes nothing.
 
         Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
         """
@@ -349,7 +370,8 @@ class AutocompleteServiceServicer(object):
 
     def ListDictionaries(self, request, context):
         """Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
-        deleted meanwhile may or may not be listed. Changes nothing.
+        deleted meanwhile may or may not be listed. A dictionary of an older format is not listed. Loads
+        nothing. Changes nothing.
 
         Errors: INVALID_FIELD (also for a malformed `page_token`).
         """
@@ -486,9 +508,17 @@ class AutocompleteService(object):
     message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
     call of this server. A longer message ends the call with QUOTA_EXCEEDED.
 
-    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
-    dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
-    OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+    Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
+    that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
+    asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+    call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+
+    How current answers are. Before each answer the server asks the store for changes, so a change is seen
+    by all servers as soon as its call has ended. `max_staleness` allows older answers.
+
+    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
+    also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
+    STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
     OUTCOME_UNKNOWN.
     """
 

@@ -152,7 +152,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
     ERROR_REASON_QUOTA_EXCEEDED: _ErrorReason.ValueType  # 16
     """The caller, its connection or this server already has the maximum number of operations of one kind,
-    for example waiting unary calls, imports, or large requests that have not arrived. The call's headers
+    for example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
+    need more memory than this server has for indexes; the text says how much. The call's headers
     or its request message may also be too large, or the request did not arrive in time.
 
       - Code: RESOURCE_EXHAUSTED.
@@ -243,7 +244,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
     ERROR_REASON_NOT_IMPLEMENTED: _ErrorReason.ValueType  # 26
     """This version of the server does not offer the requested operation, or a newer server made the
-    dictionary with rules of folding that this server does not know.
+    dictionary in a format that this server does not know.
 
       - Code: UNIMPLEMENTED.
       - Metadata: none.
@@ -270,14 +271,20 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Client: retry after the delay, with fewer calls at a time.
     """
     ERROR_REASON_DICTIONARY_OUTDATED: _ErrorReason.ValueType  # 29
-    """The dictionary was made by an older version of the server, with other rules of folding than those of
-    this server. GetDictionary has the dictionary's `fold_version`.
+    """The dictionary was made by an older version of the server, in a format that this server does not read.
 
       - Code: FAILED_PRECONDITION.
-      - Metadata: `fold_version` of the dictionary.
+      - Metadata: none.
       - Retry: does not help.
-      - Client: delete the dictionary, and import its entries again. ListEntries without bounds still
-        lists the entries and their selections.
+      - Client: delete the dictionary, and import its entries again.
+    """
+    ERROR_REASON_DICTIONARY_LOADING: _ErrorReason.ValueType  # 30
+    """The server is loading the dictionary, and the call could not wait until the end of the load.
+
+      - Code: UNAVAILABLE.
+      - Metadata: none.
+      - Retry: helps, after the delay in RetryInfo and pushback. The load continues meanwhile.
+      - Client: retry. A longer deadline lets the call wait for the load.
     """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
@@ -426,7 +433,8 @@ ERROR_REASON_QUEUE_FULL: ErrorReason.ValueType  # 15
 """
 ERROR_REASON_QUOTA_EXCEEDED: ErrorReason.ValueType  # 16
 """The caller, its connection or this server already has the maximum number of operations of one kind,
-for example waiting unary calls, imports, or large requests that have not arrived. The call's headers
+for example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
+need more memory than this server has for indexes; the text says how much. The call's headers
 or its request message may also be too large, or the request did not arrive in time.
 
   - Code: RESOURCE_EXHAUSTED.
@@ -517,7 +525,7 @@ yet.
 """
 ERROR_REASON_NOT_IMPLEMENTED: ErrorReason.ValueType  # 26
 """This version of the server does not offer the requested operation, or a newer server made the
-dictionary with rules of folding that this server does not know.
+dictionary in a format that this server does not know.
 
   - Code: UNIMPLEMENTED.
   - Metadata: none.
@@ -544,13 +552,19 @@ Renewals and releases never get this reason from a busy store.
   - Client: retry after the delay, with fewer calls at a time.
 """
 ERROR_REASON_DICTIONARY_OUTDATED: ErrorReason.ValueType  # 29
-"""The dictionary was made by an older version of the server, with other rules of folding than those of
-this server. GetDictionary has the dictionary's `fold_version`.
+"""The dictionary was made by an older version of the server, in a format that this server does not read.
 
   - Code: FAILED_PRECONDITION.
-  - Metadata: `fold_version` of the dictionary.
+  - Metadata: none.
   - Retry: does not help.
-  - Client: delete the dictionary, and import its entries again. ListEntries without bounds still
-    lists the entries and their selections.
+  - Client: delete the dictionary, and import its entries again.
+"""
+ERROR_REASON_DICTIONARY_LOADING: ErrorReason.ValueType  # 30
+"""The server is loading the dictionary, and the call could not wait until the end of the load.
+
+  - Code: UNAVAILABLE.
+  - Metadata: none.
+  - Retry: helps, after the delay in RetryInfo and pushback. The load continues meanwhile.
+  - Client: retry. A longer deadline lets the call wait for the load.
 """
 global___ErrorReason = ErrorReason

@@ -19,6 +19,7 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import { Duration } from "../../google/protobuf/duration";
 import { Timestamp } from "../../google/protobuf/timestamp";
 import { ErrorReason, errorReasonToJSON } from "./error_reason";
 
@@ -129,6 +130,42 @@ export function typoMatchingToJSON(object: TypoMatching): string {
   }
 }
 
+/** Whether a server has the index of a dictionary in its memory. */
+export enum LoadState {
+  /** LOAD_STATE_UNSPECIFIED - Never sent. */
+  LOAD_STATE_UNSPECIFIED = 0,
+  /** LOAD_STATE_NOT_LOADED - The server has no index. The next query loads the dictionary. */
+  LOAD_STATE_NOT_LOADED = 1,
+  /** LOAD_STATE_LOADING - The server is loading the dictionary. */
+  LOAD_STATE_LOADING = 2,
+  /** LOAD_STATE_READY - The server answers queries from its memory. */
+  LOAD_STATE_READY = 3,
+  /**
+   * LOAD_STATE_FAILED - The last load failed, for example because the server has not enough memory. The next query loads the
+   * dictionary again, at first after a short wait.
+   */
+  LOAD_STATE_FAILED = 4,
+  UNRECOGNIZED = -1,
+}
+
+export function loadStateToJSON(object: LoadState): string {
+  switch (object) {
+    case LoadState.LOAD_STATE_UNSPECIFIED:
+      return "LOAD_STATE_UNSPECIFIED";
+    case LoadState.LOAD_STATE_NOT_LOADED:
+      return "LOAD_STATE_NOT_LOADED";
+    case LoadState.LOAD_STATE_LOADING:
+      return "LOAD_STATE_LOADING";
+    case LoadState.LOAD_STATE_READY:
+      return "LOAD_STATE_READY";
+    case LoadState.LOAD_STATE_FAILED:
+      return "LOAD_STATE_FAILED";
+    case LoadState.UNRECOGNIZED:
+    default:
+      return "UNRECOGNIZED";
+  }
+}
+
 /** The properties of a dictionary that are fixed at its creation. */
 export interface Profile {
   /** Whether accents distinguish texts. Default: kept. */
@@ -146,7 +183,7 @@ export interface Entry {
   entryId: string;
   /**
    * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-   * and U+FFFD. Several entries may have the same text.
+   * and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
    */
   text: string;
   /** More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`. */
@@ -408,6 +445,13 @@ export interface SuggestRequest {
    * does not exist has no recents.
    */
   recentsList: string;
+  /**
+   * How old the answer may be. Within this time after the last check for changes, the server does not ask
+   * the store, and also answers while the store cannot be reached. Answers of different servers may then
+   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   */
+  maxStaleness: Duration | undefined;
 }
 
 /** The matching entries and recents. */
@@ -416,12 +460,7 @@ export interface SuggestResponse {
   suggestions: Suggestion[];
   /** The token of the next page. Empty: this is the last page. */
   nextPageToken: string;
-  /**
-   * True if the query reached the server's bound of work per query, and the weakest kinds were left out.
-   * The shown suggestions are right, and the next page continues after them. A longer query gives a
-   * complete answer. If very many entries have the same score, their order may differ from the order of
-   * their texts.
-   */
+  /** Always false: every answer is complete. An older design of the server cut some answers short. */
   partial: boolean;
 }
 
@@ -566,18 +605,27 @@ export interface Dictionary {
     | Profile
     | undefined;
   /**
-   * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
-   * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
+   * The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
+   * and 2 if it drops accents. The store keeps texts as they were put.
    */
   foldVersion: number;
   /** Number of entries. */
   entryCount: bigint;
-  /** Estimated memory in the store, in bytes, without open imports. */
+  /** Estimated memory in the store, in bytes, with `feed_bytes`, without open imports. */
   memoryBytes: bigint;
   /** The number of the generation: 1 after the creation, plus 1 for each committed import. */
   generation: bigint;
   /** The open imports on all servers. */
   imports: DictionaryImport[];
+  /** Memory of the index in this server, in bytes. 0 if the dictionary is not loaded. */
+  serverMemoryBytes: bigint;
+  /**
+   * Estimated memory of the latest changes in the store, in bytes. Servers read these changes to keep their
+   * indexes current. At most about 8 MiB.
+   */
+  feedBytes: bigint;
+  /** Whether this server has the index in its memory. */
+  loadState: LoadState;
 }
 
 /** An open import. */
@@ -2641,7 +2689,15 @@ export const RecordSelectionResponse: MessageFns<RecordSelectionResponse> = {
 };
 
 function createBaseSuggestRequest(): SuggestRequest {
-  return { dictionary: "", query: "", pageSize: 0, pageToken: "", matchKinds: [], recentsList: "" };
+  return {
+    dictionary: "",
+    query: "",
+    pageSize: 0,
+    pageToken: "",
+    matchKinds: [],
+    recentsList: "",
+    maxStaleness: undefined,
+  };
 }
 
 export const SuggestRequest: MessageFns<SuggestRequest> = {
@@ -2667,6 +2723,9 @@ export const SuggestRequest: MessageFns<SuggestRequest> = {
     }
     if (message.recentsList !== "") {
       writer.uint32(50).string(message.recentsList);
+    }
+    if (message.maxStaleness !== undefined) {
+      Duration.encode(message.maxStaleness, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -2742,6 +2801,14 @@ export const SuggestRequest: MessageFns<SuggestRequest> = {
             message.recentsList = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.maxStaleness = Duration.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2774,6 +2841,9 @@ export const SuggestRequest: MessageFns<SuggestRequest> = {
     if (message.recentsList !== "") {
       obj.recentsList = message.recentsList;
     }
+    if (message.maxStaleness !== undefined) {
+      obj.maxStaleness = Duration.toJSON(message.maxStaleness);
+    }
     return obj;
   },
 
@@ -2788,6 +2858,9 @@ export const SuggestRequest: MessageFns<SuggestRequest> = {
     message.pageToken = object.pageToken ?? "";
     message.matchKinds = object.matchKinds?.map((e) => e) || [];
     message.recentsList = object.recentsList ?? "";
+    message.maxStaleness = (object.maxStaleness !== undefined && object.maxStaleness !== null)
+      ? Duration.fromPartial(object.maxStaleness)
+      : undefined;
     return message;
   },
 };
@@ -3880,7 +3953,18 @@ export const DeleteDictionaryResponse: MessageFns<DeleteDictionaryResponse> = {
 };
 
 function createBaseDictionary(): Dictionary {
-  return { name: "", profile: undefined, foldVersion: 0, entryCount: 0n, memoryBytes: 0n, generation: 0n, imports: [] };
+  return {
+    name: "",
+    profile: undefined,
+    foldVersion: 0,
+    entryCount: 0n,
+    memoryBytes: 0n,
+    generation: 0n,
+    imports: [],
+    serverMemoryBytes: 0n,
+    feedBytes: 0n,
+    loadState: 0,
+  };
 }
 
 export const Dictionary: MessageFns<Dictionary> = {
@@ -3914,6 +3998,21 @@ export const Dictionary: MessageFns<Dictionary> = {
     }
     for (const v of message.imports) {
       DictionaryImport.encode(v!, writer.uint32(58).fork()).join();
+    }
+    if (message.serverMemoryBytes !== 0n) {
+      if (BigInt.asIntN(64, message.serverMemoryBytes) !== message.serverMemoryBytes) {
+        throw new globalThis.Error("value provided for field message.serverMemoryBytes of type int64 too large");
+      }
+      writer.uint32(64).int64(message.serverMemoryBytes);
+    }
+    if (message.feedBytes !== 0n) {
+      if (BigInt.asIntN(64, message.feedBytes) !== message.feedBytes) {
+        throw new globalThis.Error("value provided for field message.feedBytes of type int64 too large");
+      }
+      writer.uint32(72).int64(message.feedBytes);
+    }
+    if (message.loadState !== 0) {
+      writer.uint32(80).int32(message.loadState);
     }
     return writer;
   },
@@ -3987,6 +4086,30 @@ export const Dictionary: MessageFns<Dictionary> = {
             message.imports.push(DictionaryImport.decode(reader, reader.uint32()));
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.serverMemoryBytes = reader.int64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.feedBytes = reader.int64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.loadState = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4022,6 +4145,15 @@ export const Dictionary: MessageFns<Dictionary> = {
     if (message.imports?.length) {
       obj.imports = message.imports.map((e) => DictionaryImport.toJSON(e));
     }
+    if (message.serverMemoryBytes !== 0n) {
+      obj.serverMemoryBytes = message.serverMemoryBytes.toString();
+    }
+    if (message.feedBytes !== 0n) {
+      obj.feedBytes = message.feedBytes.toString();
+    }
+    if (message.loadState !== 0) {
+      obj.loadState = loadStateToJSON(message.loadState);
+    }
     return obj;
   },
 
@@ -4045,6 +4177,11 @@ export const Dictionary: MessageFns<Dictionary> = {
       ? BigInt(object.generation)
       : 0n;
     message.imports = object.imports?.map((e) => DictionaryImport.fromPartial(e)) || [];
+    message.serverMemoryBytes = (object.serverMemoryBytes !== undefined && object.serverMemoryBytes !== null)
+      ? BigInt(object.serverMemoryBytes)
+      : 0n;
+    message.feedBytes = (object.feedBytes !== undefined && object.feedBytes !== null) ? BigInt(object.feedBytes) : 0n;
+    message.loadState = object.loadState ?? 0;
     return message;
   },
 };
@@ -4165,9 +4302,17 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
  * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
  * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
  *
- * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
- * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
- * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+ * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
+ * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
+ * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+ * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+ *
+ * How current answers are. Before each answer the server asks the store for changes, so a change is seen
+ * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+ *
+ * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
+ * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
+ * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
  * OUTCOME_UNKNOWN.
  */
 export type AutocompleteServiceService = typeof AutocompleteServiceService;
@@ -4270,11 +4415,9 @@ export const AutocompleteServiceService = {
    * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
    * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
    *
-   * The cost grows with the number of characters in texts and aliases: several thousand names per
-   * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
-   * smaller calls.
+   * Atomic: every query sees all entries of the call, or none of them.
    *
-   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
+   * Idempotent: a retry is harmless.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4322,6 +4465,10 @@ export const AutocompleteServiceService = {
    * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
    * the retry replaces the other import.
    *
+   * After OK this server answers from the new generation. Another server that has the old generation in
+   * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
+   * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+   *
    * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
    * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
    * has risen. Retry the whole stream.
@@ -4367,7 +4514,8 @@ export const AutocompleteServiceService = {
    * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
    * entries. Changes nothing.
    *
-   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+   * QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
    */
   suggest: {
     path: "/holdfast.v1.AutocompleteService/Suggest" as const,
@@ -4387,7 +4535,8 @@ export const AutocompleteServiceService = {
    * can send each keystroke, and never gets an older answer after a newer answer. While the client does
    * not read, the server looks up nothing. Then the server looks up the newest query.
    *
-   * A bad query gets an `error` message, and the stream continues. After the client's half-close the
+   * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
+   * message, and the stream continues. After the client's half-close the
    * server still answers the last query, and then the stream ends OK.
    *
    * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
@@ -4405,10 +4554,11 @@ export const AutocompleteServiceService = {
   },
   /**
    * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-   * folded text are in the order of their creation. A change between two pages is visible if the changed
-   * entry comes after all listed entries. Changes nothing.
+   * folded text are in the order of their `entry_id`, by code points. A change between two pages is visible
+   * if the changed entry comes after all listed entries. Changes nothing.
    *
-   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+   * QUOTA_EXCEEDED (as for Suggest).
    */
   listEntries: {
     path: "/holdfast.v1.AutocompleteService/ListEntries" as const,
@@ -4420,8 +4570,8 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): ListEntriesResponse => ListEntriesResponse.decode(value),
   },
   /**
-   * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
-   * arrival. Changes nothing.
+   * Reads the size, the profile, the open imports and the load state of a dictionary. Loads nothing. The
+   * answer may be out of date on arrival. Changes nothing.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4437,7 +4587,8 @@ export const AutocompleteServiceService = {
   },
   /**
    * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
-   * deleted meanwhile may or may not be listed. Changes nothing.
+   * deleted meanwhile may or may not be listed. A dictionary of an older format is not listed. Loads
+   * nothing. Changes nothing.
    *
    * Errors: INVALID_FIELD (also for a malformed `page_token`).
    */
@@ -4527,11 +4678,9 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
    * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
    *
-   * The cost grows with the number of characters in texts and aliases: several thousand names per
-   * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
-   * smaller calls.
+   * Atomic: every query sees all entries of the call, or none of them.
    *
-   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
+   * Idempotent: a retry is harmless.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4562,6 +4711,10 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
    * the retry replaces the other import.
    *
+   * After OK this server answers from the new generation. Another server that has the old generation in
+   * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
+   * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+   *
    * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
    * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
    * has risen. Retry the whole stream.
@@ -4587,7 +4740,8 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
    * entries. Changes nothing.
    *
-   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+   * QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
    */
   suggest: handleUnaryCall<SuggestRequest, SuggestResponse>;
   /**
@@ -4599,7 +4753,8 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * can send each keystroke, and never gets an older answer after a newer answer. While the client does
    * not read, the server looks up nothing. Then the server looks up the newest query.
    *
-   * A bad query gets an `error` message, and the stream continues. After the client's half-close the
+   * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
+   * message, and the stream continues. After the client's half-close the
    * server still answers the last query, and then the stream ends OK.
    *
    * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
@@ -4608,22 +4763,24 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
   suggestStream: handleBidiStreamingCall<SuggestStreamRequest, SuggestStreamResponse>;
   /**
    * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-   * folded text are in the order of their creation. A change between two pages is visible if the changed
-   * entry comes after all listed entries. Changes nothing.
+   * folded text are in the order of their `entry_id`, by code points. A change between two pages is visible
+   * if the changed entry comes after all listed entries. Changes nothing.
    *
-   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+   * QUOTA_EXCEEDED (as for Suggest).
    */
   listEntries: handleUnaryCall<ListEntriesRequest, ListEntriesResponse>;
   /**
-   * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
-   * arrival. Changes nothing.
+   * Reads the size, the profile, the open imports and the load state of a dictionary. Loads nothing. The
+   * answer may be out of date on arrival. Changes nothing.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
   getDictionary: handleUnaryCall<GetDictionaryRequest, GetDictionaryResponse>;
   /**
    * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
-   * deleted meanwhile may or may not be listed. Changes nothing.
+   * deleted meanwhile may or may not be listed. A dictionary of an older format is not listed. Loads
+   * nothing. Changes nothing.
    *
    * Errors: INVALID_FIELD (also for a malformed `page_token`).
    */
@@ -4763,11 +4920,9 @@ export interface AutocompleteServiceClient extends Client {
    * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
    * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
    *
-   * The cost grows with the number of characters in texts and aliases: several thousand names per
-   * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
-   * smaller calls.
+   * Atomic: every query sees all entries of the call, or none of them.
    *
-   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
+   * Idempotent: a retry is harmless.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4826,6 +4981,10 @@ export interface AutocompleteServiceClient extends Client {
    * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
    * the retry replaces the other import.
    *
+   * After OK this server answers from the new generation. Another server that has the old generation in
+   * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
+   * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+   *
    * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
    * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
    * has risen. Retry the whole stream.
@@ -4880,7 +5039,8 @@ export interface AutocompleteServiceClient extends Client {
    * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
    * entries. Changes nothing.
    *
-   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+   * QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
    */
   suggest(
     request: SuggestRequest,
@@ -4906,7 +5066,8 @@ export interface AutocompleteServiceClient extends Client {
    * can send each keystroke, and never gets an older answer after a newer answer. While the client does
    * not read, the server looks up nothing. Then the server looks up the newest query.
    *
-   * A bad query gets an `error` message, and the stream continues. After the client's half-close the
+   * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
+   * message, and the stream continues. After the client's half-close the
    * server still answers the last query, and then the stream ends OK.
    *
    * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
@@ -4920,10 +5081,11 @@ export interface AutocompleteServiceClient extends Client {
   ): ClientDuplexStream<SuggestStreamRequest, SuggestStreamResponse>;
   /**
    * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-   * folded text are in the order of their creation. A change between two pages is visible if the changed
-   * entry comes after all listed entries. Changes nothing.
+   * folded text are in the order of their `entry_id`, by code points. A change between two pages is visible
+   * if the changed entry comes after all listed entries. Changes nothing.
    *
-   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+   * QUOTA_EXCEEDED (as for Suggest).
    */
   listEntries(
     request: ListEntriesRequest,
@@ -4941,8 +5103,8 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListEntriesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
-   * arrival. Changes nothing.
+   * Reads the size, the profile, the open imports and the load state of a dictionary. Loads nothing. The
+   * answer may be out of date on arrival. Changes nothing.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4963,7 +5125,8 @@ export interface AutocompleteServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
-   * deleted meanwhile may or may not be listed. Changes nothing.
+   * deleted meanwhile may or may not be listed. A dictionary of an older format is not listed. Loads
+   * nothing. Changes nothing.
    *
    * Errors: INVALID_FIELD (also for a malformed `page_token`).
    */

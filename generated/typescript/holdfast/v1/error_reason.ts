@@ -168,7 +168,8 @@ export enum ErrorReason {
   ERROR_REASON_QUEUE_FULL = 15,
   /**
    * ERROR_REASON_QUOTA_EXCEEDED - The caller, its connection or this server already has the maximum number of operations of one kind,
-   * for example waiting unary calls, imports, or large requests that have not arrived. The call's headers
+   * for example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
+   * need more memory than this server has for indexes; the text says how much. The call's headers
    * or its request message may also be too large, or the request did not arrive in time.
    *
    *   - Code: RESOURCE_EXHAUSTED.
@@ -269,7 +270,7 @@ export enum ErrorReason {
   ERROR_REASON_NOT_ALLOWED = 25,
   /**
    * ERROR_REASON_NOT_IMPLEMENTED - This version of the server does not offer the requested operation, or a newer server made the
-   * dictionary with rules of folding that this server does not know.
+   * dictionary in a format that this server does not know.
    *
    *   - Code: UNIMPLEMENTED.
    *   - Metadata: none.
@@ -299,16 +300,23 @@ export enum ErrorReason {
    */
   ERROR_REASON_OVERLOADED = 28,
   /**
-   * ERROR_REASON_DICTIONARY_OUTDATED - The dictionary was made by an older version of the server, with other rules of folding than those of
-   * this server. GetDictionary has the dictionary's `fold_version`.
+   * ERROR_REASON_DICTIONARY_OUTDATED - The dictionary was made by an older version of the server, in a format that this server does not read.
    *
    *   - Code: FAILED_PRECONDITION.
-   *   - Metadata: `fold_version` of the dictionary.
+   *   - Metadata: none.
    *   - Retry: does not help.
-   *   - Client: delete the dictionary, and import its entries again. ListEntries without bounds still
-   *     lists the entries and their selections.
+   *   - Client: delete the dictionary, and import its entries again.
    */
   ERROR_REASON_DICTIONARY_OUTDATED = 29,
+  /**
+   * ERROR_REASON_DICTIONARY_LOADING - The server is loading the dictionary, and the call could not wait until the end of the load.
+   *
+   *   - Code: UNAVAILABLE.
+   *   - Metadata: none.
+   *   - Retry: helps, after the delay in RetryInfo and pushback. The load continues meanwhile.
+   *   - Client: retry. A longer deadline lets the call wait for the load.
+   */
+  ERROR_REASON_DICTIONARY_LOADING = 30,
   UNRECOGNIZED = -1,
 }
 
@@ -374,6 +382,8 @@ export function errorReasonToJSON(object: ErrorReason): string {
       return "ERROR_REASON_OVERLOADED";
     case ErrorReason.ERROR_REASON_DICTIONARY_OUTDATED:
       return "ERROR_REASON_DICTIONARY_OUTDATED";
+    case ErrorReason.ERROR_REASON_DICTIONARY_LOADING:
+      return "ERROR_REASON_DICTIONARY_LOADING";
     case ErrorReason.UNRECOGNIZED:
     default:
       return "UNRECOGNIZED";

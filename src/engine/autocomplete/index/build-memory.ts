@@ -1,21 +1,5 @@
-import { sizeOfLayer } from './layer-memory';
-
-/** What is known of a dictionary before its index is built. */
-export interface BuildSize {
-  readonly entryCount: number;
-  /** The bytes of all ids and records. */
-  readonly entryBytes: number;
-  /** The bytes of all folded forms and of a zero byte after each form. */
-  readonly formBytes: number;
-}
-
-/** The memory of a build in bytes. Both numbers are upper bounds. */
-export interface BuildMemory {
-  /** The finished layer. */
-  readonly layerBytes: number;
-  /** The layer, the collector and everything else that the build needs at the same time. */
-  readonly peakBytes: number;
-}
+import type { ExpectedEntries } from './entry-collector';
+import type { LayerShape } from './layer-memory';
 
 const WORD = Uint32Array.BYTES_PER_ELEMENT;
 /** The lengths of id and record in a packed entry. */
@@ -24,28 +8,26 @@ const PACKED_HEADER = 4;
 const COLLECTED_ROW = 4 + 4 + 8 + 6;
 /** Arrays of rows: six by order, and one of scores. They are garbage when positions are sorted, but still there. */
 const RANKED_ROW = 6 * 4 + 8;
-/** Tables of pairs of bytes, of character classes and of folds, and the spare memory of the sort. */
+/** For sorted positions: tables of pairs of bytes, of character classes and of folds, and the spare memory of the sort. */
 const TABLES = 3 * 2 ** 20;
 
+/** The memory of a collector with these entries (bytes), an upper bound unless folding makes the texts longer. */
+export function collectorBytes({ count, bytes }: ExpectedEntries): number {
+  const packedBytes = bytes + PACKED_HEADER * count;
+  const formBytes = bytes + count;
+  return packedBytes + formBytes + COLLECTED_ROW * count;
+}
+
 /**
- * The memory that a build needs. There are at most as many positions as bytes of forms, so the estimate is too large for
- * characters of several bytes. The peak contains the ranks of positions, which only many long repeats need.
+ * The memory that a build needs beside its collector and its layer (bytes), an upper bound. Only many long repeats need
+ * the ranks of positions.
  */
-export function estimateBuildMemory({ entryCount, entryBytes, formBytes }: BuildSize): BuildMemory {
-  const packedBytes = entryBytes + PACKED_HEADER * entryCount;
-  const layerBytes = sizeOfLayer({
-    entryCount,
-    formBytes,
-    entryBytes: packedBytes,
-    idSeed: 0,
-    lists: { beginnings: entryCount, wordStarts: 0, otherStarts: Math.max(0, formBytes - entryCount) },
-  });
-  const collector = packedBytes + formBytes + COLLECTED_ROW * entryCount;
-  const scratch = WORD * formBytes;
+export function sortBytes({ entryCount, formBytes, lists }: LayerShape): number {
+  const byRank = RANKED_ROW * entryCount;
+  if (lists === undefined) return byRank;
+  const positionCount = lists.beginnings + lists.wordStarts + lists.otherStarts;
+  const scratch = WORD * positionCount;
   const ranks = WORD * formBytes;
-  const wordStarts = formBytes / 8;
-  return {
-    layerBytes,
-    peakBytes: layerBytes + collector + RANKED_ROW * entryCount + scratch + ranks + wordStarts + TABLES,
-  };
+  const wordStarts = Math.ceil(positionCount / 8);
+  return byRank + scratch + ranks + wordStarts + TABLES;
 }

@@ -1,7 +1,8 @@
 /**
  * The ranks of a layer that count no longer: their entries were deleted, or a newer layer has them. A dead set never
- * changes. A larger set shares all pages with the old set except those with new ranks. The pages lie in
- * SharedArrayBuffers, so another thread can get a dead set by a message, without a copy.
+ * changes. A larger set shares all pages with the old set except those with new ranks. The pages are not in shared
+ * memory, because each write replaces some pages, and V8 collects dropped shared memory much too late. So a message to
+ * another thread copies the pages: 125 KB for a million ranks.
  */
 export interface DeadSet {
   /** The number of ranks in the set. */
@@ -44,7 +45,7 @@ export function withDead(dead: DeadSet, ranks: Iterable<number>): DeadSet {
 }
 
 function copyOf(page: Uint8Array | undefined): Uint8Array {
-  const copy = new Uint8Array(new SharedArrayBuffer(PAGE_BYTES));
+  const copy = new Uint8Array(PAGE_BYTES);
   if (page) copy.set(page);
   return copy;
 }

@@ -60,6 +60,34 @@ function build(
   meter: WorkMeter,
   isIndexed: boolean,
 ): LayerMemory {
+  const plan = planOf(collector, isIndexed, meter);
+  const memory = { ...allocate(sizeOfLayer(plan.shape)), shape: plan.shape };
+  writeLayer(plan, memory);
+  return memory;
+}
+
+/** A layer before it has memory. */
+export interface LayerPlan {
+  readonly shape: LayerShape;
+  readonly rows: CollectedRows;
+  /** The rows in the order of rank. */
+  readonly order: Uint32Array;
+  readonly meter: WorkMeter;
+}
+
+/** The first half of `buildLayer`. The collector must not change until the layer is written. */
+export function planLayer(collector: EntryCollector, onSlice: () => void): LayerPlan {
+  return planOf(collector, collector.formBytes > SMALL_FORM_BYTES, new WorkMeter(onSlice));
+}
+
+/** The second half of `buildLayer`. The memory has at least the size `sizeOfLayer(plan.shape)`. */
+export function writeLayer({ shape, rows, order, meter }: LayerPlan, memory: LayerMemory): void {
+  const layer = openLayer(memory);
+  fillTable(layer, rows, order, meter);
+  if (isSuffixIndex(layer) && shape.lists) fillLists(layer, shape.lists, meter);
+}
+
+function planOf(collector: EntryCollector, isIndexed: boolean, meter: WorkMeter): LayerPlan {
   const rows = collector.rows();
   const order = rowsByRank(rows, collector.entryCount, meter);
   const shape: LayerShape = {
@@ -69,12 +97,7 @@ function build(
     idSeed: randomSeed(),
     lists: isIndexed ? listLengths(rows, meter) : undefined,
   };
-  const { buffer, byteOffset } = allocate(sizeOfLayer(shape));
-  const memory: LayerMemory = { buffer, byteOffset, shape };
-  const layer = openLayer(memory);
-  fillTable(layer, rows, order, meter);
-  if (isSuffixIndex(layer) && shape.lists) fillLists(layer, shape.lists, meter);
-  return memory;
+  return { shape, rows, order, meter };
 }
 
 function listLengths(rows: CollectedRows, meter: WorkMeter): ListLengths {

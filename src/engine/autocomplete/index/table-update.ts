@@ -2,7 +2,7 @@ import type { EntryCollector } from './entry-collector';
 import { rankOfId } from './id-table';
 import type { EntryTable } from './layer';
 import { buildTable } from './layer-builder';
-import { openLayer, ownMemory, sizeOfLayer, type LayerShape } from './layer-memory';
+import { openLayer, ownMemory, sizeOfLayer, type LayerMemory, type LayerShape } from './layer-memory';
 import { compareEntries, entryIdBytesAt, packedSizeAt } from './packed-entry';
 import { TableWriter } from './table-writer';
 import { WorkMeter } from './work-meter';
@@ -16,12 +16,12 @@ export function updateTable(
   table: EntryTable,
   changed: EntryCollector,
   deletedIds: readonly Uint8Array[] = [],
-): EntryTable {
+): LayerMemory {
   const changes = buildTable(changed);
   const dropped = droppedRanks(table, changes, deletedIds);
   const shape = shapeAfter(table, changes, dropped);
-  const updated = openLayer({ ...ownMemory(sizeOfLayer(shape)), shape });
-  const writer = new TableWriter(updated, new WorkMeter());
+  const memory = { ...ownMemory(sizeOfLayer(shape)), shape };
+  const writer = new TableWriter(openLayer(memory), new WorkMeter());
   let next = 0;
   let nextDropped = 0;
   const copyUntil = (end: number): void => {
@@ -38,7 +38,7 @@ export function updateTable(
   }
   copyUntil(table.count);
   writer.finish();
-  return updated;
+  return memory;
 }
 
 /** The ranks of the entries that are replaced or deleted, in rising order. */

@@ -22,15 +22,13 @@ const MAX_BUFFER_BYTES = 2 ** 31;
  */
 export class MemoryArena {
   readonly #buffers: { readonly buffer: SharedArrayBuffer; readonly free: Range[] }[] = [];
+  /** The bytes that no buffer has yet. */
+  #restBytes: number;
   #usedBytes = 0;
 
-  /** At most 2 GiB of `totalBytes` can be one block. */
-  constructor(readonly totalBytes: number) {
-    for (let rest = totalBytes; rest >= ALIGNMENT; rest -= MAX_BUFFER_BYTES) {
-      const byteLength = Math.floor(Math.min(rest, MAX_BUFFER_BYTES) / ALIGNMENT) * ALIGNMENT;
-      const buffer = new SharedArrayBuffer(byteLength);
-      this.#buffers.push({ buffer, free: [{ start: 0, end: byteLength }] });
-    }
+  /** At most 2 GiB of `totalBytes` can be one block. The first block makes the first buffer. */
+  constructor(totalBytes: number) {
+    this.#restBytes = totalBytes;
   }
 
   get usedBytes(): number {
@@ -50,7 +48,22 @@ export class MemoryArena {
       this.#usedBytes += size;
       return { buffer, byteOffset, byteLength };
     }
-    return undefined;
+    return this.#addBuffer() ? this.allocate(byteLength) : undefined;
+  }
+
+  /** False: the arena has all its buffers, or the system has no room for another one. */
+  #addBuffer(): boolean {
+    const byteLength = Math.floor(Math.min(this.#restBytes, MAX_BUFFER_BYTES) / ALIGNMENT) * ALIGNMENT;
+    if (byteLength === 0) return false;
+    try {
+      const buffer = new SharedArrayBuffer(byteLength);
+      this.#buffers.push({ buffer, free: [{ start: 0, end: byteLength }] });
+    } catch (error) {
+      if (error instanceof RangeError) return false;
+      throw error;
+    }
+    this.#restBytes -= byteLength;
+    return true;
   }
 
   /** No thread may use the block any more. */

@@ -1,9 +1,11 @@
-/** A layer of a view, as the plan of merges sees it. */
+/** A layer of a copy, as the plan of merges sees it. */
 export interface LayerSize {
   /** The bytes that the living entries of the layer take, about. */
   readonly livingBytes: number;
   /** The bytes of all entries of the layer. */
   readonly bytes: number;
+  /** True: the main thread made the layer of the latest writes, and adds the next writes while the layer is small. */
+  readonly takesWrites: boolean;
   /** True: a merge of this layer is in progress. */
   readonly isMerging: boolean;
 }
@@ -18,26 +20,32 @@ export interface Merge {
 const GROWTH = 4;
 
 /**
- * Chooses the layers to merge; undefined: none. `layers` are the newest first. The first layer takes new writes until it
- * has `firstBytes`, and is not merged before. A merge takes the layers after the first as long as they are not much
- * larger than the merge so far. So sizes grow about four times from layer to layer: a view has few layers, and an entry
- * is written a few times until it is in the oldest layer. A layer that is mostly dead is merged alone.
+ * Chooses the layers to merge; undefined: none. `layers` are the newest first. The newest layer takes writes until it has
+ * `firstBytes`, and is not merged before. A merge takes the layers after the first as long as they are not much
+ * larger than the merge so far. So sizes grow about four times from layer to layer: a copy has few layers, and an entry
+ * is written a few times until it is in the oldest layer. A layer that is mostly dead is merged too. A merge with the
+ * oldest layer takes all layers, so that the oldest layer always has all entries of one version.
  */
 export function planMerge(layers: readonly LayerSize[], firstBytes: number): Merge | undefined {
-  const start = (layers[0]?.bytes ?? 0) >= firstBytes ? 0 : 1;
-  const first = layers[start];
-  if (first && !first.isMerging && (start === 0 || joinsNext(layers, start))) {
-    return { start, end: endOfMerge(layers, start) };
-  }
-  const mostlyDead = layers.findIndex(
-    ({ livingBytes, bytes, isMerging }, index) => index > 0 && !isMerging && livingBytes < bytes / 2,
-  );
-  return mostlyDead < 0 ? undefined : { start: mostlyDead, end: mostlyDead + 1 };
+  const plan = planOfGrowth(layers, firstBytes) ?? planOfDead(layers);
+  if (plan?.end !== layers.length) return plan;
+  return layers.some(({ isMerging }) => isMerging) ? undefined : { start: 0, end: plan.end };
 }
 
-/** True: the layer after this layer is small enough to be merged with this layer. */
-function joinsNext(layers: readonly LayerSize[], index: number): boolean {
-  return endOfMerge(layers, index) > index + 1;
+function planOfGrowth(layers: readonly LayerSize[], firstBytes: number): Merge | undefined {
+  const [newest] = layers;
+  const start = newest?.takesWrites && newest.bytes < firstBytes ? 1 : 0;
+  const first = layers[start];
+  if (first === undefined || first.isMerging) return undefined;
+  const end = endOfMerge(layers, start);
+  return first.takesWrites || end > start + 1 ? { start, end } : undefined;
+}
+
+function planOfDead(layers: readonly LayerSize[]): Merge | undefined {
+  const start = layers.findIndex(
+    ({ livingBytes, bytes, isMerging }, index) => index > 0 && !isMerging && livingBytes < bytes / 2,
+  );
+  return start < 0 ? undefined : { start, end: start + 1 };
 }
 
 function endOfMerge(layers: readonly LayerSize[], start: number): number {

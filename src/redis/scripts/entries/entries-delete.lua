@@ -4,12 +4,19 @@
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
 -- ARGV  1 id of this write  2 { id, id, ... } in msgpack  3, 4 the time arguments of `runTimed`
 -- Reply OK, number of deleted entries | AGAIN (a put is finished first) | LATE | FORGOTTEN | UNKNOWN | FORMAT number
--- Holds A repeated write gets the first answer and changes nothing. Without a deleted entry the version stays.
+-- Holds A repeated write gets the first answer and changes nothing. Without a deleted entry the version stays, except while
+--       an import is open: the import must not restore the entries.
 --
 -- @include shared/write.lua
 local deleted = 0
 for _, id in ipairs(cmsgpack.unpack(ARGV[2])) do deleted = deleted + delete_entry(entries, id) end
-if deleted > 0 then
+local function is_import_open()
+  for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+    if string.sub(field, 1, 7) == 'import:' then return true end
+  end
+  return false
+end
+if deleted > 0 or is_import_open() then
   add_write(entries, write_id, 'd', ARGV[2], deleted)
   save_generation(entries)
 end

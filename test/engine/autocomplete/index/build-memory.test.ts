@@ -1,28 +1,29 @@
-import { estimateBuildMemory, type BuildSize } from '../../../../src/engine/autocomplete/index/build-memory';
-import { sizeOfLayer } from '../../../../src/engine/autocomplete/index/layer-memory';
+import { collectorBytes, sortBytes } from '../../../../src/engine/autocomplete/index/build-memory';
 import { buildLayer } from '../../../../src/engine/autocomplete/index/layer-builder';
+import { ownMemory } from '../../../../src/engine/autocomplete/index/layer-memory';
 import { collect, type TestEntry } from '../../../support/collected-entries';
+
+const PACKED_HEADER = 4;
 
 const numbered = (entryFor: (n: number) => Omit<TestEntry, 'id'>): TestEntry[] =>
   Array.from({ length: 3000 }, (_, n) => ({ id: `id-${n}`, ...entryFor(n) }));
 
 it.each([
-  ['names', 1.04, numbered((n) => ({ text: `anna strand ${n}` }))],
-  ['aliases', 1.1, numbered((n) => ({ text: `name ${n}`, aliases: [`first ${n}`, `second ${n}`, `${n}`] }))],
-  ['Han characters', 3, numbered((n) => ({ text: `${'漢字'.repeat(n % 9)}東京` }))],
-])('bounds the size of a layer: %s', (_, factor, entries) => {
+  ['names', numbered((n) => ({ text: `anna strand ${n}` }))],
+  ['aliases', numbered((n) => ({ text: `name ${n}`, aliases: [`first ${n}`, `second ${n}`, `${n}`] }))],
+  ['Han characters', numbered((n) => ({ text: `${'漢字'.repeat(n % 9)}東京` }))],
+])('bounds the memory of collected entries and of their sort: %s', (_, entries) => {
   const collector = collect(entries);
-  const size: BuildSize = {
-    entryCount: entries.length,
-    entryBytes: collector.entryBytes - 4 * entries.length,
-    formBytes: collector.formBytes,
-  };
-  const { shape } = buildLayer(collector, {
-    smallFormBytes: 0,
-    allocate: (byteLength) => ({ buffer: new ArrayBuffer(byteLength), byteOffset: 0 }),
-  });
-  const { layerBytes, peakBytes } = estimateBuildMemory(size);
-  expect(layerBytes).toBeGreaterThanOrEqual(sizeOfLayer(shape));
-  expect(layerBytes).toBeLessThan(factor * sizeOfLayer(shape));
-  expect(peakBytes).toBeGreaterThan(2 * layerBytes);
+  const bytes = collector.entryBytes - PACKED_HEADER * entries.length;
+  const { shape } = buildLayer(collector, { smallFormBytes: 0, allocate: ownMemory });
+  const collected = collectorBytes({ count: entries.length, bytes });
+  expect(collected).toBeGreaterThanOrEqual(collector.entryBytes + collector.formBytes);
+  const { lists } = shape;
+  const positionCount = (lists?.beginnings ?? 0) + (lists?.wordStarts ?? 0) + (lists?.otherStarts ?? 0);
+  expect(sortBytes(shape)).toBeGreaterThanOrEqual(2 * Uint32Array.BYTES_PER_ELEMENT * positionCount);
+});
+
+it('counts no positions for a layer that has none', () => {
+  const { shape } = buildLayer(collect([{ id: 'a', text: 'Anna' }]), { allocate: ownMemory });
+  expect(sortBytes(shape)).toBeLessThan(100);
 });

@@ -30,12 +30,4 @@ describe('a dead set', () => {
     expect(withDead(dead, [5])).toBe(dead);
     expect(withDead(NONE_DEAD, [])).toBe(NONE_DEAD);
   });
-
-  it('shares its memory with another thread', () => {
-    const dead = withDead(NONE_DEAD, [70_000]);
-    expect(dead.pages[2]?.buffer).toBeInstanceOf(SharedArrayBuffer);
-    const received = structuredClone(dead);
-    expect(isDead(received, 70_000)).toBe(true);
-    expect(dead.pages[0]).toBeUndefined();
-  });
 });

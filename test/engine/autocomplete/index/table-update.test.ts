@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { EntryTable } from '../../../../src/engine/autocomplete/index/layer';
 import { buildTable } from '../../../../src/engine/autocomplete/index/layer-builder';
 import { rankOfId } from '../../../../src/engine/autocomplete/index/id-table';
+import { openLayer } from '../../../../src/engine/autocomplete/index/layer-memory';
 import { entryIdBytesAt } from '../../../../src/engine/autocomplete/index/packed-entry';
 import { updateTable } from '../../../../src/engine/autocomplete/index/table-update';
 import { collect, someEntries, type TestEntry } from '../../../support/collected-entries';
@@ -32,11 +33,12 @@ test('gives the table that a build of all entries gives', () => {
       const rest = entries.filter(({ id }) => !changed.has(id) && !deletedIds.includes(id));
       const expected = tableOf([...rest, ...changed.values()]);
 
-      const updated = updateTable(
+      const memory = updateTable(
         tableOf(entries),
         collect([...changed.values()]),
         deletedIds.map((id) => Buffer.from(id)),
       );
+      const updated = openLayer(memory);
       expect(contentOf(updated)).toEqual(contentOf(expected));
       for (let rank = 0; rank < updated.count; rank++) {
         expect(rankOfId(updated, entryIdBytesAt(updated, rank))).toBe(rank);

@@ -29,9 +29,15 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
  * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
  * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
- * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
- * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
- * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+ * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
+ * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
+ * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+ * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+ * How current answers are. Before each answer the server asks the store for changes, so a change is seen
+ * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+ * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
+ * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
+ * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
  * OUTCOME_UNKNOWN.
  * </pre>
  */
@@ -579,9 +585,15 @@ public final class AutocompleteServiceGrpc {
    * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
    * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
    * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
-   * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
-   * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
+   * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
+   * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+   * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+   * How current answers are. Before each answer the server asks the store for changes, so a change is seen
+   * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
+   * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
+   * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -662,10 +674,8 @@ public final class AutocompleteServiceGrpc {
      * Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
-     * The cost grows with the number of characters in texts and aliases: several thousand names per
-     * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
-     * smaller calls.
-     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
+     * Atomic: every query sees all entries of the call, or none of them.
+     * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -701,6 +711,9 @@ public final class AutocompleteServiceGrpc {
      * server reads as fast as the store writes: respect the flow control of the client library.
      * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
      * the retry replaces the other import.
+     * After OK this server answers from the new generation. Another server that has the old generation in
+     * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
+     * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
      * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
      * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
      * has risen. Retry the whole stream.
@@ -734,7 +747,8 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
      * entries. Changes nothing.
-     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+     * QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
      * </pre>
      */
     default void suggest(dev.holdfast.v1.SuggestRequest request,
@@ -750,7 +764,8 @@ public final class AutocompleteServiceGrpc {
      * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
      * can send each keystroke, and never gets an older answer after a newer answer. While the client does
      * not read, the server looks up nothing. Then the server looks up the newest query.
-     * A bad query gets an `error` message, and the stream continues. After the client's half-close the
+     * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
+     * message, and the stream continues. After the client's half-close the
      * server still answers the last query, and then the stream ends OK.
      * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
      * (too many streams on this server).
@@ -764,9 +779,10 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-     * folded text are in the order of their creation. A change between two pages is visible if the changed
-     * entry comes after all listed entries. Changes nothing.
-     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+     * folded text are in the order of their `entry_id`, by code points. A change between two pages is visible
+     * if the changed entry comes after all listed entries. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+     * QUOTA_EXCEEDED (as for Suggest).
      * </pre>
      */
     default void listEntries(dev.holdfast.v1.ListEntriesRequest request,
@@ -776,8 +792,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
-     * arrival. Changes nothing.
+     * Reads the size, the profile, the open imports and the load state of a dictionary. Loads nothing. The
+     * answer may be out of date on arrival. Changes nothing.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -789,7 +805,8 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
-     * deleted meanwhile may or may not be listed. Changes nothing.
+     * deleted meanwhile may or may not be listed. A dictionary of an older format is not listed. Loads
+     * nothing. Changes nothing.
      * Errors: INVALID_FIELD (also for a malformed `page_token`).
      * </pre>
      */
@@ -841,9 +858,15 @@ public final class AutocompleteServiceGrpc {
    * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
    * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
    * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
-   * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
-   * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
+   * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
+   * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+   * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+   * How current answers are. Before each answer the server asks the store for changes, so a change is seen
+   * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
+   * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
+   * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -883,9 +906,15 @@ public final class AutocompleteServiceGrpc {
    * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
    * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
    * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
-   * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
-   * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
+   * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
+   * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+   * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+   * How current answers are. Before each answer the server asks the store for changes, so a change is seen
+   * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
+   * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
+   * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -982,10 +1011,8 @@ public final class AutocompleteServiceGrpc {
      * Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
-     * The cost grows with the number of characters in texts and aliases: several thousand names per
-     * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
-     * smaller calls.
-     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
+     * Atomic: every query sees all entries of the call, or none of them.
+     * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1023,6 +1050,9 @@ public final class AutocompleteServiceGrpc {
      * server reads as fast as the store writes: respect the flow control of the client library.
      * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
      * the retry replaces the other import.
+     * After OK this server answers from the new generation. Another server that has the old generation in
+     * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
+     * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
      * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
      * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
      * has risen. Retry the whole stream.
@@ -1058,7 +1088,8 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
      * entries. Changes nothing.
-     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+     * QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
      * </pre>
      */
     public void suggest(dev.holdfast.v1.SuggestRequest request,
@@ -1075,7 +1106,8 @@ public final class AutocompleteServiceGrpc {
      * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
      * can send each keystroke, and never gets an older answer after a newer answer. While the client does
      * not read, the server looks up nothing. Then the server looks up the newest query.
-     * A bad query gets an `error` message, and the stream continues. After the client's half-close the
+     * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
+     * message, and the stream continues. After the client's half-close the
      * server still answers the last query, and then the stream ends OK.
      * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
      * (too many streams on this server).
@@ -1090,9 +1122,10 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-     * folded text are in the order of their creation. A change between two pages is visible if the changed
-     * entry comes after all listed entries. Changes nothing.
-     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+     * folded text are in the order of their `entry_id`, by code points. A change between two pages is visible
+     * if the changed entry comes after all listed entries. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+     * QUOTA_EXCEEDED (as for Suggest).
      * </pre>
      */
     public void listEntries(dev.holdfast.v1.ListEntriesRequest request,
@@ -1103,8 +1136,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
-     * arrival. Changes nothing.
+     * Reads the size, the profile, the open imports and the load state of a dictionary. Loads nothing. The
+     * answer may be out of date on arrival. Changes nothing.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1117,7 +1150,8 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
-     * deleted meanwhile may or may not be listed. Changes nothing.
+     * deleted meanwhile may or may not be listed. A dictionary of an older format is not listed. Loads
+     * nothing. Changes nothing.
      * Errors: INVALID_FIELD (also for a malformed `page_token`).
      * </pre>
      */
@@ -1171,9 +1205,15 @@ public final class AutocompleteServiceGrpc {
    * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
    * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
    * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
-   * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
-   * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
+   * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
+   * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+   * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+   * How current answers are. Before each answer the server asks the store for changes, so a change is seen
+   * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
+   * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
+   * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -1265,10 +1305,8 @@ public final class AutocompleteServiceGrpc {
      * Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
-     * The cost grows with the number of characters in texts and aliases: several thousand names per
-     * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
-     * smaller calls.
-     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
+     * Atomic: every query sees all entries of the call, or none of them.
+     * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1308,7 +1346,8 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
      * entries. Changes nothing.
-     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+     * QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
      * </pre>
      */
     public dev.holdfast.v1.SuggestResponse suggest(dev.holdfast.v1.SuggestRequest request) {
@@ -1319,9 +1358,10 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-     * folded text are in the order of their creation. A change between two pages is visible if the changed
-     * entry comes after all listed entries. Changes nothing.
-     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+     * folded text are in the order of their `entry_id`, by code points. A change between two pages is visible
+     * if the changed entry comes after all listed entries. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+     * QUOTA_EXCEEDED (as for Suggest).
      * </pre>
      */
     public dev.holdfast.v1.ListEntriesResponse listEntries(dev.holdfast.v1.ListEntriesRequest request) {
@@ -1331,8 +1371,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
-     * arrival. Changes nothing.
+     * Reads the size, the profile, the open imports and the load state of a dictionary. Loads nothing. The
+     * answer may be out of date on arrival. Changes nothing.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1344,7 +1384,8 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
-     * deleted meanwhile may or may not be listed. Changes nothing.
+     * deleted meanwhile may or may not be listed. A dictionary of an older format is not listed. Loads
+     * nothing. Changes nothing.
      * Errors: INVALID_FIELD (also for a malformed `page_token`).
      * </pre>
      */
@@ -1396,9 +1437,15 @@ public final class AutocompleteServiceGrpc {
    * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
    * message: at most 4 MiB in PutEntries and ImportDictionary, 1 MiB in DeleteEntries, 64 KiB in every other
    * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that folds texts for a
-   * dictionary can also end with DICTIONARY_OUTDATED. A call that writes can also end with STORE_FULL or
-   * OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
+   * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
+   * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+   * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+   * How current answers are. Before each answer the server asks the store for changes, so a change is seen
+   * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
+   * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
+   * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -1495,10 +1542,8 @@ public final class AutocompleteServiceGrpc {
      * Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
-     * The cost grows with the number of characters in texts and aliases: several thousand names per
-     * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
-     * smaller calls.
-     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
+     * Atomic: every query sees all entries of the call, or none of them.
+     * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1541,7 +1586,8 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
      * entries. Changes nothing.
-     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+     * QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.SuggestResponse> suggest(
@@ -1553,9 +1599,10 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-     * folded text are in the order of their creation. A change between two pages is visible if the changed
-     * entry comes after all listed entries. Changes nothing.
-     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
+     * folded text are in the order of their `entry_id`, by code points. A change between two pages is visible
+     * if the changed entry comes after all listed entries. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY, DICTIONARY_LOADING,
+     * QUOTA_EXCEEDED (as for Suggest).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.ListEntriesResponse> listEntries(
@@ -1566,8 +1613,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
-     * arrival. Changes nothing.
+     * Reads the size, the profile, the open imports and the load state of a dictionary. Loads nothing. The
+     * answer may be out of date on arrival. Changes nothing.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1580,7 +1627,8 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
-     * deleted meanwhile may or may not be listed. Changes nothing.
+     * deleted meanwhile may or may not be listed. A dictionary of an older format is not listed. Loads
+     * nothing. Changes nothing.
      * Errors: INVALID_FIELD (also for a malformed `page_token`).
      * </pre>
      */

@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
   private Dictionary() {
     name_ = "";
     imports_ = java.util.Collections.emptyList();
+    loadState_ = 0;
   }
 
   @java.lang.Override
@@ -135,8 +136,8 @@ private static final long serialVersionUID = 0L;
   private int foldVersion_ = 0;
   /**
    * <pre>
-   * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
-   * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
+   * The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
+   * and 2 if it drops accents. The store keeps texts as they were put.
    * </pre>
    *
    * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -166,7 +167,7 @@ private static final long serialVersionUID = 0L;
   private long memoryBytes_ = 0L;
   /**
    * <pre>
-   * Estimated memory in the store, in bytes, without open imports.
+   * Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
    * </pre>
    *
    * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -253,6 +254,63 @@ private static final long serialVersionUID = 0L;
     return imports_.get(index);
   }
 
+  public static final int SERVER_MEMORY_BYTES_FIELD_NUMBER = 8;
+  private long serverMemoryBytes_ = 0L;
+  /**
+   * <pre>
+   * Memory of the index in this server, in bytes. 0 if the dictionary is not loaded.
+   * </pre>
+   *
+   * <code>int64 server_memory_bytes = 8 [json_name = "serverMemoryBytes"];</code>
+   * @return The serverMemoryBytes.
+   */
+  @java.lang.Override
+  public long getServerMemoryBytes() {
+    return serverMemoryBytes_;
+  }
+
+  public static final int FEED_BYTES_FIELD_NUMBER = 9;
+  private long feedBytes_ = 0L;
+  /**
+   * <pre>
+   * Estimated memory of the latest changes in the store, in bytes. Servers read these changes to keep their
+   * indexes current. At most about 8 MiB.
+   * </pre>
+   *
+   * <code>int64 feed_bytes = 9 [json_name = "feedBytes"];</code>
+   * @return The feedBytes.
+   */
+  @java.lang.Override
+  public long getFeedBytes() {
+    return feedBytes_;
+  }
+
+  public static final int LOAD_STATE_FIELD_NUMBER = 10;
+  private int loadState_ = 0;
+  /**
+   * <pre>
+   * Whether this server has the index in its memory.
+   * </pre>
+   *
+   * <code>.holdfast.v1.LoadState load_state = 10 [json_name = "loadState"];</code>
+   * @return The enum numeric value on the wire for loadState.
+   */
+  @java.lang.Override public int getLoadStateValue() {
+    return loadState_;
+  }
+  /**
+   * <pre>
+   * Whether this server has the index in its memory.
+   * </pre>
+   *
+   * <code>.holdfast.v1.LoadState load_state = 10 [json_name = "loadState"];</code>
+   * @return The loadState.
+   */
+  @java.lang.Override public dev.holdfast.v1.LoadState getLoadState() {
+    dev.holdfast.v1.LoadState result = dev.holdfast.v1.LoadState.forNumber(loadState_);
+    return result == null ? dev.holdfast.v1.LoadState.UNRECOGNIZED : result;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -287,6 +345,15 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < imports_.size(); i++) {
       output.writeMessage(7, imports_.get(i));
+    }
+    if (serverMemoryBytes_ != 0L) {
+      output.writeInt64(8, serverMemoryBytes_);
+    }
+    if (feedBytes_ != 0L) {
+      output.writeInt64(9, feedBytes_);
+    }
+    if (loadState_ != dev.holdfast.v1.LoadState.LOAD_STATE_UNSPECIFIED.getNumber()) {
+      output.writeEnum(10, loadState_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -324,6 +391,18 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, imports_.get(i));
     }
+    if (serverMemoryBytes_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(8, serverMemoryBytes_);
+    }
+    if (feedBytes_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(9, feedBytes_);
+    }
+    if (loadState_ != dev.holdfast.v1.LoadState.LOAD_STATE_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(10, loadState_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -356,6 +435,11 @@ private static final long serialVersionUID = 0L;
         != other.getGeneration()) return false;
     if (!getImportsList()
         .equals(other.getImportsList())) return false;
+    if (getServerMemoryBytes()
+        != other.getServerMemoryBytes()) return false;
+    if (getFeedBytes()
+        != other.getFeedBytes()) return false;
+    if (loadState_ != other.loadState_) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -388,6 +472,14 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + IMPORTS_FIELD_NUMBER;
       hash = (53 * hash) + getImportsList().hashCode();
     }
+    hash = (37 * hash) + SERVER_MEMORY_BYTES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getServerMemoryBytes());
+    hash = (37 * hash) + FEED_BYTES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getFeedBytes());
+    hash = (37 * hash) + LOAD_STATE_FIELD_NUMBER;
+    hash = (53 * hash) + loadState_;
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -547,6 +639,9 @@ private static final long serialVersionUID = 0L;
         importsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000040);
+      serverMemoryBytes_ = 0L;
+      feedBytes_ = 0L;
+      loadState_ = 0;
       return this;
     }
 
@@ -614,6 +709,15 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.generation_ = generation_;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.serverMemoryBytes_ = serverMemoryBytes_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.feedBytes_ = feedBytes_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.loadState_ = loadState_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -708,6 +812,15 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (other.getServerMemoryBytes() != 0L) {
+        setServerMemoryBytes(other.getServerMemoryBytes());
+      }
+      if (other.getFeedBytes() != 0L) {
+        setFeedBytes(other.getFeedBytes());
+      }
+      if (other.loadState_ != 0) {
+        setLoadStateValue(other.getLoadStateValue());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -779,6 +892,21 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 58
+            case 64: {
+              serverMemoryBytes_ = input.readInt64();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 64
+            case 72: {
+              feedBytes_ = input.readInt64();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 72
+            case 80: {
+              loadState_ = input.readEnum();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 80
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1048,8 +1176,8 @@ private static final long serialVersionUID = 0L;
     private int foldVersion_ ;
     /**
      * <pre>
-     * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
-     * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
+     * The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
+     * and 2 if it drops accents. The store keeps texts as they were put.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1061,8 +1189,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
-     * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
+     * The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
+     * and 2 if it drops accents. The store keeps texts as they were put.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1078,8 +1206,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
-     * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
+     * The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
+     * and 2 if it drops accents. The store keeps texts as they were put.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1139,7 +1267,7 @@ private static final long serialVersionUID = 0L;
     private long memoryBytes_ ;
     /**
      * <pre>
-     * Estimated memory in the store, in bytes, without open imports.
+     * Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
      * </pre>
      *
      * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -1151,7 +1279,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Estimated memory in the store, in bytes, without open imports.
+     * Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
      * </pre>
      *
      * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -1167,7 +1295,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Estimated memory in the store, in bytes, without open imports.
+     * Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
      * </pre>
      *
      * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -1534,6 +1662,170 @@ private static final long serialVersionUID = 0L;
         imports_ = null;
       }
       return importsBuilder_;
+    }
+
+    private long serverMemoryBytes_ ;
+    /**
+     * <pre>
+     * Memory of the index in this server, in bytes. 0 if the dictionary is not loaded.
+     * </pre>
+     *
+     * <code>int64 server_memory_bytes = 8 [json_name = "serverMemoryBytes"];</code>
+     * @return The serverMemoryBytes.
+     */
+    @java.lang.Override
+    public long getServerMemoryBytes() {
+      return serverMemoryBytes_;
+    }
+    /**
+     * <pre>
+     * Memory of the index in this server, in bytes. 0 if the dictionary is not loaded.
+     * </pre>
+     *
+     * <code>int64 server_memory_bytes = 8 [json_name = "serverMemoryBytes"];</code>
+     * @param value The serverMemoryBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setServerMemoryBytes(long value) {
+
+      serverMemoryBytes_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory of the index in this server, in bytes. 0 if the dictionary is not loaded.
+     * </pre>
+     *
+     * <code>int64 server_memory_bytes = 8 [json_name = "serverMemoryBytes"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearServerMemoryBytes() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      serverMemoryBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long feedBytes_ ;
+    /**
+     * <pre>
+     * Estimated memory of the latest changes in the store, in bytes. Servers read these changes to keep their
+     * indexes current. At most about 8 MiB.
+     * </pre>
+     *
+     * <code>int64 feed_bytes = 9 [json_name = "feedBytes"];</code>
+     * @return The feedBytes.
+     */
+    @java.lang.Override
+    public long getFeedBytes() {
+      return feedBytes_;
+    }
+    /**
+     * <pre>
+     * Estimated memory of the latest changes in the store, in bytes. Servers read these changes to keep their
+     * indexes current. At most about 8 MiB.
+     * </pre>
+     *
+     * <code>int64 feed_bytes = 9 [json_name = "feedBytes"];</code>
+     * @param value The feedBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFeedBytes(long value) {
+
+      feedBytes_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Estimated memory of the latest changes in the store, in bytes. Servers read these changes to keep their
+     * indexes current. At most about 8 MiB.
+     * </pre>
+     *
+     * <code>int64 feed_bytes = 9 [json_name = "feedBytes"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFeedBytes() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      feedBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private int loadState_ = 0;
+    /**
+     * <pre>
+     * Whether this server has the index in its memory.
+     * </pre>
+     *
+     * <code>.holdfast.v1.LoadState load_state = 10 [json_name = "loadState"];</code>
+     * @return The enum numeric value on the wire for loadState.
+     */
+    @java.lang.Override public int getLoadStateValue() {
+      return loadState_;
+    }
+    /**
+     * <pre>
+     * Whether this server has the index in its memory.
+     * </pre>
+     *
+     * <code>.holdfast.v1.LoadState load_state = 10 [json_name = "loadState"];</code>
+     * @param value The enum numeric value on the wire for loadState to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLoadStateValue(int value) {
+      loadState_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether this server has the index in its memory.
+     * </pre>
+     *
+     * <code>.holdfast.v1.LoadState load_state = 10 [json_name = "loadState"];</code>
+     * @return The loadState.
+     */
+    @java.lang.Override
+    public dev.holdfast.v1.LoadState getLoadState() {
+      dev.holdfast.v1.LoadState result = dev.holdfast.v1.LoadState.forNumber(loadState_);
+      return result == null ? dev.holdfast.v1.LoadState.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * Whether this server has the index in its memory.
+     * </pre>
+     *
+     * <code>.holdfast.v1.LoadState load_state = 10 [json_name = "loadState"];</code>
+     * @param value The loadState to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLoadState(dev.holdfast.v1.LoadState value) {
+      if (value == null) {
+        throw new NullPointerException();
+      }
+      bitField0_ |= 0x00000200;
+      loadState_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether this server has the index in its memory.
+     * </pre>
+     *
+     * <code>.holdfast.v1.LoadState load_state = 10 [json_name = "loadState"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLoadState() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      loadState_ = 0;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -57,8 +57,8 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * The version of the rules by which the dictionary folds texts. At present 1 if the profile keeps
-   * accents, and 2 if it drops accents. A dictionary of an older version answers DICTIONARY_OUTDATED.
+   * The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
+   * and 2 if it drops accents. The store keeps texts as they were put.
    * </pre>
    *
    * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -78,7 +78,7 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * Estimated memory in the store, in bytes, without open imports.
+   * Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
    * </pre>
    *
    * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -139,4 +139,44 @@ public interface DictionaryOrBuilder extends
    */
   dev.holdfast.v1.DictionaryImportOrBuilder getImportsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Memory of the index in this server, in bytes. 0 if the dictionary is not loaded.
+   * </pre>
+   *
+   * <code>int64 server_memory_bytes = 8 [json_name = "serverMemoryBytes"];</code>
+   * @return The serverMemoryBytes.
+   */
+  long getServerMemoryBytes();
+
+  /**
+   * <pre>
+   * Estimated memory of the latest changes in the store, in bytes. Servers read these changes to keep their
+   * indexes current. At most about 8 MiB.
+   * </pre>
+   *
+   * <code>int64 feed_bytes = 9 [json_name = "feedBytes"];</code>
+   * @return The feedBytes.
+   */
+  long getFeedBytes();
+
+  /**
+   * <pre>
+   * Whether this server has the index in its memory.
+   * </pre>
+   *
+   * <code>.holdfast.v1.LoadState load_state = 10 [json_name = "loadState"];</code>
+   * @return The enum numeric value on the wire for loadState.
+   */
+  int getLoadStateValue();
+  /**
+   * <pre>
+   * Whether this server has the index in its memory.
+   * </pre>
+   *
+   * <code>.holdfast.v1.LoadState load_state = 10 [json_name = "loadState"];</code>
+   * @return The loadState.
+   */
+  dev.holdfast.v1.LoadState getLoadState();
 }

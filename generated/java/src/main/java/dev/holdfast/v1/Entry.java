@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-   * and U+FFFD. Several entries may have the same text.
+   * and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -125,7 +125,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-   * and U+FFFD. Several entries may have the same text.
+   * and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-     * and U+FFFD. Several entries may have the same text.
+     * and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -792,7 +792,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-     * and U+FFFD. Several entries may have the same text.
+     * and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -814,7 +814,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-     * and U+FFFD. Several entries may have the same text.
+     * and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -832,7 +832,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-     * and U+FFFD. Several entries may have the same text.
+     * and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -847,7 +847,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-     * and U+FFFD. Several entries may have the same text.
+     * and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>

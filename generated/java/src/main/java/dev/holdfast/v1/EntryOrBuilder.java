@@ -33,7 +33,7 @@ public interface EntryOrBuilder extends
   /**
    * <pre>
    * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-   * and U+FFFD. Several entries may have the same text.
+   * and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -43,7 +43,7 @@ public interface EntryOrBuilder extends
   /**
    * <pre>
    * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
-   * and U+FFFD. Several entries may have the same text.
+   * and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>

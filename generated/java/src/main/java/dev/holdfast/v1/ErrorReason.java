@@ -237,7 +237,8 @@ public enum ErrorReason
   /**
    * <pre>
    * The caller, its connection or this server already has the maximum number of operations of one kind,
-   * for example waiting unary calls, imports, or large requests that have not arrived. The call's headers
+   * for example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
+   * need more memory than this server has for indexes; the text says how much. The call's headers
    * or its request message may also be too large, or the request did not arrive in time.
    *
    *   - Code: RESOURCE_EXHAUSTED.
@@ -378,7 +379,7 @@ public enum ErrorReason
   /**
    * <pre>
    * This version of the server does not offer the requested operation, or a newer server made the
-   * dictionary with rules of folding that this server does not know.
+   * dictionary in a format that this server does not know.
    *
    *   - Code: UNIMPLEMENTED.
    *   - Metadata: none.
@@ -420,19 +421,30 @@ public enum ErrorReason
   ERROR_REASON_OVERLOADED(28),
   /**
    * <pre>
-   * The dictionary was made by an older version of the server, with other rules of folding than those of
-   * this server. GetDictionary has the dictionary's `fold_version`.
+   * The dictionary was made by an older version of the server, in a format that this server does not read.
    *
    *   - Code: FAILED_PRECONDITION.
-   *   - Metadata: `fold_version` of the dictionary.
+   *   - Metadata: none.
    *   - Retry: does not help.
-   *   - Client: delete the dictionary, and import its entries again. ListEntries without bounds still
-   *     lists the entries and their selections.
+   *   - Client: delete the dictionary, and import its entries again.
    * </pre>
    *
    * <code>ERROR_REASON_DICTIONARY_OUTDATED = 29;</code>
    */
   ERROR_REASON_DICTIONARY_OUTDATED(29),
+  /**
+   * <pre>
+   * The server is loading the dictionary, and the call could not wait until the end of the load.
+   *
+   *   - Code: UNAVAILABLE.
+   *   - Metadata: none.
+   *   - Retry: helps, after the delay in RetryInfo and pushback. The load continues meanwhile.
+   *   - Client: retry. A longer deadline lets the call wait for the load.
+   * </pre>
+   *
+   * <code>ERROR_REASON_DICTIONARY_LOADING = 30;</code>
+   */
+  ERROR_REASON_DICTIONARY_LOADING(30),
   UNRECOGNIZED(-1),
   ;
 
@@ -648,7 +660,8 @@ public enum ErrorReason
   /**
    * <pre>
    * The caller, its connection or this server already has the maximum number of operations of one kind,
-   * for example waiting unary calls, imports, or large requests that have not arrived. The call's headers
+   * for example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
+   * need more memory than this server has for indexes; the text says how much. The call's headers
    * or its request message may also be too large, or the request did not arrive in time.
    *
    *   - Code: RESOURCE_EXHAUSTED.
@@ -789,7 +802,7 @@ public enum ErrorReason
   /**
    * <pre>
    * This version of the server does not offer the requested operation, or a newer server made the
-   * dictionary with rules of folding that this server does not know.
+   * dictionary in a format that this server does not know.
    *
    *   - Code: UNIMPLEMENTED.
    *   - Metadata: none.
@@ -831,19 +844,30 @@ public enum ErrorReason
   public static final int ERROR_REASON_OVERLOADED_VALUE = 28;
   /**
    * <pre>
-   * The dictionary was made by an older version of the server, with other rules of folding than those of
-   * this server. GetDictionary has the dictionary's `fold_version`.
+   * The dictionary was made by an older version of the server, in a format that this server does not read.
    *
    *   - Code: FAILED_PRECONDITION.
-   *   - Metadata: `fold_version` of the dictionary.
+   *   - Metadata: none.
    *   - Retry: does not help.
-   *   - Client: delete the dictionary, and import its entries again. ListEntries without bounds still
-   *     lists the entries and their selections.
+   *   - Client: delete the dictionary, and import its entries again.
    * </pre>
    *
    * <code>ERROR_REASON_DICTIONARY_OUTDATED = 29;</code>
    */
   public static final int ERROR_REASON_DICTIONARY_OUTDATED_VALUE = 29;
+  /**
+   * <pre>
+   * The server is loading the dictionary, and the call could not wait until the end of the load.
+   *
+   *   - Code: UNAVAILABLE.
+   *   - Metadata: none.
+   *   - Retry: helps, after the delay in RetryInfo and pushback. The load continues meanwhile.
+   *   - Client: retry. A longer deadline lets the call wait for the load.
+   * </pre>
+   *
+   * <code>ERROR_REASON_DICTIONARY_LOADING = 30;</code>
+   */
+  public static final int ERROR_REASON_DICTIONARY_LOADING_VALUE = 30;
 
 
   public final int getNumber() {
@@ -900,6 +924,7 @@ public enum ErrorReason
       case 27: return ERROR_REASON_INTERNAL;
       case 28: return ERROR_REASON_OVERLOADED;
       case 29: return ERROR_REASON_DICTIONARY_OUTDATED;
+      case 30: return ERROR_REASON_DICTIONARY_LOADING;
       default: return null;
     }
   }

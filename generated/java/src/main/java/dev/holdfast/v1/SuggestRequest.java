@@ -48,6 +48,7 @@ private static final long serialVersionUID = 0L;
             dev.holdfast.v1.SuggestRequest.class, dev.holdfast.v1.SuggestRequest.Builder.class);
   }
 
+  private int bitField0_;
   public static final int DICTIONARY_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private volatile java.lang.Object dictionary_ = "";
@@ -335,6 +336,53 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int MAX_STALENESS_FIELD_NUMBER = 7;
+  private com.google.protobuf.Duration maxStaleness_;
+  /**
+   * <pre>
+   * How old the answer may be. Within this time after the last check for changes, the server does not ask
+   * the store, and also answers while the store cannot be reached. Answers of different servers may then
+   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+   * @return Whether the maxStaleness field is set.
+   */
+  @java.lang.Override
+  public boolean hasMaxStaleness() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * How old the answer may be. Within this time after the last check for changes, the server does not ask
+   * the store, and also answers while the store cannot be reached. Answers of different servers may then
+   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+   * @return The maxStaleness.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getMaxStaleness() {
+    return maxStaleness_ == null ? com.google.protobuf.Duration.getDefaultInstance() : maxStaleness_;
+  }
+  /**
+   * <pre>
+   * How old the answer may be. Within this time after the last check for changes, the server does not ask
+   * the store, and also answers while the store cannot be reached. Answers of different servers may then
+   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getMaxStalenessOrBuilder() {
+    return maxStaleness_ == null ? com.google.protobuf.Duration.getDefaultInstance() : maxStaleness_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -371,6 +419,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(recentsList_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 6, recentsList_);
+    }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(7, getMaxStaleness());
     }
     getUnknownFields().writeTo(output);
   }
@@ -409,6 +460,10 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(recentsList_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, recentsList_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, getMaxStaleness());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -435,6 +490,11 @@ private static final long serialVersionUID = 0L;
     if (!matchKinds_.equals(other.matchKinds_)) return false;
     if (!getRecentsList()
         .equals(other.getRecentsList())) return false;
+    if (hasMaxStaleness() != other.hasMaxStaleness()) return false;
+    if (hasMaxStaleness()) {
+      if (!getMaxStaleness()
+          .equals(other.getMaxStaleness())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -460,6 +520,10 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + RECENTS_LIST_FIELD_NUMBER;
     hash = (53 * hash) + getRecentsList().hashCode();
+    if (hasMaxStaleness()) {
+      hash = (37 * hash) + MAX_STALENESS_FIELD_NUMBER;
+      hash = (53 * hash) + getMaxStaleness().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -583,13 +647,19 @@ private static final long serialVersionUID = 0L;
 
     // Construct using dev.holdfast.v1.SuggestRequest.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getMaxStalenessFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -602,6 +672,11 @@ private static final long serialVersionUID = 0L;
       matchKinds_ = java.util.Collections.emptyList();
       bitField0_ = (bitField0_ & ~0x00000010);
       recentsList_ = "";
+      maxStaleness_ = null;
+      if (maxStalenessBuilder_ != null) {
+        maxStalenessBuilder_.dispose();
+        maxStalenessBuilder_ = null;
+      }
       return this;
     }
 
@@ -659,6 +734,14 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.recentsList_ = recentsList_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.maxStaleness_ = maxStalenessBuilder_ == null
+            ? maxStaleness_
+            : maxStalenessBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -738,6 +821,9 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000020;
         onChanged();
       }
+      if (other.hasMaxStaleness()) {
+        mergeMaxStaleness(other.getMaxStaleness());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -806,6 +892,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 58: {
+              input.readMessage(
+                  getMaxStalenessFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1436,6 +1529,190 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000020;
       onChanged();
       return this;
+    }
+
+    private com.google.protobuf.Duration maxStaleness_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> maxStalenessBuilder_;
+    /**
+     * <pre>
+     * How old the answer may be. Within this time after the last check for changes, the server does not ask
+     * the store, and also answers while the store cannot be reached. Answers of different servers may then
+     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+     * @return Whether the maxStaleness field is set.
+     */
+    public boolean hasMaxStaleness() {
+      return ((bitField0_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * How old the answer may be. Within this time after the last check for changes, the server does not ask
+     * the store, and also answers while the store cannot be reached. Answers of different servers may then
+     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+     * @return The maxStaleness.
+     */
+    public com.google.protobuf.Duration getMaxStaleness() {
+      if (maxStalenessBuilder_ == null) {
+        return maxStaleness_ == null ? com.google.protobuf.Duration.getDefaultInstance() : maxStaleness_;
+      } else {
+        return maxStalenessBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * How old the answer may be. Within this time after the last check for changes, the server does not ask
+     * the store, and also answers while the store cannot be reached. Answers of different servers may then
+     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+     */
+    public Builder setMaxStaleness(com.google.protobuf.Duration value) {
+      if (maxStalenessBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        maxStaleness_ = value;
+      } else {
+        maxStalenessBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How old the answer may be. Within this time after the last check for changes, the server does not ask
+     * the store, and also answers while the store cannot be reached. Answers of different servers may then
+     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+     */
+    public Builder setMaxStaleness(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (maxStalenessBuilder_ == null) {
+        maxStaleness_ = builderForValue.build();
+      } else {
+        maxStalenessBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How old the answer may be. Within this time after the last check for changes, the server does not ask
+     * the store, and also answers while the store cannot be reached. Answers of different servers may then
+     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+     */
+    public Builder mergeMaxStaleness(com.google.protobuf.Duration value) {
+      if (maxStalenessBuilder_ == null) {
+        if (((bitField0_ & 0x00000040) != 0) &&
+          maxStaleness_ != null &&
+          maxStaleness_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getMaxStalenessBuilder().mergeFrom(value);
+        } else {
+          maxStaleness_ = value;
+        }
+      } else {
+        maxStalenessBuilder_.mergeFrom(value);
+      }
+      if (maxStaleness_ != null) {
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * How old the answer may be. Within this time after the last check for changes, the server does not ask
+     * the store, and also answers while the store cannot be reached. Answers of different servers may then
+     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+     */
+    public Builder clearMaxStaleness() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      maxStaleness_ = null;
+      if (maxStalenessBuilder_ != null) {
+        maxStalenessBuilder_.dispose();
+        maxStalenessBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How old the answer may be. Within this time after the last check for changes, the server does not ask
+     * the store, and also answers while the store cannot be reached. Answers of different servers may then
+     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+     */
+    public com.google.protobuf.Duration.Builder getMaxStalenessBuilder() {
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return getMaxStalenessFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * How old the answer may be. Within this time after the last check for changes, the server does not ask
+     * the store, and also answers while the store cannot be reached. Answers of different servers may then
+     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getMaxStalenessOrBuilder() {
+      if (maxStalenessBuilder_ != null) {
+        return maxStalenessBuilder_.getMessageOrBuilder();
+      } else {
+        return maxStaleness_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : maxStaleness_;
+      }
+    }
+    /**
+     * <pre>
+     * How old the answer may be. Within this time after the last check for changes, the server does not ask
+     * the store, and also answers while the store cannot be reached. Answers of different servers may then
+     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getMaxStalenessFieldBuilder() {
+      if (maxStalenessBuilder_ == null) {
+        maxStalenessBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getMaxStaleness(),
+                getParentForChildren(),
+                isClean());
+        maxStaleness_ = null;
+      }
+      return maxStalenessBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

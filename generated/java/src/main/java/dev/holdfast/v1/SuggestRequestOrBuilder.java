@@ -152,4 +152,40 @@ public interface SuggestRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getRecentsListBytes();
+
+  /**
+   * <pre>
+   * How old the answer may be. Within this time after the last check for changes, the server does not ask
+   * the store, and also answers while the store cannot be reached. Answers of different servers may then
+   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+   * @return Whether the maxStaleness field is set.
+   */
+  boolean hasMaxStaleness();
+  /**
+   * <pre>
+   * How old the answer may be. Within this time after the last check for changes, the server does not ask
+   * the store, and also answers while the store cannot be reached. Answers of different servers may then
+   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+   * @return The maxStaleness.
+   */
+  com.google.protobuf.Duration getMaxStaleness();
+  /**
+   * <pre>
+   * How old the answer may be. Within this time after the last check for changes, the server does not ask
+   * the store, and also answers while the store cannot be reached. Answers of different servers may then
+   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
+   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
+   */
+  com.google.protobuf.DurationOrBuilder getMaxStalenessOrBuilder();
 }

@@ -74,10 +74,7 @@ public interface SuggestResponseOrBuilder extends
 
   /**
    * <pre>
-   * True if the query reached the server's bound of work per query, and the weakest kinds were left out.
-   * The shown suggestions are right, and the next page continues after them. A longer query gives a
-   * complete answer. If very many entries have the same score, their order may differ from the order of
-   * their texts.
+   * Always false: every answer is complete. An older design of the server cut some answers short.
    * </pre>
    *
    * <code>bool partial = 3 [json_name = "partial"];</code>

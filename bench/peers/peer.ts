@@ -1,0 +1,32 @@
+import type { Item } from '../words/corpus';
+
+/** The ways in which entries are asked for. */
+export type Ask = 'prefix' | 'word prefix' | 'suffix' | 'contains' | 'typo';
+
+/** What a system can do, in words for a table. "yes" stands for the whole ability. */
+export type Abilities = Readonly<Record<Ask | (typeof MORE_ABILITIES)[number], string>>;
+
+export const MORE_ABILITIES = ['best by weight', 'later pages', 'a write is seen at once'] as const;
+
+/** A running system with entries of some corpora. */
+export interface Engine {
+  readonly version: string;
+  /** The process that searches. */
+  readonly pid: number;
+  load(corpus: string, items: Iterable<Item>): Promise<void>;
+  /** Resolves to the ids of at most ten entries, the best first. The query is folded. */
+  find(corpus: string, ask: Ask, query: string): Promise<string[]>;
+  /** A request that searches nothing. */
+  empty(): Promise<void>;
+  /** Ends the processes of this system. */
+  close(): Promise<void>;
+}
+
+export interface Peer {
+  readonly title: string;
+  readonly abilities: Abilities;
+  /** The fewest letters of a query that this peer answers. Undefined: the peer cannot answer this kind of query. */
+  readonly shortest: Readonly<Partial<Record<Ask, number>>>;
+  /** Resolves to the reason if this machine cannot have this peer. */
+  open(): Promise<Engine | { readonly missing: string }>;
+}

@@ -1,0 +1,100 @@
+import { FairQueue } from '../../fair-queue';
+import { fold } from '../fold';
+import { wantedKinds } from '../match';
+import type { Listing, ListingRequest, RankingRequest } from '../dictionary-indexes';
+import { queryOf } from '../index/query';
+import { list, type Listing as FoundListing } from '../index/view-list';
+import { suggest, type Stopped, type Suggestions } from '../index/view-suggest';
+import { Work } from '../index/work';
+import type { Ranking } from '../ranking';
+import type { IndexThread } from '../threads/index-thread';
+import type { ListTask, SuggestTask } from '../threads/thread-calls';
+import type { GenerationCopy } from './generation-copy';
+import { livingLayer } from './levels';
+import { searchesFull } from '../autocomplete-errors';
+
+/** A search on the main thread stops after this number of steps: about 0.3 ms. Then another thread begins it anew. */
+const STEPS_HERE = 3000;
+/** How many long searches may wait. A search takes some milliseconds. */
+const MOST_WAITING = 1000;
+
+/** Searches copies: short searches on the main thread, and long searches in another thread. */
+export class CopySearch {
+  /** Long searches that wait. The searches of one caller wait behind each other. */
+  readonly #waiting = new FairQueue<() => Promise<void>>();
+  #isRunning = false;
+
+  constructor(private readonly thread: IndexThread) {}
+
+  async rank(
+    copy: GenerationCopy,
+    { query, kinds, limit, after }: RankingRequest,
+    caller: object | undefined,
+  ): Promise<Ranking> {
+    const { profile } = copy;
+    const wanted = wantedKinds(kinds, profile.typos);
+    const folded = fold(query, profile.accents);
+    const task: SuggestTask = { folded, wanted: [...wanted], limit, after };
+    const here = suggest(copy.view, queryOf(folded, wanted), limit, after, new Work(STEPS_HERE));
+    const { entries, more } = await this.#complete(here, copy, caller, (layers) =>
+      this.thread.call('suggest', { ...task, layers }),
+    );
+    const last = entries.at(-1);
+    const next =
+      more && last
+        ? { kind: last.kind, at: { score: last.score, text: last.foldedText, entryId: last.entryId } }
+        : undefined;
+    return { profile, entries, next };
+  }
+
+  async list(
+    copy: GenerationCopy,
+    { from, to, limit, after }: ListingRequest,
+    caller: object | undefined,
+  ): Promise<Listing> {
+    const { accents } = copy.profile;
+    const task: ListTask = { from: fold(from, accents), to: fold(to, accents), limit, after };
+    const here = list(copy.view, task.from, task.to, limit, after, new Work(STEPS_HERE));
+    const { entries, more } = await this.#complete(here, copy, caller, (layers) =>
+      this.thread.call('list', { ...task, layers }),
+    );
+    const last = entries.at(-1);
+    return { entries, next: more && last ? { text: last.foldedText, entryId: last.entryId } : undefined };
+  }
+
+  async #complete<T extends Suggestions | FoundListing>(
+    here: T | Stopped,
+    copy: GenerationCopy,
+    caller: object | undefined,
+    there: (layers: ReturnType<typeof livingLayer>[]) => Promise<T>,
+  ): Promise<T> {
+    if (here.kind === 'found') return here;
+    if (this.#waiting.size >= MOST_WAITING) throw searchesFull();
+    const { levels } = copy;
+    // The search must not lose its memory while it waits.
+    for (const { held } of levels) held.hold();
+    try {
+      return await this.#inTurn(caller, () => there(levels.map(livingLayer)));
+    } finally {
+      for (const { held } of levels) held.release();
+    }
+  }
+
+  #inTurn<T>(caller: object | undefined, search: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(caller, () => search().then(resolve, reject));
+      this.#runNext();
+    });
+  }
+
+  #runNext(): void {
+    if (this.#isRunning) return;
+    const search = this.#waiting.shift();
+    if (search === undefined) return;
+    this.#isRunning = true;
+    void search().finally(() => {
+      this.#isRunning = false;
+      this.#runNext();
+    });
+  }
+}

@@ -1,0 +1,127 @@
+import { StoreFailure } from '../../errors';
+import type { BucketsRead, EntryStore, LoadSource, LoadStart, Missing, Write } from '../entry-store';
+import { GenerationCopy, type CopyOptions, type Position } from './generation-copy';
+import { newCancelFlag, type BuildInput } from './layer-builds';
+
+export type LoadStore = Pick<EntryStore, 'startLoad' | 'readBuckets' | 'writesAfter'>;
+
+/** A load could not be finished, because the store has changed too much meanwhile. Another load may succeed. */
+class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}
+
+/** How often a load begins again. */
+const MOST_ATTEMPTS = 5;
+
+/**
+ * Loads the live generation of a dictionary: reads its buckets, then applies the writes that came meanwhile. Rejects with
+ * a `StoreFailure`, with `NoMemory` or with `ThreadLost`.
+ */
+export async function loadCopy(
+  name: string,
+  store: LoadStore,
+  options: Omit<CopyOptions, 'profile'>,
+): Promise<GenerationCopy | Missing> {
+  for (let attempt = 1; ; attempt += 1) {
+    // A replica may be too far behind for a load.
+    const source = attempt === 1 ? 'replica' : 'primary';
+    const start = await store.startLoad(name, source);
+    if (start.kind !== 'start') return start;
+    try {
+      return await new DictionaryLoad(name, start, source, store, options).run();
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error;
+      if (attempt === MOST_ATTEMPTS) throw new StoreFailure('no', 'unavailable', { cause: error });
+    }
+  }
+}
+
+/** One attempt to load a generation. */
+class DictionaryLoad {
+  /** The last write whose changes the build has. */
+  #position: Position;
+  /** The positions of the reads of buckets, which must belong to one history. */
+  readonly #seen = new Map<number, string>();
+
+  constructor(
+    private readonly name: string,
+    private readonly start: LoadStart,
+    private readonly source: LoadSource,
+    private readonly store: LoadStore,
+    private readonly options: Omit<CopyOptions, 'profile'>,
+  ) {
+    this.#position = { version: start.version, tail: start.tail };
+    this.#see(start);
+    this.#see(start.head);
+  }
+
+  async run(): Promise<GenerationCopy> {
+    const { head, entryCount, entryBytes } = this.start;
+    const { builds, freeSome } = this.options;
+    const request = {
+      accents: head.profile.accents,
+      expected: { count: entryCount, bytes: entryBytes },
+      cancelFlag: newCancelFlag(),
+      freeSome,
+    };
+    const held = await builds.build(request, async (input) => {
+      await this.#addBuckets(input);
+      await this.#addWrites(input);
+    });
+    const base = { ...this.#position, held };
+    return new GenerationCopy(head.generationId, base, { ...this.options, profile: head.profile });
+  }
+
+  async #addBuckets(input: BuildInput): Promise<void> {
+    let { bucketCount } = this.start;
+    let adding: Promise<unknown> = Promise.resolve();
+    for (let next = 0; next < bucketCount;) {
+      const [read] = await Promise.all([this.#readBuckets(next), adding]);
+      adding = input.addBuckets(read.packed);
+      adding.catch(() => undefined);
+      // A bucket may have been split meanwhile. Then a part of its entries is in a new bucket.
+      bucketCount = read.bucketCount;
+      next = read.next;
+    }
+    await adding;
+  }
+
+  async #readBuckets(from: number): Promise<BucketsRead> {
+    const read = await this.store.readBuckets(this.name, this.start.head.generationId, from, this.source);
+    if (read.kind === 'gap') throw new Interrupted('the generation was removed');
+    // Another replica may be further behind.
+    if (read.version < this.start.version) throw new Interrupted('the store went back to an earlier version');
+    this.#see(read);
+    return read;
+  }
+
+  /** Applies all writes since the start. The buckets may contain some of the writes, which changes nothing. */
+  async #addWrites(input: BuildInput): Promise<void> {
+    const { generationId } = this.start.head;
+    for (;;) {
+      const read = await this.store.writesAfter(this.name, { generationId, ...this.#position });
+      if (read.kind !== 'writes') throw new Interrupted('the latest writes are gone');
+      for (const write of read.writes) this.#check(write);
+      const changes = read.writes.flatMap((write) => write.changes);
+      if (changes.length > 0) await input.addChanges(changes);
+      const last = read.writes.at(-1);
+      if (last) this.#position = { version: last.version, tail: last.id };
+      if (last === undefined || last.version >= read.head.version) break;
+    }
+    for (const version of this.#seen.keys()) {
+      if (version > this.#position.version) throw new Interrupted('the store has lost writes');
+    }
+  }
+
+  /** A failover may lose writes that the buckets contain. Then the version has another tail, or does not exist. */
+  #check({ version, id }: Write): void {
+    const seen = this.#seen.get(version);
+    if (seen !== undefined && seen !== id) throw new Interrupted('the store has another history');
+  }
+
+  #see({ version, tail }: Position): void {
+    const seen = this.#seen.get(version);
+    if (seen !== undefined && seen !== tail) throw new Interrupted('the store has another history');
+    this.#seen.set(version, tail);
+  }
+}

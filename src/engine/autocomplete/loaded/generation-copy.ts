@@ -1,0 +1,307 @@
+import type { Clock } from '../../clock';
+import type { Write } from '../entry-store';
+import { NONE_DEAD } from '../index/dead-set';
+import { EntryCollector } from '../index/entry-collector';
+import { buildLayer } from '../index/layer-builder';
+import { openLayer, ownMemory } from '../index/layer-memory';
+import { updateTable } from '../index/table-update';
+import type { Profile } from '../suggestion';
+import { ChangedEntries } from './changed-entries';
+import { HeldLayer } from './held-layer';
+import type { FreeSome, IndexMemory } from './index-memory';
+import { newCancelFlag, type LayerBuilds } from './layer-builds';
+import type { View } from '../index/view';
+import { livingBytes, livingCount, livingLayer, viewOf, withoutIds, type Level } from './levels';
+import { planMerge } from './merge-plan';
+import { Slices } from './slices';
+
+/** A version of one history. */
+export interface Position {
+  readonly version: number;
+  readonly tail: string;
+}
+
+/** The oldest layer, with all entries of this position. */
+export interface Base extends Position {
+  readonly held: HeldLayer;
+}
+
+export interface CopyOptions {
+  readonly profile: Profile;
+  readonly clock: Clock;
+  readonly builds: LayerBuilds;
+  readonly memory: IndexMemory;
+  /** Frees the indexes of other dictionaries. */
+  readonly freeSome: FreeSome;
+  /** A merge has failed. The copy stays right, but grows with each write. */
+  readonly onMergeFailed: (error: unknown) => void;
+  /** Default: `defaultLayerLimits`. */
+  readonly layerLimits?: LayerLimits;
+}
+
+export interface LayerLimits {
+  /** The first layer takes writes until it has this size. */
+  readonly firstLayerBytes: number;
+  /** The main thread builds a layer of so many bytes of changes. Another thread builds larger layers. */
+  readonly mostBytesHere: number;
+}
+
+const defaultLayerLimits: LayerLimits = { firstLayerBytes: 64 * 1024, mostBytesHere: 64 * 1024 };
+
+interface RunningMerge {
+  readonly held: ReadonlySet<HeldLayer>;
+  readonly cancelFlag: Int32Array;
+  /** The ids that have changed since the merge began. */
+  readonly changedIds: Set<string>;
+}
+
+/** The search for so many ids takes less than 0.3 ms. */
+const IDS_OF_A_STEP = 256;
+
+/**
+ * A copy of one generation's entries in this server. Each write makes new levels, so the levels of a query never change.
+ * Merges in another thread keep the number of levels small.
+ */
+export class GenerationCopy {
+  #levels: readonly Level[];
+  #view: View;
+  #position: Position;
+  #base: Base;
+  /** The layer that takes the next writes. */
+  #newest: HeldLayer | undefined;
+  readonly #merges = new Set<RunningMerge>();
+  /** The end of the last change of the levels. Changes wait for each other. */
+  #lastChange: Promise<void> = Promise.resolve();
+  #closed = false;
+  readonly #limits: LayerLimits;
+
+  constructor(
+    readonly generationId: string,
+    base: Base,
+    private readonly options: CopyOptions,
+  ) {
+    this.#limits = options.layerLimits ?? defaultLayerLimits;
+    this.#base = base;
+    this.#levels = [{ held: base.held, dead: NONE_DEAD }];
+    this.#view = viewOf(this.#levels);
+    this.#position = base;
+  }
+
+  get profile(): Profile {
+    return this.options.profile;
+  }
+
+  /** The entries of the present position, from new to old. */
+  get levels(): readonly Level[] {
+    return this.#levels;
+  }
+
+  /** The same entries, for a search. */
+  get view(): View {
+    return this.#view;
+  }
+
+  get position(): Position {
+    return this.#position;
+  }
+
+  /** The position of the oldest layer. `rewind` leads there. */
+  get basePosition(): Position {
+    return this.#base;
+  }
+
+  get byteLength(): number {
+    return this.#levels.reduce((sum, { held }) => sum + held.byteLength, 0);
+  }
+
+  /** Applies the writes that follow the present position. Queries see all of these writes or none. */
+  apply(writes: readonly Write[]): Promise<void> {
+    return this.#change(() => this.#applyNow(writes));
+  }
+
+  /** Goes back to the oldest layer, because later writes belong to another history. */
+  rewind(): Promise<void> {
+    return this.#change(() => {
+      if (this.#closed) return Promise.resolve();
+      this.#cancelMerges();
+      this.#base.held.hold();
+      this.#publish([{ held: this.#base.held, dead: NONE_DEAD }], this.#base);
+      return Promise.resolve();
+    });
+  }
+
+  /** Frees the memory, except layers in use. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#cancelMerges();
+    for (const { held } of this.#levels) held.release();
+  }
+
+  #change(work: () => Promise<void>): Promise<void> {
+    const changed = this.#lastChange.then(work);
+    this.#lastChange = changed.catch(() => undefined);
+    return changed;
+  }
+
+  async #applyNow(writes: readonly Write[]): Promise<void> {
+    const last = writes.at(-1);
+    if (last === undefined || this.#closed) return;
+    const slices = new Slices(this.options.clock);
+    const changed = new ChangedEntries(this.#levels);
+    for (const { changes } of writes) {
+      for (const change of changes) {
+        changed.add(change);
+        if (slices.isOver) await slices.pause();
+      }
+    }
+    const levels = await this.#levelsWith(changed, slices);
+    if (this.#closed) return levels.forEach(({ held }) => held.release());
+    this.#publish(levels, { version: last.version, tail: last.id });
+    for (const merge of this.#merges) for (const id of changed.ids) merge.changedIds.add(id);
+    this.#startMerges();
+  }
+
+  /** New levels with the changes. The caller holds each of their layers. */
+  async #levelsWith(changed: ChangedEntries, slices: Slices): Promise<Level[]> {
+    const older: Level[] = [];
+    const ids = [...changed.ids].map((id) => Buffer.from(id));
+    const isLarge = changed.bytes > this.#limits.mostBytesHere;
+    const [first] = this.#levels;
+    const replaced = first && !isLarge && this.#takesWrites(first) ? first : undefined;
+    for (const level of this.#levels) {
+      if (level !== replaced) older.push(await this.#withoutIds(level, ids, slices));
+    }
+    const held = isLarge ? await this.#buildThere(changed) : this.#buildHere(changed, replaced, ids);
+    for (const level of older) level.held.hold();
+    this.#newest = isLarge ? undefined : held;
+    return held === undefined ? older : [{ held, dead: NONE_DEAD }, ...older];
+  }
+
+  async #withoutIds(level: Level, ids: readonly Uint8Array[], slices: Slices): Promise<Level> {
+    let without = level;
+    for (let start = 0; start < ids.length; start += IDS_OF_A_STEP) {
+      without = withoutIds(without, ids.slice(start, start + IDS_OF_A_STEP));
+      if (slices.isOver) await slices.pause();
+    }
+    return without;
+  }
+
+  /** True: the next writes belong into this layer. */
+  #takesWrites(level: Level): boolean {
+    return (
+      level.held === this.#newest &&
+      level.held.byteLength < this.#limits.firstLayerBytes &&
+      !this.#isMerging(level)
+    );
+  }
+
+  /** Undefined: there is no entry for the layer. */
+  #buildHere(
+    changed: ChangedEntries,
+    replaced: Level | undefined,
+    ids: readonly Uint8Array[],
+  ): HeldLayer | undefined {
+    const collector = new EntryCollector(this.profile.accents);
+    for (const { entryId, record, selectionCount } of changed.living()) {
+      collector.put(Buffer.from(entryId), record, selectionCount);
+    }
+    const memory = replaced
+      ? updateTable(replaced.held.layer, collector, ids)
+      : buildLayer(collector, { allocate: ownMemory, smallFormBytes: Infinity });
+    if (memory.shape.entryCount === 0) return undefined;
+    const { byteLength } = memory.buffer;
+    const counted = this.options.memory.count(byteLength);
+    return new HeldLayer(openLayer(memory), memory, byteLength, () => counted.free());
+  }
+
+  async #buildThere(changed: ChangedEntries): Promise<HeldLayer | undefined> {
+    const entries = [...changed.living()];
+    if (entries.length === 0) return undefined;
+    const { builds, freeSome } = this.options;
+    const request = {
+      accents: this.profile.accents,
+      expected: { count: entries.length, bytes: changed.bytes },
+      cancelFlag: newCancelFlag(),
+      freeSome,
+    };
+    return builds.build(request, (input) => input.addEntries(entries));
+  }
+
+  /** `levels` are held by the caller. The levels before are released. */
+  #publish(levels: readonly Level[], position: Position): void {
+    const before = this.#levels;
+    this.#levels = levels;
+    this.#view = viewOf(levels);
+    this.#position = position;
+    for (const { held } of before) held.release();
+  }
+
+  #startMerges(): void {
+    for (;;) {
+      const sizes = this.#levels.map((level) => ({
+        bytes: level.held.byteLength,
+        livingBytes: livingBytes(level),
+        takesWrites: level.held === this.#newest,
+        isMerging: this.#isMerging(level),
+      }));
+      const plan = planMerge(sizes, this.#limits.firstLayerBytes);
+      if (plan === undefined) return;
+      this.#startMerge(this.#levels.slice(plan.start, plan.end), plan.end === this.#levels.length);
+    }
+  }
+
+  #isMerging({ held }: Level): boolean {
+    return [...this.#merges].some((merge) => merge.held.has(held));
+  }
+
+  #startMerge(levels: readonly Level[], makesBase: boolean): void {
+    const { builds, freeSome, onMergeFailed } = this.options;
+    const merge: RunningMerge = {
+      held: new Set(levels.map(({ held }) => held)),
+      cancelFlag: newCancelFlag(),
+      changedIds: new Set(),
+    };
+    this.#merges.add(merge);
+    for (const held of merge.held) held.hold();
+    const position = this.#position;
+    const expected = {
+      count: levels.reduce((sum, level) => sum + livingCount(level), 0),
+      bytes: levels.reduce((sum, { held }) => sum + held.layer.entries.length, 0),
+    };
+    const request = { accents: this.profile.accents, expected, cancelFlag: merge.cancelFlag, freeSome };
+    builds
+      .build(request, (input) => input.addLayers(levels.map(livingLayer).reverse()))
+      .then((held) => this.#change(() => this.#finishMerge(merge, held, makesBase ? position : undefined)))
+      .catch((error: unknown) => {
+        if (merge.cancelFlag[0] === 0) onMergeFailed(error);
+      })
+      .finally(() => {
+        this.#merges.delete(merge);
+        for (const held of merge.held) held.release();
+      })
+      .catch(onMergeFailed);
+  }
+
+  /** Puts the merged layer in the place of its levels. `position`: the layer has all entries of this position. */
+  #finishMerge(merge: RunningMerge, held: HeldLayer, position: Position | undefined): Promise<void> {
+    const at = this.#levels.findIndex((level) => merge.held.has(level.held));
+    if (this.#closed || at < 0 || merge.cancelFlag[0] !== 0) {
+      held.release();
+      return Promise.resolve();
+    }
+    const ids = Array.from(merge.changedIds, (id) => Buffer.from(id));
+    const merged = withoutIds({ held, dead: NONE_DEAD }, ids);
+    const levels = [...this.#levels.slice(0, at), merged, ...this.#levels.slice(at + merge.held.size)];
+    if (position) this.#base = { ...position, held };
+    for (const level of levels) if (level !== merged) level.held.hold();
+    this.#publish(levels, this.#position);
+    this.#merges.delete(merge);
+    this.#startMerges();
+    return Promise.resolve();
+  }
+
+  #cancelMerges(): void {
+    for (const { cancelFlag } of this.#merges) Atomics.store(cancelFlag, 0, 1);
+  }
+}

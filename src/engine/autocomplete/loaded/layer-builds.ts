@@ -1,0 +1,133 @@
+import type { EntryChange } from '../entry-store';
+import type { ExpectedEntries } from '../index/entry-collector';
+import { collectorBytes, sortBytes } from '../index/build-memory';
+import { openLayer, sizeOfLayer } from '../index/layer-memory';
+import type { Profile } from '../suggestion';
+import type { IndexThread } from '../threads/index-thread';
+import type { CollectedEntry, LivingLayer } from '../threads/thread-calls';
+import { HeldLayer } from './held-layer';
+import type { FreeSome, IndexMemory, Reservation } from './index-memory';
+import type { Block } from './memory-arena';
+
+/** The budget has no room for a build. */
+export class NoMemory extends Error {
+  override readonly name = 'NoMemory';
+
+  constructor(readonly neededBytes: number) {
+    super(`a build needs at least ${neededBytes} bytes`);
+  }
+}
+
+export interface BuildRequest {
+  readonly accents: Profile['accents'];
+  readonly expected: ExpectedEntries;
+  /** Set to 1 to cancel the build. */
+  readonly cancelFlag: Int32Array;
+  /** Frees the indexes of other dictionaries. */
+  readonly freeSome: FreeSome;
+}
+
+/** Gives entries to a build. Each promise resolves when the thread has taken the entries. */
+export interface BuildInput {
+  /** The buffer belongs to the build now. */
+  addBuckets(packed: Uint8Array): Promise<void>;
+  /** Applies changes to the entries of the build, in their order. */
+  addChanges(changes: readonly EntryChange[]): Promise<void>;
+  addEntries(entries: readonly CollectedEntry[]): Promise<void>;
+  addLayers(layers: readonly LivingLayer[]): Promise<void>;
+}
+
+/** A build that expects more bytes is large. */
+const LARGE_BYTES = 2 ** 20;
+
+export function newCancelFlag(): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+}
+
+/**
+ * Builds layers in two threads: small layers in one thread, one after another, and large layers in the other. So a large
+ * build never delays a small one, and only one large build at a time takes memory.
+ */
+export class LayerBuilds {
+  #lastBuild = 0;
+  /** The end of the last build of each thread. */
+  readonly #lastEnds = new Map<IndexThread, Promise<unknown>>();
+
+  constructor(
+    private readonly threads: { readonly small: IndexThread; readonly large: IndexThread },
+    private readonly memory: IndexMemory,
+  ) {}
+
+  /**
+   * Waits for earlier builds, and builds a layer of the entries that `fill` adds. Rejects with `NoMemory`, with
+   * `ThreadLost`, or with the error of `fill`.
+   */
+  build(request: BuildRequest, fill: (input: BuildInput) => Promise<void>): Promise<HeldLayer> {
+    const thread = request.expected.bytes > LARGE_BYTES ? this.threads.large : this.threads.small;
+    const before = this.#lastEnds.get(thread) ?? Promise.resolve();
+    const built = before.then(() => this.#buildNow(thread, request, fill));
+    this.#lastEnds.set(
+      thread,
+      built.catch(() => undefined),
+    );
+    return built;
+  }
+
+  async #buildNow(
+    thread: IndexThread,
+    { accents, expected, cancelFlag, freeSome }: BuildRequest,
+    fill: (input: BuildInput) => Promise<void>,
+  ): Promise<HeldLayer> {
+    const build = ++this.#lastBuild;
+    const forEntries = collectorBytes(expected);
+    const collected = this.#reserve(forEntries, forEntries, freeSome);
+    let forBuild: Reservation | undefined;
+    let block: Block | undefined;
+    try {
+      await thread.call('startBuild', { build, accents, expected, cancelFlag });
+      await fill(inputOf(thread, build));
+      const shape = await thread.call('planLayer', { build });
+      const byteLength = sizeOfLayer(shape);
+      const neededBytes = forEntries + sortBytes(shape) + byteLength;
+      forBuild = this.#reserve(sortBytes(shape), neededBytes, freeSome);
+      block = this.memory.allocate(byteLength, freeSome);
+      if (block === undefined) throw new NoMemory(neededBytes);
+      await thread.call('writeLayer', { build, block });
+      return this.#held(block, { ...block, shape });
+    } catch (error) {
+      if (block) this.memory.free(block);
+      thread.call('endBuild', { build }).catch(() => undefined);
+      throw error;
+    } finally {
+      collected.free();
+      forBuild?.free();
+    }
+  }
+
+  /** `neededBytes`: all memory of the build, as far as it is known. */
+  #reserve(byteLength: number, neededBytes: number, freeSome: FreeSome): Reservation {
+    // Others must not make room for a build that never fits.
+    const fits = neededBytes <= this.memory.budgetBytes;
+    const reservation = fits ? this.memory.reserve(byteLength, freeSome) : undefined;
+    if (reservation === undefined) throw new NoMemory(neededBytes);
+    return reservation;
+  }
+
+  #held(block: Block, memory: HeldLayer['memory']): HeldLayer {
+    return new HeldLayer(openLayer(memory), memory, block.byteLength, () => this.memory.free(block));
+  }
+}
+
+function inputOf(thread: IndexThread, build: number): BuildInput {
+  return {
+    addBuckets: (packed) => thread.call('addBuckets', { build, packed }, transferableOf(packed)),
+    addChanges: (changes) => thread.call('addChanges', { build, changes }),
+    addEntries: (entries) => thread.call('addEntries', { build, entries }),
+    addLayers: (layers) => thread.call('addLayers', { build, layers }),
+  };
+}
+
+/** The buffer of the bytes, if it has no other bytes. Other bytes must not move to the thread. */
+function transferableOf({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
+}

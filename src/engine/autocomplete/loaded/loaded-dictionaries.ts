@@ -1,0 +1,168 @@
+import type { Clock } from '../../clock';
+import { HoldfastError } from '../../errors';
+import {
+  dictionaryLoading,
+  dictionaryText,
+  missingDictionary,
+  noMemoryForDictionary,
+  readOf,
+} from '../autocomplete-errors';
+import type { DictionaryIndexes, Listing, ListingRequest, RankingRequest } from '../dictionary-indexes';
+import type { EntryStore, Missing } from '../entry-store';
+import type { Ranking } from '../ranking';
+import type { AskedView, IndexState } from '../suggestion';
+import { ThreadLost } from '../../task-thread';
+import type { CopySearch } from './copy-search';
+import type { GenerationCopy, LayerLimits } from './generation-copy';
+import { HeadReads } from './head-reads';
+import { LoadRate } from './load-rate';
+import type { IndexMemory } from './index-memory';
+import { NoMemory, type LayerBuilds } from './layer-builds';
+import { LoadedDictionary } from './loaded-dictionary';
+import { OutOfPatience, within } from './patience';
+
+export interface LoadedDictionariesOptions {
+  readonly store: Pick<EntryStore, 'head' | 'startLoad' | 'readBuckets' | 'writesAfter'>;
+  readonly memory: IndexMemory;
+  readonly builds: LayerBuilds;
+  readonly search: CopySearch;
+  readonly clock: Clock;
+  /** Receives the defects of background work. */
+  readonly onDefect: (error: unknown) => void;
+  /** Called when all dictionaries are closed. */
+  readonly onClose: () => void;
+  /** Tests set smaller limits, so that few writes make many layers. */
+  readonly layerLimits?: LayerLimits;
+}
+
+/** A query waits for a load at most for this time, also without a deadline (ms). */
+const LONGEST_PATIENCE_MS = 60_000;
+/** How often a query asks again for a copy that had to make room for others. */
+const MOST_ATTEMPTS = 3;
+
+type AskForCopy = (loaded: LoadedDictionary) => Promise<GenerationCopy | Missing | undefined>;
+
+/** The dictionaries in the memory of this server. The dictionary that was not used for the longest time makes room. */
+export class LoadedDictionaries implements DictionaryIndexes {
+  /** The dictionaries in the order of their last use, the latest last. */
+  readonly #dictionaries = new Map<string, LoadedDictionary>();
+  readonly #heads: HeadReads;
+  readonly #loadRate: LoadRate;
+
+  constructor(private readonly options: LoadedDictionariesOptions) {
+    this.#heads = new HeadReads(options.store, options.clock);
+    this.#loadRate = new LoadRate(options.clock);
+  }
+
+  /** The memory of all indexes and of the builds in progress (bytes). */
+  get usedBytes(): number {
+    return this.options.memory.usedBytes;
+  }
+
+  rank(dictionary: string, request: RankingRequest, asked: AskedView): Promise<Ranking> {
+    return this.#answer(dictionary, asked, (copy) => this.options.search.rank(copy, request, asked.caller));
+  }
+
+  list(dictionary: string, request: ListingRequest, asked: AskedView): Promise<Listing> {
+    return this.#answer(dictionary, asked, (copy) => this.options.search.list(copy, request, asked.caller));
+  }
+
+  stateOf(dictionary: string): IndexState {
+    const loaded = this.#dictionaries.get(dictionary);
+    return { loadState: loaded?.loadState ?? 'not-loaded', memoryBytes: loaded?.byteLength ?? 0 };
+  }
+
+  async load(dictionary: string, patienceMs: number): Promise<void> {
+    await this.#within(
+      patienceMs,
+      dictionary,
+      this.#copyFrom(dictionary, (loaded) => loaded.newestCopy()),
+    );
+  }
+
+  forget(dictionary: string): void {
+    this.#dictionaries.get(dictionary)?.close();
+    this.#dictionaries.delete(dictionary);
+  }
+
+  close(): void {
+    for (const loaded of this.#dictionaries.values()) loaded.close();
+    this.#dictionaries.clear();
+    this.options.onClose();
+  }
+
+  #answer<T>(
+    dictionary: string,
+    { maxStalenessMs, patienceMs }: AskedView,
+    search: (copy: GenerationCopy) => Promise<T>,
+  ): Promise<T> {
+    const recent = this.#use(dictionary).recentCopy(maxStalenessMs);
+    const work = recent
+      ? search(recent)
+      : this.#copyFrom(dictionary, (loaded) => loaded.currentCopy()).then(search);
+    return this.#within(patienceMs, dictionary, work);
+  }
+
+  /** Rejects with the caller's error. */
+  async #within<T>(patienceMs: number, dictionary: string, work: Promise<T>): Promise<T> {
+    const patience = Math.min(patienceMs, LONGEST_PATIENCE_MS);
+    try {
+      return await readOf(within(work, patience, this.options.clock), dictionaryText(dictionary));
+    } catch (error) {
+      this.#forgetIfEmpty(dictionary);
+      throw this.#callersError(error, dictionary);
+    }
+  }
+
+  async #copyFrom(dictionary: string, ask: AskForCopy): Promise<GenerationCopy> {
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+      const copy = await ask(this.#use(dictionary));
+      if (copy === undefined) continue;
+      if ('kind' in copy) throw missingDictionary(dictionary, copy);
+      return copy;
+    }
+    throw dictionaryLoading(dictionary);
+  }
+
+  #callersError(error: unknown, dictionary: string): unknown {
+    if (error instanceof HoldfastError) return error;
+    if (error instanceof OutOfPatience || error instanceof ThreadLost) return dictionaryLoading(dictionary);
+    if (error instanceof NoMemory) {
+      return noMemoryForDictionary(dictionary, error.neededBytes, this.options.memory.budgetBytes);
+    }
+    return error;
+  }
+
+  #use(dictionary: string): LoadedDictionary {
+    const loaded = this.#dictionaries.get(dictionary) ?? this.#newDictionary(dictionary);
+    this.#dictionaries.delete(dictionary);
+    this.#dictionaries.set(dictionary, loaded);
+    return loaded;
+  }
+
+  #newDictionary(name: string): LoadedDictionary {
+    const freeSome = () => this.#freeSome(name);
+    return new LoadedDictionary(name, {
+      ...this.options,
+      heads: this.#heads,
+      loadRate: this.#loadRate,
+      freeSome,
+    });
+  }
+
+  /** Frees the dictionary that was not used for the longest time. False: no other dictionary has memory. */
+  #freeSome(exceptName: string): boolean {
+    for (const [name, loaded] of this.#dictionaries) {
+      if (name === exceptName || loaded.copy === undefined) continue;
+      loaded.unload();
+      this.#forgetIfEmpty(name);
+      return true;
+    }
+    return false;
+  }
+
+  /** Forgets a dictionary without a copy, so that queries for unknown names take no memory. */
+  #forgetIfEmpty(dictionary: string): void {
+    if (this.#dictionaries.get(dictionary)?.loadState === 'not-loaded') this.#dictionaries.delete(dictionary);
+  }
+}

@@ -1,0 +1,68 @@
+import type { EntryChange, StoredEntry } from '../entry-store';
+import type { ExpectedEntries } from '../index/entry-collector';
+import type { DeadSet } from '../index/dead-set';
+import type { LayerMemory, LayerShape } from '../index/layer-memory';
+import type { Listing } from '../index/view-list';
+import type { Suggestions } from '../index/view-suggest';
+import type { Block } from '../loaded/memory-arena';
+import type { ListPosition, RankPosition } from '../ranking';
+import type { MatchKind, Profile } from '../suggestion';
+
+/** An entry of a new layer. */
+export interface CollectedEntry extends StoredEntry {
+  readonly selectionCount: number;
+}
+
+/** A layer with the ranks that count no longer. */
+export interface LivingLayer {
+  readonly memory: LayerMemory;
+  readonly dead: DeadSet;
+}
+
+export interface SuggestTask {
+  readonly folded: string;
+  readonly wanted: readonly MatchKind[];
+  readonly limit: number;
+  readonly after: RankPosition | undefined;
+}
+
+export interface ListTask {
+  /** Folded; empty: no bound. */
+  readonly from: string;
+  readonly to: string;
+  readonly limit: number;
+  readonly after: ListPosition | undefined;
+}
+
+/** The calls of an index thread: what each takes, and what it answers. A build is named by its number. */
+export interface ThreadCalls {
+  /** `cancelFlag`: one number, which the caller sets to 1 to cancel the build. */
+  startBuild: {
+    takes: { build: number; accents: Profile['accents']; expected: ExpectedEntries; cancelFlag: Int32Array };
+    answers: void;
+  };
+  /** Collects the entries of packed buckets (bucket-entries.ts). Later entries with the same id count. */
+  addBuckets: { takes: { build: number; packed: Uint8Array }; answers: void };
+  /** Applies changes to the collected entries, in their order. */
+  addChanges: { takes: { build: number; changes: readonly EntryChange[] }; answers: void };
+  addEntries: { takes: { build: number; entries: readonly CollectedEntry[] }; answers: void };
+  /** Collects the living entries of layers. */
+  addLayers: { takes: { build: number; layers: readonly LivingLayer[] }; answers: void };
+  /** Answers the shape of the new layer. The build takes no more entries. */
+  planLayer: { takes: { build: number }; answers: LayerShape };
+  /** Writes the layer into the memory, and ends the build. */
+  writeLayer: { takes: { build: number; block: Block }; answers: void };
+  /** Ends a build without a layer. */
+  endBuild: { takes: { build: number }; answers: void };
+  /** `layers`: from new to old. */
+  suggest: { takes: SuggestTask & { layers: readonly LivingLayer[] }; answers: Suggestions };
+  list: { takes: ListTask & { layers: readonly LivingLayer[] }; answers: Listing };
+}
+
+/** The settings of a thread. */
+export interface ThreadSettings {
+  /** The priority of the thread for the system: 0 normal, 19 lowest. */
+  readonly nice: number;
+  /** The part of the time in which long work runs: above 0, at most 1. */
+  readonly dutyCycle: number;
+}

@@ -1,0 +1,34 @@
+import type { Clock } from '../../engine/clock';
+import { StoreFailure } from '../../engine/errors';
+import type { Commands } from '../connection/command-runner';
+
+/** Puts and imports are refused above this share of `maxmemory`. The rest is for leases. */
+const MOST_MEMORY_SHARE = 0.8;
+/** Puts and imports wait while a replica lacks more bytes, so that a failover loses little, and no replica falls behind. */
+const MOST_LAG_BYTES = 8 * 2 ** 20;
+/** A report comes about once a second. */
+const PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Keeps writes of dictionaries from harming leases. The command window already sends them last (command-window.ts); this
+ * class refuses them while memory is short, and lets them wait while replicas are behind.
+ */
+export class BulkWrites {
+  constructor(
+    private readonly commands: Pick<Commands, 'reportOf'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Resolves when a chunk may be written. Rejects if memory is short, or if replicas stay behind. */
+  async admit(key: string): Promise<void> {
+    const deadline = this.clock.now() + LONGEST_PAUSE_MS;
+    for (;;) {
+      const report = this.commands.reportOf(key);
+      if ((report?.memoryShare ?? 0) >= MOST_MEMORY_SHARE) throw new StoreFailure('no', 'full');
+      if ((report?.replicaLagBytes ?? 0) <= MOST_LAG_BYTES) return;
+      if (this.clock.now() >= deadline) throw new StoreFailure('no', 'unavailable');
+      await new Promise<void>((resolve) => this.clock.after(PAUSE_MS, resolve));
+    }
+  }
+}
