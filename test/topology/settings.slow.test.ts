@@ -1,4 +1,4 @@
-import { bucketOf, dictionaryNamesKey, slotOfBucket, slotOfKey } from '../../src/redis/keys';
+import { bucketOf, dictionaryNamesKey, entriesKey, slotOfBucket, slotOfKey } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
 import { refusal } from '../support/clients/call-ending';
 import { RedisClusterProcesses, type ClusterNode } from '../support/processes/redis-cluster';
@@ -65,11 +65,18 @@ test('with Sentinel, a limit that the replica lacks is not acknowledged, and a f
     expect(await limitOf(stage, 'gpu')).toBe(8);
   }));
 
-/** One name with its keys on each master. */
-async function oneOfEach(cluster: RedisClusterProcesses, stem: string): Promise<[ClusterNode, string][]> {
+const slotOfSemaphore = (name: string) => slotOfBucket(bucketOf(name));
+const slotOfDictionary = (name: string) => slotOfKey(entriesKey('holdfast', name));
+
+/** One name with its keys on each master. `slotOf` says where the keys of a name are. */
+async function oneOfEach(
+  cluster: RedisClusterProcesses,
+  stem: string,
+  slotOf: (name: string) => number,
+): Promise<[ClusterNode, string][]> {
   const found = new Map<ClusterNode, string>();
   for (const name of namesOf(stem, 60)) {
-    const master = await cluster.masterOf(slotOfBucket(bucketOf(name)));
+    const master = await cluster.masterOf(slotOf(name));
     if (!found.has(master)) found.set(master, name);
   }
   return [...found];
@@ -78,7 +85,7 @@ async function oneOfEach(cluster: RedisClusterProcesses, stem: string): Promise<
 test('in a Cluster, the replicas of the node of a name must confirm its limit, and other nodes have no effect', () =>
   overCluster(async (cluster, stage) => {
     const client = stage.one.semaphores();
-    const places = await oneOfEach(cluster, 'pool');
+    const places = await oneOfEach(cluster, 'pool', slotOfSemaphore);
     expect(places).toHaveLength(3);
     for (const [, name] of places) await client.setLimit(name, 8);
     const [[master, name], ...others] = places as [[ClusterNode, string], ...[ClusterNode, string][]];
@@ -97,7 +104,7 @@ test('in a Cluster, the replicas of the node of a name must confirm its limit, a
 test('in a Cluster, replicas of the dictionary and of the list of all dictionaries must confirm a dictionary', () =>
   overCluster(async (cluster, stage) => {
     const client = stage.one.autocomplete();
-    const places = await oneOfEach(cluster, 'towns');
+    const places = await oneOfEach(cluster, 'towns', slotOfDictionary);
     const listMaster = await cluster.masterOf(slotOfKey(dictionaryNamesKey('holdfast')));
     const [[master, name], [, other]] = places.filter(([node]) => node !== listMaster) as [
       [ClusterNode, string],

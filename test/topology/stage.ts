@@ -11,7 +11,7 @@ import type { LockClient } from '../support/clients/lock-client';
 import { Stopwatch } from '../support/stopwatch';
 
 /** Warnings that these tests cause on purpose, because their Redis need not survive a power cut. */
-const EXPECTED = /appendfsync is no:|min-replicas-to-write is (0:|less than)/;
+const EXPECTED = /appendfsync is no:|min-replicas-to-write is (0:|less than)|repl-backlog-size is 1048576:/;
 
 type Environment = Readonly<Record<string, string>>;
 

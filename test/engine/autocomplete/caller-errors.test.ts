@@ -112,7 +112,7 @@ test('the error of a dictionary that does not fit names the bytes needed, the by
   const error = noMemoryForDictionary('towns', 3_000_000, 1_048_576);
   expect(error.reason).toBe('QUOTA_EXCEEDED');
   expect(error.message).toMatch(
-    /^dictionary "towns" needs 3000000 bytes .* 1048576 bytes .* HOLDFAST_DICTIONARY_MEMORY$/,
+    /^dictionary "towns" needs at least 3000000 bytes .* 1048576 bytes .* HOLDFAST_DICTIONARY_MEMORY$/,
   );
   expect(error.details.metadata).toEqual({ limit: '1048576' });
 });
