@@ -7,9 +7,10 @@ import {
   everythingWorks,
   handOversAreHinted,
   locksWork,
+  onStage,
   overStore,
   scriptCount,
-  Stage,
+  type Stage,
   untilAvailable,
   untilReplicated,
 } from './stage';
@@ -105,9 +106,12 @@ test('a server starts and works while one of three sentinels is killed and anoth
     const [killed, paused] = sentinels.watchers as [RedisProcess, RedisProcess, RedisProcess];
     await killed.kill();
     await paused.stop();
-    const stage = await Stage.open(sentinels, 2);
-    await Promise.all([locksWork(stage, 'lock'), handOversAreHinted(stage, 'hand-over')]);
-    expect(stage.unexpectedWarnings()).toEqual([]);
-    await stage.close();
-    await paused.cont();
+    try {
+      await onStage(sentinels, 2, {}, async (stage) => {
+        await Promise.all([locksWork(stage, 'lock'), handOversAreHinted(stage, 'hand-over')]);
+        expect(stage.unexpectedWarnings()).toEqual([]);
+      });
+    } finally {
+      await paused.cont();
+    }
   }));
