@@ -92,8 +92,20 @@ describe('an import of entries', () => {
       imports: { receivedCount: number }[];
     };
     expect(imports).toMatchObject([{ receivedCount: 2 }]);
-    expect(await fixture.run(entriesImportCommit, name, 'import', 'w', ...IN_TIME)).toEqual(['OK']);
+    expect(await fixture.run(entriesImportCommit, name, 'import', 'w', '2', ...IN_TIME)).toEqual(['OK']);
     expect(await fixture.content(name)).toEqual({ a: ['y', 0] });
+  });
+
+  it('is lost if the store has lost a chunk', async () => {
+    const name = await fixture.dictionary();
+    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation');
+    const chunk = (number: string) => fixture.run(entriesImportPut, name, 'import', number, pack(['a', 'x']));
+    expect(await chunk('1')).toEqual(['OK']);
+    expect(await chunk('3')).toEqual(['LOST']);
+    const commit = (sent: string) => fixture.run(entriesImportCommit, name, 'import', 'w', sent, ...IN_TIME);
+    expect(await commit('2')).toEqual(['LOST']);
+    expect(await fixture.content(name)).toEqual({});
+    expect(await commit('1')).toEqual(['OK']);
   });
 
   it('of two imports, the first commit wins, and a repeated commit gets the same answer', async () => {
@@ -114,10 +126,10 @@ describe('an import of entries', () => {
     await start(name);
     for (let i = 0; i < 10; i += 1) await fixture.store.put(name, storedMany(100, i * 100));
     await fixture.store.put(name, storedMany(500, 1000));
-    const commit = () => fixture.run(entriesImportCommit, name, 'import', 'w', ...IN_TIME);
+    const commit = () => fixture.run(entriesImportCommit, name, 'import', 'w', '0', ...IN_TIME);
     expect(await commit()).toEqual(['AGAIN']);
     expect(await fixture.run(entriesImportFollow, name, 'import')).toEqual(['AGAIN']);
-    expect(await fixture.run(entriesImportCommit, name, 'import', 'w', '1', '0')).toEqual(['LATE']);
+    expect(await fixture.run(entriesImportCommit, name, 'import', 'w', '0', '1', '0')).toEqual(['LATE']);
     let steps = 2;
     while ((await commit())[0] === 'AGAIN') steps += 1;
     expect(steps).toBe(14);

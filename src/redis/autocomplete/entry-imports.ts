@@ -37,11 +37,11 @@ export class EntryImports {
 
   async put(name: string, importId: string, entries: readonly StoredEntry[]): Promise<Ok | LostImport> {
     const key = keyOf(name, importId);
-    // An empty chunk is a sign of life.
-    for (const chunk of entries.length === 0 ? [pack([])] : putChunks(entries)) {
+    if (entries.length === 0) return this.signOfLife(name, importId);
+    for (const chunk of putChunks(entries)) {
+      await this.bulk.admit(this.on.keyOf(name));
       const number = this.#sent.get(key);
       if (number === undefined) return LOST;
-      if (entries.length > 0) await this.bulk.admit(this.on.keyOf(name));
       this.#sent.set(key, number + 1);
       const args = [importId, number + 1, chunk];
       const step = await this.on.run(scripts.putImported, name, args, readImportStep);
@@ -50,11 +50,18 @@ export class EntryImports {
     return this.follow(name, importId);
   }
 
+  /** Has no number, because it may overtake a chunk that is sent again. */
+  private async signOfLife(name: string, importId: string): Promise<Ok | LostImport> {
+    const step = await this.on.run(scripts.putImported, name, [importId, 0, pack([])], readImportStep);
+    return step.kind === 'lost' ? this.lost(name, importId) : this.follow(name, importId);
+  }
+
   async commit(name: string, importId: string): Promise<Ok | LostImport> {
     const writeId = newWriteId();
+    const sentCount = this.#sent.get(keyOf(name, importId)) ?? 0;
     const read = confirmed(this.on.keyOf(name), readImportStep, ({ kind }) => kind === 'ok');
     for (;;) {
-      const step = await this.on.runTimed(scripts.commitImport, name, [importId, writeId], read);
+      const step = await this.on.runTimed(scripts.commitImport, name, [importId, writeId, sentCount], read);
       if (step.kind === 'lost') return this.lost(name, importId);
       if (step.kind === 'again') continue;
       this.#sent.delete(keyOf(name, importId));

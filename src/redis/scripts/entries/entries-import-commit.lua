@@ -2,9 +2,9 @@
 -- Makes the generation that an import has built the live generation.
 --
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
--- ARGV  1 import id  2 id of this write  3, 4 the time arguments of `runTimed`
--- Reply OK | AGAIN (writes of the live generation are left to follow) | LOST (no such import, or the feed lacks a write)
---       | LATE | FORMAT number
+-- ARGV  1 import id  2 id of this write  3 number of sent chunks  4, 5 the time arguments of `runTimed`
+-- Reply OK | AGAIN (writes of the live generation are left to follow) | LOST (no such import, the feed lacks a
+--       write, or the store has lost a chunk) | LATE | FORMAT number
 -- Holds A commit replaces the live generation in a single step, and ends all other imports. A repeated commit gets the
 --       same answer. The replaced generation is kept for a while, for servers that load it.
 --
@@ -16,7 +16,9 @@
 local import, write_id = ARGV[1], ARGV[2]
 local generation = redis.call('HGET', KEYS[1], 'import:' .. import)
 if not generation then return { redis.call('HGET', KEYS[1], 'committed') == import and 'OK' or 'LOST' } end
-if now > tonumber(ARGV[3]) then return { 'LATE' } end
+if now > tonumber(ARGV[4]) then return { 'LATE' } end
+-- A failover may lose chunks that were answered.
+if (redis.call('HGET', key_head .. 'state:' .. generation, 'sequence') or '0') ~= ARGV[3] then return { 'LOST' } end
 local build = open_generation(generation)
 local word = follow(build)
 if word ~= 'OK' then return { word } end

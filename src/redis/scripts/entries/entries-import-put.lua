@@ -2,10 +2,10 @@
 -- Puts one chunk of entries into the generation that an import builds.
 --
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
--- ARGV  1 import id  2 number of the chunk, from 1  3 { id, record, id, record, ... } in msgpack (may be empty)
--- Reply OK | LOST (no such import) | FORMAT number
+-- ARGV  1 import id  2 number of the chunk, from 1; 0 for a sign of life  3 { id, record, id, record, ... } in msgpack
+-- Reply OK | LOST (no such import, or the store has lost an earlier chunk) | FORMAT number
 -- Holds A repeated chunk changes nothing. The chunk does not overwrite writes that the import has followed. An entry gets
---       the selections of the live entry. An empty chunk is a sign of life.
+--       the selections of the live entry.
 --
 -- @include shared/generation.lua
 local import, sequence = ARGV[1], tonumber(ARGV[2])
@@ -13,7 +13,10 @@ local generation = redis.call('HGET', KEYS[1], 'import:' .. import)
 if not generation then return { 'LOST' } end
 local state = key_head .. 'state:' .. generation
 redis.call('HSET', state, 'heard', int(now))
-if sequence <= tonumber(redis.call('HGET', state, 'sequence') or 0) then return { 'OK' } end
+local received = tonumber(redis.call('HGET', state, 'sequence') or 0)
+if sequence <= received then return { 'OK' } end
+-- A failover may lose chunks that were answered.
+if sequence > received + 1 then return { 'LOST' } end
 
 local build, source = open_generation(generation), open_generation(live or '')
 local pins = key_head .. 'pins:' .. generation
