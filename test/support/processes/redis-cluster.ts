@@ -106,22 +106,47 @@ export class RedisClusterProcesses {
 
   /** Moves a slot with all its keys, as redis-cli does. `between` runs when the first key has moved. */
   async moveSlot(slot: number, target: ClusterNode, between?: () => Promise<void>): Promise<void> {
+    await this.moveSlotBy(slot, target, async (source, move) => {
+      for (let isFirst = true; ; isFirst = false) {
+        const keys = await keysInSlot(source, slot, isFirst ? 1 : 100);
+        if (keys.length === 0) break;
+        await move(keys);
+        if (isFirst) await between?.();
+      }
+    });
+  }
+
+  /** Moves a slot key by key. `pick` chooses the next key of the given keys. `between` runs after each key. */
+  async moveKeyByKey(
+    slot: number,
+    target: ClusterNode,
+    pick: (keys: readonly string[]) => string,
+    between: () => Promise<void>,
+  ): Promise<void> {
+    await this.moveSlotBy(slot, target, async (source, move) => {
+      for (;;) {
+        const keys = await keysInSlot(source, slot, 1000);
+        if (keys.length === 0) break;
+        await move([pick(keys)]);
+        await between();
+      }
+    });
+  }
+
+  /** `moveKeys` moves all keys. */
+  private async moveSlotBy(
+    slot: number,
+    target: ClusterNode,
+    moveKeys: (source: ClusterNode, move: (keys: readonly string[]) => Promise<unknown>) => Promise<void>,
+  ): Promise<void> {
     const source = await this.masterOf(slot);
     if (source === target) return;
     await target.redis.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source.id);
     await source.redis.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target.id);
     const { port } = target.redis;
-    for (let isFirst = true; ; isFirst = false) {
-      const keys = (await source.redis.command(
-        'CLUSTER',
-        'GETKEYSINSLOT',
-        slot,
-        isFirst ? 1 : 100,
-      )) as string[];
-      if (keys.length === 0) break;
-      await source.redis.command('MIGRATE', '127.0.0.1', port, '', 0, 5000, 'KEYS', ...keys);
-      if (isFirst) await between?.();
-    }
+    await moveKeys(source, (keys) =>
+      source.redis.command('MIGRATE', '127.0.0.1', port, '', 0, 5000, 'KEYS', ...keys),
+    );
     // The target gets the change first. If the source gets the change first, the target redirects clients back to the
     // source.
     await target.redis.command('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
@@ -200,6 +225,10 @@ export class RedisClusterProcesses {
       ),
     );
   }
+}
+
+async function keysInSlot({ redis }: ClusterNode, slot: number, most: number): Promise<string[]> {
+  return (await redis.command('CLUSTER', 'GETKEYSINSLOT', slot, most)) as string[];
 }
 
 async function startNode(
