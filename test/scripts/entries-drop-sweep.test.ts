@@ -1,5 +1,4 @@
 import { entriesDrop, entriesSweep } from '../../generated/redis/scripts';
-import { pack } from '../../src/redis/autocomplete/packing';
 import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
 
 const MINUTE_US = 60_000_000;
@@ -21,11 +20,6 @@ describe('the deletion and the clean-up of entries', () => {
     await fixture.store.startImport(name, 'import', undefined, PROFILE);
     await fixture.store.putImported(name, 'import', [stored('new')]);
     await fixture.store.commitImport(name, 'import');
-  };
-  /** Restores the state of a put of three chunks before its last two chunks were written. */
-  const makePending = async (name: string) => {
-    const { tail } = await fixture.head(name);
-    await fixture.redis.command('HSET', fixture.key(name), 'pending', pack([tail, 3, 1, '']));
   };
   /** Lets the time pass until garbage may be removed. */
   const age = async (name: string, generation: string, us: number) =>
@@ -69,7 +63,7 @@ describe('the deletion and the clean-up of entries', () => {
     const name = await fixture.dictionary(storedMany(150));
     for (let i = 0; i < 100; i += 1) await fixture.store.select(name, 'id 1', 1);
     await fixture.store.put(name, storedMany(150, 100));
-    await makePending(name);
+    await fixture.makePending(name, 2, 1);
     expect(await fixture.store.drop(name)).toBe(true);
     expect(await fixture.meta(name, 'pending')).toBeNull();
     await fixture.store.create(name, PROFILE);
@@ -138,7 +132,7 @@ describe('the deletion and the clean-up of entries', () => {
     const name = await fixture.dictionary();
     await fixture.store.put(name, storedMany(300));
     expect(await sweep(name)).toBe('CLEAN');
-    await makePending(name);
+    await fixture.makePending(name, 3, 1);
     expect([await sweep(name), await sweep(name), await sweep(name)]).toEqual(['MORE', 'MORE', 'CLEAN']);
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });

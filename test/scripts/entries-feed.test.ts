@@ -40,9 +40,9 @@ describe('the feed of entries', () => {
     const last = heads[5] as Head;
     for (const [i, head] of heads.entries()) {
       const read = await fixture.store.writesAfter(name, head);
-      const ids = heads.slice(i + 1).map(({ tail }) => tail);
+      const tails = heads.slice(i + 1).map(({ tail }) => tail);
       expect(read).toMatchObject({ kind: 'writes', head: last });
-      expect(read.kind === 'writes' && read.writes.map(({ id }) => id)).toEqual(ids);
+      expect(read.kind === 'writes' && read.writes.map(({ tail }) => tail)).toEqual(tails);
       expect(await fixture.store.writesAfter(name, { ...head, tail: 'other' })).toEqual({ kind: 'gap' });
     }
     expect(await fixture.store.writesAfter(name, { ...last, version: 99 })).toEqual({ kind: 'gap' });

@@ -51,7 +51,6 @@ describe('a write of entries', () => {
     expect(await fixture.run(entriesSelect, name, 'w2', 'a', '3', ...IN_TIME)).toEqual(['OK', '3']);
     expect(await fixture.run(entriesDelete, name, 'w3', chunk('b', 'c'), ...IN_TIME)).toEqual(['OK', '1']);
     const before = await fixture.head(name);
-    expect(before.tail).toBe('w3');
     expect(await fixture.run(entriesPut, name, ...put)).toEqual(['OK', '1']);
     expect(await fixture.run(entriesSelect, name, 'w2', 'a', '3', ...AGAIN_AFTER_LOSS)).toEqual(['OK', '3']);
     expect(await fixture.run(entriesSelect, name, 'w2', 'a', '3', ...TOO_LATE)).toEqual(['OK', '3']);
@@ -104,7 +103,7 @@ describe('a write of entries', () => {
     }
     const { version } = await fixture.head(name);
     expect(await fixture.run(entriesPutStaged, name, 'big', '3', ...IN_TIME)).toEqual(['OK', '1']);
-    expect(await fixture.head(name)).toMatchObject({ version: version + 1, tail: 'big' });
+    expect((await fixture.head(name)).version).toBe(version + 1);
     const all = { 'id 0': ['new', 0], 'id 1': ['new', 0], 'id 2': ['new', 0] };
     expect(await fixture.content(name)).toEqual(all);
     const select = () => fixture.run(entriesSelect, name, 'w', 'id 2', '1', ...IN_TIME);

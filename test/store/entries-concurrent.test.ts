@@ -54,10 +54,10 @@ describe('two stores that write at the same time', () => {
     for (let at = start; at.version < head.version;) {
       const read = await fixture.store.writesAfter(name, at);
       if (read.kind !== 'writes') throw new Error(read.kind);
-      for (const { version, id, before, changes } of read.writes) {
+      for (const { version, before, tail, changes } of read.writes) {
         expect({ version, before }).toEqual({ version: at.version + 1, before: at.tail });
         changes.forEach(apply);
-        at = { ...at, version, tail: id };
+        at = { ...at, version, tail };
       }
     }
     const content: Content = Object.fromEntries([...replayed].sort(([a], [b]) => (a < b ? -1 : 1)));

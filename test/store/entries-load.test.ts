@@ -1,5 +1,14 @@
+import { entriesPut } from '../../generated/redis/scripts';
 import type { Head } from '../../src/engine/autocomplete/entry-store';
-import { EntriesFixture, loadedContent, PROFILE, stored, storedMany } from '../support/entries-fixture';
+import { pack } from '../../src/redis/autocomplete/packing';
+import {
+  EntriesFixture,
+  IN_TIME,
+  loadedContent,
+  PROFILE,
+  stored,
+  storedMany,
+} from '../support/entries-fixture';
 import { failureOf } from '../support/store-failure';
 
 describe('the load of a dictionary of entries', () => {
@@ -39,11 +48,11 @@ describe('the load of a dictionary of entries', () => {
     const own = await fixture.store.writesAfter(name, head);
     expect(own).toMatchObject({ kind: 'writes', writes: [{ changes: [{ entryId: 'late' }] }] });
     const last = own.kind === 'writes' ? own.writes[0] : undefined;
-    const at = { generationId: committed.generationId, version: last?.version ?? 0, tail: last?.id ?? '' };
+    const at = { generationId: committed.generationId, version: last?.version ?? 0, tail: last?.tail ?? '' };
     expect(await fixture.store.writesAfter(name, at)).toMatchObject({
       kind: 'writes',
       writes: [
-        { id: committed.tail, changes: [] },
+        { tail: committed.tail, changes: [] },
         { before: committed.tail, changes: [{ entryId: 'new' }] },
       ],
     });
@@ -65,6 +74,27 @@ describe('the load of a dictionary of entries', () => {
     expect(await fixture.store.writesAfter(name, lost)).toEqual({ kind: 'gap' });
     expect(await fixture.store.writesAfter(name, kept)).toMatchObject({ kind: 'writes' });
     expect(Object.keys(await fixture.content(name))).toEqual(['a', 'd', 'e', 'f']);
+  });
+
+  it('notices another history that ends with a repetition of the same write', async () => {
+    const name = await fixture.dictionary([stored('a')]);
+    await fixture.redis.command('CONFIG', 'SET', 'appendonly', 'no');
+    await fixture.redis.command('SAVE');
+    const repeated = () =>
+      fixture.run(entriesPut, name, 'repeated', pack(['b', 'x']), IN_TIME[0], '1').then(([word]) => word);
+    await fixture.store.put(name, [stored('lost')]);
+    expect(await repeated()).toBe('OK');
+    const lost = await fixture.head(name);
+    await fixture.redis.command('DEBUG', 'RELOAD', 'NOSAVE');
+    await fixture.store.put(name, [stored('new')]);
+    expect(await repeated()).toBe('OK');
+    const head = await fixture.head(name);
+    expect(head.version).toBe(lost.version);
+    expect(head.tail).not.toBe(lost.tail);
+    expect(await fixture.store.writesAfter(name, lost)).toEqual({ kind: 'gap' });
+    await fixture.store.put(name, [stored('later')]);
+    expect(await fixture.store.writesAfter(name, lost)).toEqual({ kind: 'gap' });
+    expect(await fixture.store.writesAfter(name, head)).toMatchObject({ kind: 'writes' });
   });
 
   it('finds nothing after FLUSHALL, and imports are lost', async () => {
@@ -129,9 +159,7 @@ describe('when the memory of Redis is full', () => {
     const { store } = fixture;
     const name = await fixture.dictionary();
     await store.put(name, storedMany(300));
-    const { tail } = await fixture.head(name);
-    const pending = Buffer.from(`\x94\xb0${tail}\x03\x00\xa0`, 'latin1');
-    await fixture.redis.command('HSET', fixture.key(name), 'pending', pending);
+    await fixture.makePending(name, 3, 0);
     await fixture.redis.command('CONFIG', 'SET', 'maxmemory', '1mb');
     if (way === 'deletion') expect(await store.delete(name, ['id 1'])).toEqual({ kind: 'ok', deleted: 1 });
     else while ((await store.sweep(name)) === 'more');

@@ -139,7 +139,7 @@ export class EntriesChecker {
       const reader = new PackReader(element);
       const [before, id, , kind] = (reader.value() as Unpacked[]).map(String);
       if (tail !== undefined && before !== tail) broken.push(`the write ${id} does not follow ${tail}`);
-      tail = id;
+      tail = tailAfter(String(before), String(id));
       ids.push(String(id));
       bytes += element.length + ELEMENT_BYTES;
       if (kind !== 'b') continue;
@@ -168,6 +168,11 @@ function rolesOf(meta: Dump['meta']): Map<string, Role> {
     if (field.startsWith('garbage:')) roles.set(field.slice('garbage:'.length), 'garbage');
   }
   return roles;
+}
+
+/** The digest of a history, written again from its definition. */
+function tailAfter(before: string, id: string): string {
+  return createHash('sha1').update(`${before}${id}`).digest('hex').slice(0, 24);
 }
 
 /** Linear hashing, written again from its definition. */

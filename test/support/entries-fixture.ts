@@ -1,7 +1,14 @@
 import { systemClock } from '../../src/engine/clock';
 import { readBucketEntries } from '../../src/engine/autocomplete/bucket-entries';
-import type { EntryStore, Head, StoredEntry } from '../../src/engine/autocomplete/entry-store';
+import type {
+  BucketsRead,
+  EntryStore,
+  Gap,
+  Head,
+  StoredEntry,
+} from '../../src/engine/autocomplete/entry-store';
 import { entryScripts, RedisEntryStore } from '../../src/redis/autocomplete/entry-store';
+import { pack } from '../../src/redis/autocomplete/packing';
 import type { Commands } from '../../src/redis/connection/command-runner';
 import { RedisConnection } from '../../src/redis/connection/connection';
 import { entriesKey } from '../../src/redis/keys';
@@ -98,6 +105,14 @@ export class EntriesFixture {
     return loadedContent(this.store, name);
   }
 
+  /** Restores the state of the last put before its chunks from `next` on were written to the buckets. */
+  async makePending(name: string, chunkCount: number, next: number): Promise<void> {
+    const read = "local _, h = cmsgpack.unpack_one(redis.call('LINDEX', KEYS[1], -1)) return { h[1], h[2] }";
+    const feed = this.partKey(name, 'feed', String(await this.meta(name, 'live')));
+    const [before, id] = (await this.redis.command('EVAL', read, 1, feed)) as [string, string];
+    await this.redis.command('HSET', this.key(name), 'pending', pack([id, chunkCount, next, before]));
+  }
+
   /** Does all remaining work, and then returns the violations that the checker finds. */
   async checkAtRest(name: string): Promise<string[]> {
     while ((await this.store.sweep(name)) === 'more');
@@ -135,17 +150,29 @@ export async function loadedContent(
     await between();
     const read = await store.readBuckets(name, generationId, from, 'primary');
     if (read.kind === 'gap') throw new Error('the generation was removed');
-    readBucketEntries(read.packed, ({ bytes, idStart, idEnd, recordStart, recordEnd, selectionCount }) => {
-      content.set(bytes.toString('utf8', idStart, idEnd), [
-        bytes.toString('utf8', recordStart, recordEnd),
-        selectionCount,
-      ]);
-    });
+    addBuckets(content, read);
     [from, count] = [read.next, read.bucketCount];
   }
   await between();
   await follow(store, name, content, { generationId, version: start.version, tail: start.tail });
   return Object.fromEntries([...content].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The entries of some buckets. */
+export function contentOf(read: BucketsRead | Gap): Content {
+  if (read.kind === 'gap') throw new Error('the generation was removed');
+  const content = new Map<string, [string, number]>();
+  addBuckets(content, read);
+  return Object.fromEntries(content);
+}
+
+function addBuckets(content: Map<string, [string, number]>, { packed }: BucketsRead): void {
+  readBucketEntries(packed, ({ bytes, idStart, idEnd, recordStart, recordEnd, selectionCount }) => {
+    content.set(bytes.toString('utf8', idStart, idEnd), [
+      bytes.toString('utf8', recordStart, recordEnd),
+      selectionCount,
+    ]);
+  });
 }
 
 async function follow(
@@ -161,7 +188,7 @@ async function follow(
     for (const write of read.writes) {
       if (write.before !== at.tail || write.version !== at.version + 1)
         throw new Error('the writes do not chain');
-      at = { ...at, version: write.version, tail: write.id };
+      at = { ...at, version: write.version, tail: write.tail };
       for (const change of write.changes) {
         const known = content.get(change.entryId);
         if (change.kind === 'put') content.set(change.entryId, [String(change.record), known?.[1] ?? 0]);

@@ -63,7 +63,7 @@ export class ModelEntryStore implements Pick<
       kept.set(id, { record: packRecord(entry), selectionCount });
     }
     const write = this.#write([]);
-    const { version, id: tail } = write;
+    const { version, tail } = write;
     this.state = { generationId: randomUUID(), entries: kept, writes: [write], version, tail };
   }
 
@@ -97,7 +97,7 @@ export class ModelEntryStore implements Pick<
       entries,
       writes: [...state.writes, write],
       version: write.version,
-      tail: write.id,
+      tail: write.tail,
     };
   }
 
@@ -154,7 +154,7 @@ export class ModelEntryStore implements Pick<
 
   #write(changes: readonly EntryChange[]): Write {
     const { version, tail } = this.state ?? { version: 0, tail: '' };
-    return { version: version + 1, before: tail, id: randomUUID(), changes };
+    return { version: version + 1, before: tail, tail: randomUUID(), changes };
   }
 
   #head(): Head | Missing {

@@ -10,7 +10,7 @@ export interface Head {
   readonly generationId: string;
   /** Rises by 1 with each write and with each commit of an import. Two histories may have the same versions. */
   readonly version: number;
-  /** The id of the last write. No id is used twice, so version and tail together name one history. */
+  /** A digest of the ids of all writes so far. Equal tails mean equal histories. */
   readonly tail: string;
 }
 
@@ -45,8 +45,8 @@ export interface Write {
   readonly version: number;
   /** The tail before this write. */
   readonly before: string;
-  /** The id of this write, which is the tail after this write. */
-  readonly id: string;
+  /** The tail after this write. */
+  readonly tail: string;
   readonly changes: readonly EntryChange[];
 }
 

@@ -14,35 +14,48 @@ export class EntryFeed {
     const args = [after.generationId, after.version, after.tail];
     const read = await this.on.run(scripts.writesAfter, name, args, readElements);
     if (read.kind !== 'elements') return read;
+    const elements = read.elements.map(readElement);
     const writes: Write[] = [];
-    for (const [index, element] of read.elements.entries()) {
-      const write = await this.writeOf(name, element, after.version + 1 + index);
+    for (const [index, element] of elements.entries()) {
+      const changes = await this.changesOf(name, element);
       // The element was trimmed since it was read, and its chunks with it.
-      if (write === undefined) return GAP;
-      writes.push(write);
+      if (changes === undefined) return GAP;
+      const { before } = element;
+      const tail = elements[index + 1]?.before ?? read.tail;
+      writes.push({ version: after.version + 1 + index, before, tail, changes });
     }
     return { kind: 'writes', writes, head: read.head };
   }
 
-  private async writeOf(name: string, element: Buffer, version: number): Promise<Write | undefined> {
-    const reader = new PackReader(element);
-    const [before, id, , kind] = reader.value() as Buffer[];
-    const values = reader.value() as Unpacked[];
-    const write = { version, before: String(before), id: String(id) };
-    if (String(kind) !== 'b') return { ...write, changes: changesOf(String(kind), values) };
+  private async changesOf(name: string, { id, kind, values }: Element): Promise<EntryChange[] | undefined> {
+    if (kind !== 'b') return changesOf(kind, values);
     const changes: EntryChange[] = [];
     for (let number = 0; number < Number(values[0]); number += 1) {
-      const chunk = await this.chunk(name, write.id, number);
+      const chunk = await this.chunk(name, id, number);
       if (chunk === undefined) return undefined;
       changes.push(...changesOf('p', new PackReader(chunk).value() as Unpacked[]));
     }
-    return { ...write, changes };
+    return changes;
   }
 
   private chunk(name: string, writeId: string, number: number): Promise<Buffer | undefined> {
     const key = this.on.chunkKey(name, writeId, number);
     return this.on.commands.query('GET', [key], (reply) => (reply as unknown as Buffer | null) ?? undefined);
   }
+}
+
+/** An element of the feed. `values` are the changes, and `before` is the tail before the write. */
+interface Element {
+  readonly before: string;
+  readonly id: string;
+  readonly kind: string;
+  readonly values: readonly Unpacked[];
+}
+
+function readElement(element: Buffer): Element {
+  const reader = new PackReader(element);
+  const [before, id, , kind] = (reader.value() as Unpacked[]).map(String) as [string, string, string, string];
+  return { before, id, kind, values: reader.value() as Unpacked[] };
 }
 
 function changesOf(kind: string, values: readonly Unpacked[]): EntryChange[] {

@@ -49,7 +49,7 @@ function readCommon([word, value]: readonly RawReply[]):
     case 'LATE': // The script did nothing, and the caller's time is over.
     case 'EXPIRED': // The staged chunks are gone, so the put can only begin anew.
       throw new StoreFailure('no', 'unavailable');
-    case 'FORGOTTEN':
+    case 'FORGOTTEN': // An earlier send of the script may have run.
       throw new StoreFailure('unknown', 'unavailable');
   }
   return undefined;
@@ -123,14 +123,25 @@ export function readBuckets(reply: readonly RawReply[]): BucketsRead | Gap {
   };
 }
 
-/** The elements of the feed are still packed. */
-export function readElements(
-  reply: readonly RawReply[],
-): { readonly kind: 'elements'; readonly head: Head; readonly elements: readonly Buffer[] } | Gap | Missing {
+/** Elements of the feed, which are still packed. `tail` is the tail after the last element. */
+interface Elements {
+  readonly kind: 'elements';
+  readonly head: Head;
+  readonly elements: readonly Buffer[];
+  readonly tail: string;
+}
+
+export function readElements(reply: readonly RawReply[]): Elements | Gap | Missing {
   if (textOf(reply[0]) === 'GAP') return GAP;
   const common = readCommon(reply) as Missing | undefined;
   if (common) return common;
-  return { kind: 'elements', head: headOf(reply.slice(1)), elements: reply[HEAD_FIELDS.length] as Buffer[] };
+  const [elements, tail] = reply.slice(HEAD_FIELDS.length);
+  return {
+    kind: 'elements',
+    head: headOf(reply.slice(1)),
+    elements: elements as Buffer[],
+    tail: textOf(tail),
+  };
 }
 
 export function readInspect(reply: readonly RawReply[]): (Ok & StoredDictionary) | Missing {

@@ -105,7 +105,7 @@ class DictionaryLoad {
       const changes = read.writes.flatMap((write) => write.changes);
       if (changes.length > 0) await input.addChanges(changes);
       const last = read.writes.at(-1);
-      if (last) this.#position = { version: last.version, tail: last.id };
+      if (last) this.#position = { version: last.version, tail: last.tail };
       if (last === undefined || last.version >= read.head.version) break;
     }
     for (const version of this.#seen.keys()) {
@@ -114,9 +114,9 @@ class DictionaryLoad {
   }
 
   /** A failover may lose writes that the buckets contain. Then the version has another tail, or does not exist. */
-  #check({ version, id }: Write): void {
+  #check({ version, tail }: Write): void {
     const seen = this.#seen.get(version);
-    if (seen !== undefined && seen !== id) throw new Interrupted('the store has another history');
+    if (seen !== undefined && seen !== tail) throw new Interrupted('the store has another history');
   }
 
   #see({ version, tail }: Position): void {

@@ -157,7 +157,7 @@ export class GenerationCopy {
     }
     const levels = await this.#levelsWith(changed, slices);
     if (this.#closed) return levels.forEach(({ held }) => held.release());
-    this.#publish(levels, { version: last.version, tail: last.id });
+    this.#publish(levels, { version: last.version, tail: last.tail });
     for (const merge of this.#merges) for (const id of changed.ids) merge.changedIds.add(id);
     this.#startMerges();
   }

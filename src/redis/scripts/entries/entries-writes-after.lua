@@ -3,14 +3,15 @@
 --
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
 -- ARGV  1 generation  2 version  3 tail of that version
--- Reply OK, profile, live generation, version, tail, { elements of the feed (shared/feed.lua) } | GAP | UNKNOWN
---       | FORMAT number
+-- Reply OK, profile, live generation, version, tail, { elements of the feed (shared/feed.lua) }, tail after the last element
+--       | GAP | UNKNOWN | FORMAT number
 -- Holds The first element follows the given version, and the elements follow each other. The elements end after
 --       256 KiB. A replaced generation answers its own writes, until it is removed. The first write of the live
 --       generation follows the last write of the replaced generation.
 --
 -- @include shared/head.lua
 -- @include shared/history.lua
+-- @include shared/tail.lua
 
 -- The elements end when they have so many bytes.
 local ANSWER_BYTES = 262144
@@ -36,4 +37,8 @@ while from < 0 and bytes < ANSWER_BYTES do
   end
   from = from + READ_AT_ONCE
 end
-return with_head(answer)
+if #answer > 0 then
+  local _, header = cmsgpack.unpack_one(answer[#answer])
+  after_tail = tail_after(header[1], header[2])
+end
+return with_head(answer, after_tail)

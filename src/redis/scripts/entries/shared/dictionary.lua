@@ -5,12 +5,12 @@
 --   profile      accents ('k' kept, 'd' dropped) .. typos ('t', '-')
 --   live         the generation that answers; absent until the first import is committed
 --   generation   number of generations that have been live
---   version      number of writes and commits; `tail` is the id of the last of these
+--   version      number of writes and commits; `tail` names their history (see tail.lua)
 --   pending      a put that is committed, but not in the buckets yet (see pending.lua)
 --   previous     the generation before `live`, while it is kept: its `done` answers repeated writes
 --   committed    the last committed import, so that a repeated commit gets the same answer
---   dropped      the id of the deletion, while keys remain
 --   import:ID    the generation that the import ID builds
+--   dropped      the id of the deletion, while keys remain
 --   garbage:G    the time when the keys of the generation G may be removed (us)
 -- All other keys have names that begin like KEYS[1], and so are in the same slot:
 --   state:G      hash: the numbers of a generation (see generation.lua, and imports.lua for a generation that is built)
@@ -22,6 +22,9 @@
 -- The server makes the ids of generations and writes from random bits. No id is used twice.
 
 local FORMAT = 2
+
+-- No command is sent again after this time (us).
+local KEPT_US = 30000000
 
 local function int(number) return string.format('%.0f', number) end
 

@@ -7,14 +7,13 @@
 -- bytes, only the elements of the last 30 s are kept, and elements that an open import has not followed yet.
 --
 -- @include dictionary.lua
+-- @include tail.lua
 
 local MOST_FEED_BYTES = 4194304
 -- A small dictionary keeps so many bytes, because a reload would not be cheaper.
 local LEAST_FEED_BYTES = 65536
 -- The memory of an element apart from its bytes: its effect in `done`, and Redis's own data.
 local ELEMENT_BYTES = 100
--- No command is sent again after this time (us).
-local KEPT_US = 30000000
 -- The most elements that a script removes.
 local TRIM_BATCH = 64
 
@@ -77,7 +76,7 @@ local function add_write(of, id, kind, changes, effect)
   redis.call('RPUSH', key_head .. 'feed:' .. of.id, element)
   redis.call('HSET', key_head .. 'done:' .. of.id, id, effect)
   version = version + 1
-  tail = id
+  tail = tail_after(tail, id)
   redis.call('HSET', KEYS[1], 'version', int(version), 'tail', tail)
   of.feed = of.feed + #element + ELEMENT_BYTES
   trim_feed(of)

@@ -2,6 +2,7 @@
 -- the same puts, deletions and selections as the live generation since the start of the import.
 --
 -- @include generation.lua
+-- @include tail.lua
 
 -- The most values of changes in a step, apart from the last write of the step.
 local FOLLOWED_VALUES = 128
@@ -53,7 +54,7 @@ local function follow(build)
     end
     follow_change(build, source, header[4], changes)
     left = left - #changes - 1
-    if is_whole then followed, at, chunks = followed + 1, header[2], 0 end
+    if is_whole then followed, at, chunks = followed + 1, tail_after(at, header[2]), 0 end
   end
   redis.call('HSET', state, 'source', live, 'followed', int(followed), 'at', at, 'chunks', int(chunks))
   save_generation(build)
