@@ -3,9 +3,10 @@ import {
   entriesImportFollow,
   entriesImportPut,
   entriesImportStart,
+  entriesPutStaged,
 } from '../../generated/redis/scripts';
 import { pack } from '../../src/redis/autocomplete/packing';
-import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
+import { contentOf, EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
 
 const OTHER_PROFILE = { accents: 'dropped', typos: true } as const;
 const MINUTE_US = 60_000_000;
@@ -135,6 +136,29 @@ describe('an import of entries', () => {
     expect(steps).toBe(14);
     expect(Object.keys(await fixture.content(name))).toHaveLength(1500);
     expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it('first finishes a large put, so that the replaced generation has all its writes', async () => {
+    const name = await fixture.dictionary([stored('a', 'old')]);
+    await start(name);
+    await fixture.store.putImported(name, 'import', [stored('id 0', 'imported'), stored('b')]);
+    for (let n = 0; n < 3; n += 1) {
+      const key = fixture.partKey(name, 'stage', 'big', n);
+      await fixture.redis.command('SET', key, pack([`id ${n}`, 'put']), 'PX', 60_000);
+    }
+    expect(await fixture.run(entriesPutStaged, name, 'big', '3', ...IN_TIME)).toEqual(['OK', '1']);
+    const replaced = await fixture.head(name);
+    expect(await fixture.store.commitImport(name, 'import')).toEqual({ kind: 'ok' });
+    expect(await fixture.meta(name, 'pending')).toBeNull();
+    const put = { 'id 0': ['put', 0], 'id 1': ['put', 0], 'id 2': ['put', 0] } as const;
+    expect(await fixture.content(name)).toEqual({ b: ['record of b', 0], ...put });
+    const read = await fixture.store.readBuckets(name, replaced.generationId, 0);
+    expect(read).toMatchObject({ kind: 'buckets', version: replaced.version, tail: replaced.tail });
+    expect(contentOf(read)).toEqual({ a: ['old', 0], ...put });
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    await fixture.redis.command('HSET', fixture.key(name), `garbage:${replaced.generationId}`, 1);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(await fixture.redis.command('KEYS', fixture.partKey(name, 'stage', '*'))).toEqual([]);
   });
 
   it('is lost if the feed lacks a write, or has another history', async () => {

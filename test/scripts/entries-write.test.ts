@@ -1,4 +1,11 @@
-import { entriesDelete, entriesPut, entriesPutStaged, entriesSelect } from '../../generated/redis/scripts';
+import {
+  entriesDelete,
+  entriesFinish,
+  entriesPut,
+  entriesPutStaged,
+  entriesSelect,
+  entriesSweep,
+} from '../../generated/redis/scripts';
 import { pack } from '../../src/redis/autocomplete/packing';
 import { EntriesFixture, IN_TIME, storedMany } from '../support/entries-fixture';
 
@@ -115,6 +122,30 @@ describe('a write of entries', () => {
     }
     expect(await select()).toEqual(['OK', '1']);
     expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it('fails, and changes nothing, while a committed put has lost a chunk, until the dictionary is deleted', async () => {
+    const name = await fixture.dictionary(storedMany(300));
+    await fixture.makePending(name, 3, 0);
+    const chunkKey = ((await fixture.redis.command('KEYS', fixture.partKey(name, 'stage', '*'))) as string[])
+      .sort()
+      .at(1);
+    await fixture.redis.command('DEL', String(chunkKey));
+    const select = () => fixture.run(entriesSelect, name, 'w', 'id 2', '1', ...IN_TIME);
+    expect(await select()).toEqual(['AGAIN']);
+    const before = await fixture.redis.command('HGETALL', fixture.key(name));
+    for (const refused of [
+      select(),
+      fixture.run(entriesSweep, name),
+      fixture.run(entriesFinish, name),
+      fixture.store.delete(name, ['id 1']),
+    ]) {
+      await expect(refused).rejects.toThrow('DAMAGED');
+    }
+    expect(await fixture.redis.command('HGETALL', fixture.key(name))).toEqual(before);
+    expect(await fixture.store.drop(name)).toBe(true);
+    while ((await fixture.store.sweep(name)) !== 'gone');
+    expect(await fixture.checker.check(name)).toEqual([]);
   });
 
   it('answers EXPIRED if a staged chunk is missing, and commits nothing', async () => {

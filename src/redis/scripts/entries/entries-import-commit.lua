@@ -3,8 +3,8 @@
 --
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
 -- ARGV  1 import id  2 id of this write  3 number of sent chunks  4, 5 the time arguments of `runTimed`
--- Reply OK | AGAIN (writes of the live generation are left to follow) | LOST (no such import, the feed lacks a
---       write, or the store has lost a chunk) | LATE | FORMAT number
+-- Reply OK | AGAIN (a put is finished first, or writes of the live generation are left to follow) | LOST (no such import,
+--       the feed lacks a write, or the store has lost a chunk) | LATE | FORMAT number
 -- Holds A commit replaces the live generation in a single step, and ends all other imports. A repeated commit gets the
 --       same answer. The replaced generation is kept for a while, for servers that load it.
 --
@@ -12,6 +12,7 @@
 -- @include shared/generation.lua
 -- @include shared/feed.lua
 -- @include shared/follow.lua
+-- @include shared/pending.lua
 
 local import, write_id = ARGV[1], ARGV[2]
 local generation = redis.call('HGET', KEYS[1], 'import:' .. import)
@@ -19,6 +20,13 @@ if not generation then return { redis.call('HGET', KEYS[1], 'committed') == impo
 if now > tonumber(ARGV[4]) then return { 'LATE' } end
 -- A failover may lose chunks that were answered.
 if (redis.call('HGET', key_head .. 'state:' .. generation, 'sequence') or '0') ~= ARGV[3] then return { 'LOST' } end
+-- The replaced generation must contain all its writes, for the servers that load it.
+if pending then
+  local entries = open_generation(live)
+  write_pending(entries)
+  save_generation(entries)
+  return { 'AGAIN' }
+end
 local build = open_generation(generation)
 local word = follow(build)
 if word ~= 'OK' then return { word } end
@@ -31,7 +39,7 @@ if live then
   discard(live, now + REPLACED_US)
 end
 redis.call('HSET', KEYS[1], 'live', generation, 'committed', import)
-redis.call('HDEL', KEYS[1], 'import:' .. import, 'pending', 'dropped')
+redis.call('HDEL', KEYS[1], 'import:' .. import, 'dropped')
 redis.call('HINCRBY', KEYS[1], 'generation', 1)
 for _, other in ipairs(fields_of('import:')) do
   redis.call('HDEL', KEYS[1], 'import:' .. other[1])

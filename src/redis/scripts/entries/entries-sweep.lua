@@ -46,8 +46,9 @@ end
 
 if live then
   local entries = open_generation(live)
-  local is_trimmed, is_finished = trim_feed(entries), not pending
+  local is_finished = not pending
   if pending then write_pending(entries) end
+  local is_trimmed = trim_feed(entries)
   save_generation(entries)
   if not is_trimmed or not is_finished then return { 'MORE' } end
 end
