@@ -5,12 +5,14 @@ import type { RedisProcess } from '../support/processes/redis-process';
 import type { DictionaryClient } from './dictionary-client';
 import { PREFIX } from './observer';
 
-/** The keys of a dictionary. A put that was cut short leaves chunks, which expire and do not count. */
+/** The keys of a dictionary, except the chunks of a put that was cut short and the mark of a deletion, which expire. */
 export async function keysOf(redis: RedisProcess, name: string): Promise<string[]> {
   const meta = entriesKey(PREFIX, name);
   const keys = (await redis.command('KEYS', `${meta.slice(0, meta.indexOf('}') + 1)}*`)) as string[];
   const expire = await Promise.all(
-    keys.map(async (key) => key.includes(':d:stage:') && Number(await redis.command('PTTL', key)) !== -1),
+    keys.map(
+      async (key) => /:d:(stage:|dropped$)/.test(key) && Number(await redis.command('PTTL', key)) !== -1,
+    ),
   );
   return keys.filter((_, index) => !expire[index]);
 }

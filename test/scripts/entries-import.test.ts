@@ -161,6 +161,24 @@ describe('an import of entries', () => {
     expect(await fixture.redis.command('KEYS', fixture.partKey(name, 'stage', '*'))).toEqual([]);
   });
 
+  it('that is silent and was never committed does not decide the profile of the dictionary', async () => {
+    for (const way of ['creation', 'import']) {
+      const name = fixture.name();
+      await start(name);
+      const other = { kind: 'other-profile', profile: PROFILE };
+      const again = () =>
+        way === 'creation'
+          ? fixture.store.create(name, OTHER_PROFILE)
+          : fixture.store.startImport(name, 'next', OTHER_PROFILE, PROFILE);
+      expect(await again()).toEqual(other);
+      await silence(name, 'import', MINUTE_US + 1);
+      expect(await again()).toEqual({ kind: 'ok' });
+      expect(await fixture.meta(name, 'profile')).toBe('dt');
+      expect(await fixture.store.putImported(name, 'import', [stored('a')])).toEqual({ kind: 'lost' });
+      expect(await fixture.checkAtRest(name)).toEqual([]);
+    }
+  });
+
   it('is lost if the feed lacks a write, or has another history', async () => {
     for (const damage of ['trim', 'fork']) {
       const name = await fixture.dictionary();

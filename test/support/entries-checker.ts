@@ -53,7 +53,7 @@ export class EntriesChecker {
       broken.push(...(await this.checkGeneration(name, meta, generation, role, expected, unfinished)));
     }
     for (const key of keys) {
-      if (!expected.has(key) && !(await this.isStagedForLater(key))) broken.push(`${key} belongs to nothing`);
+      if (!expected.has(key) && !(await this.expires(key))) broken.push(`${key} belongs to nothing`);
       const bytes = Number(await this.client.memory('USAGE', key, 'SAMPLES', 0));
       const bound = key.includes(':d:feed:') ? MAX_FEED_BYTES + LAST_WRITE_BYTES : MAX_KEY_BYTES;
       if (bytes > bound) broken.push(`${key} has ${bytes} bytes`);
@@ -68,9 +68,9 @@ export class EntriesChecker {
     return { meta: new Map(Object.entries(await this.client.hgetall(key))), keys };
   }
 
-  /** A put that was cut short before its commit leaves chunks, which expire. */
-  private async isStagedForLater(key: string): Promise<boolean> {
-    return key.includes(':d:stage:') && (await this.client.pttl(key)) > 0;
+  /** A put that was cut short before its commit leaves chunks, and a deletion leaves its mark. Both expire. */
+  private async expires(key: string): Promise<boolean> {
+    return /:d:(stage:|dropped$)/.test(key) && (await this.client.pttl(key)) > 0;
   }
 
   private async checkGeneration(

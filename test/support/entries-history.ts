@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { StoreFailure } from '../../src/engine/errors';
 import type { RedisEntryStore } from '../../src/redis/autocomplete/entry-store';
 import { loadedContent, PROFILE, storedMany, storeOf, type EntriesFixture } from './entries-fixture';
 import { EntriesModel } from './entries-model';
@@ -41,6 +42,8 @@ const deeds = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('abandon' as const), slot: slots }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('sweep' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('load' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('recreate' as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('repeat' as const), pick: fc.nat() }) },
 );
 
 const faults: fc.Arbitrary<Fault> = fc.oneof(
@@ -76,6 +79,8 @@ export class EntriesHistory {
   private importsStarted = 0;
   /** The open imports by slot, with the server that carries them out. */
   private readonly imports = new Map<number, { readonly id: string; readonly server: number }>();
+  /** Repetitions of the scripts that have changed the dictionary. */
+  private readonly repetitions: { again: () => Promise<unknown>; at: number }[] = [];
   private readonly servers: { commands: UnreliableCommands; store: RedisEntryStore }[];
 
   constructor(
@@ -94,12 +99,31 @@ export class EntriesHistory {
     commands.begin(fault);
     try {
       await this.carryOut(deed, store, server);
+      if (fault.kind === 'none' && this.model.version !== before.version) this.keep(commands.timedAgain);
     } catch (error) {
-      if (!(error instanceof Stopped)) throw error;
+      // A repeated script without an effect leaves no trace.
+      const isForgotten = fault.kind === 'repeated' && isUnknown(error);
+      if (!(error instanceof Stopped) && !isForgotten) throw error;
       await this.afterStop(deed, before);
     } finally {
       commands.begin({ kind: 'none' });
     }
+  }
+
+  private keep(timedAgain: readonly (() => Promise<unknown>)[]): void {
+    const at = performance.now();
+    this.repetitions.push(...timedAgain.map((again) => ({ again, at })));
+  }
+
+  /** A script that has had its effect is sent again, after other scripts. */
+  private async repeat(pick: number): Promise<void> {
+    const young = this.repetitions.filter(({ at }) => performance.now() - at < MOST_AGE_MS);
+    const before = await this.on.head(this.name);
+    await young[pick % young.length]?.again().catch((error: unknown) => {
+      if (!isUnknown(error)) throw error;
+    });
+    expect(await this.on.head(this.name)).toEqual(before);
+    expect(await loadedContent(this.on.store, this.name)).toEqual(this.model.content);
   }
 
   async end(): Promise<void> {
@@ -140,6 +164,12 @@ export class EntriesHistory {
       case 'sweep':
         await store.sweep(name);
         return;
+      case 'recreate':
+        expect(await store.drop(name)).toBe(true);
+        model.recreate();
+        return expect(await store.create(name, PROFILE)).toEqual({ kind: 'ok' });
+      case 'repeat':
+        return this.repeat(deed.pick);
       case 'load':
         return expect(await loadedContent(store, name)).toEqual(model.content);
       default:
@@ -189,6 +219,11 @@ export class EntriesHistory {
 
   /** After a stop, the other server finds the state before or after each script of the deed. An import is lost. */
   private async afterStop(deed: Deed, before: EntriesModel): Promise<void> {
+    if (deed.do === 'recreate') {
+      await this.on.store.drop(this.name);
+      await this.on.store.create(this.name, PROFILE);
+      return this.model.recreate();
+    }
     const possible = [before];
     this.model = before.copy();
     if (deed.do === 'put') {
@@ -224,5 +259,11 @@ export class EntriesHistory {
   }
 }
 
+function isUnknown(error: unknown): boolean {
+  return error instanceof StoreFailure && error.carriedOut === 'unknown';
+}
+
+/** The store recognizes a repeated script for a longer time (KEPT_US). */
+const MOST_AGE_MS = 20_000;
 /** The entries of one chunk (entry-chunks.ts). */
 const CHUNK = 100;

@@ -101,6 +101,13 @@ export class EntriesModel {
     this.versions += 1;
   }
 
+  /** The dictionary is deleted and created again. */
+  recreate(): void {
+    this.entries.clear();
+    this.imports.clear();
+    this.versions = 1;
+  }
+
   abandon(id: string): void {
     this.imports.delete(id);
   }

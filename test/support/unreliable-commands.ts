@@ -21,12 +21,19 @@ const MAY_HAVE_RUN = '1';
 export class UnreliableCommands {
   private fault: Fault = { kind: 'none' };
   private sent = 0;
+  private repetitions: (() => Promise<unknown>)[] = [];
 
   constructor(private readonly inner: Commands) {}
 
   begin(fault: Fault): void {
     this.fault = fault;
     this.sent = 0;
+    this.repetitions = [];
+  }
+
+  /** Sends each timed script of the call again, as if each reply had been lost. */
+  get timedAgain(): readonly (() => Promise<unknown>)[] {
+    return this.repetitions;
   }
 
   get commands(): Commands {
@@ -40,11 +47,11 @@ export class UnreliableCommands {
           () => inner.runRaw(script, keys, args, read),
           () => inner.runRaw(script, keys, args, read),
         ),
-      runTimed: (script, keys, args, read) =>
-        this.send(
-          () => inner.runTimed(script, keys, args, read),
-          () => inner.runRaw(script, keys, [...args, NEVER, MAY_HAVE_RUN], read),
-        ),
+      runTimed: (script, keys, args, read) => {
+        const again = () => inner.runRaw(script, keys, [...args, NEVER, MAY_HAVE_RUN], read);
+        this.repetitions.push(again);
+        return this.send(() => inner.runTimed(script, keys, args, read), again);
+      },
       query: (command, args, read) =>
         this.send(
           () => inner.query(command, args, read),

@@ -8,15 +8,16 @@
 --
 -- @include shared/imports.lua
 local wanted, usual, import, generation = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local profile = meta[6]
-if profile and wanted ~= '' and wanted ~= profile then return { 'EXISTS', profile } end
 local begun = redis.call('HGET', KEYS[1], 'import:' .. import)
 if begun then
   redis.call('HSET', key_head .. 'state:' .. begun, 'heard', int(now))
   return { 'OK' }
 end
-if give_up_silent() >= MOST_IMPORTS then return { 'BUSY' } end
-if not profile or not live then profile = redis.call('HGET', KEYS[1], 'profile') end
+-- The import of a dead server must not decide the profile.
+local import_count = give_up_silent()
+local profile = redis.call('HGET', KEYS[1], 'profile')
+if profile and wanted ~= '' and wanted ~= profile then return { 'EXISTS', profile } end
+if import_count >= MOST_IMPORTS then return { 'BUSY' } end
 if not profile then
   profile = wanted ~= '' and wanted or usual
   redis.call('HSET', KEYS[1], 'format', FORMAT, 'profile', profile)

@@ -10,7 +10,6 @@
 --   previous     the generation before `live`, while it is kept: its `done` answers repeated writes
 --   committed    the last committed import, so that a repeated commit gets the same answer
 --   import:ID    the generation that the import ID builds
---   dropped      the id of the deletion, while keys remain
 --   garbage:G    the time when the keys of the generation G may be removed (us)
 -- All other keys have names that begin like KEYS[1], and so are in the same slot:
 --   state:G      hash: the numbers of a generation (see generation.lua, and imports.lua for a generation that is built)
@@ -18,6 +17,7 @@
 --   feed:G       list: the last writes of a generation (see feed.lua)
 --   done:G       hash: the effects of exactly the writes in the feed, by their ids
 --   stage:ID:N   string: chunk N of the put with this id, as the argument of entries-put
+--   dropped      string: the id of the last deletion of the dictionary, for KEPT_US
 --   pins:G       hash: for an import, the ids that were written since its start, which its batches must not overwrite
 -- The server makes the ids of generations and writes from random bits. No id is used twice.
 

@@ -1,14 +1,15 @@
 -- What comes before each write of the live generation. The script ends here if the write was done before (OK and the first
--- effect), if the write comes too late (LATE: it was not done, and its caller has got a failure), if it is a repetition
--- and the feed no longer tells whether the write was done (FORGOTTEN), or if other work comes first (AGAIN).
+-- effect), if the write comes too late (LATE, see timed.lua), if it is a repetition and nothing tells any more whether the
+-- write was done (FORGOTTEN), or if other work comes first (AGAIN).
 --
 -- @include feed.lua
 -- @include pending.lua
 -- @include generation.lua
+-- @include timed.lua
 
 if not live then return { 'UNKNOWN' } end
 
-local write_id, not_after, may_have_run = ARGV[1], tonumber(ARGV[#ARGV - 1]), ARGV[#ARGV] == '1'
+local write_id = ARGV[1]
 
 local entries = open_generation(live)
 
@@ -18,7 +19,9 @@ if not effect and meta[7] then effect = redis.call('HGET', key_head .. 'done:' .
 
 if effect then return { 'OK', effect } end
 
-if now > not_after then return { 'LATE' } end
+local refused = refusal()
+
+if refused then return refused end
 
 if may_have_run then
   local trimmed = redis.call('HGET', key_head .. 'state:' .. live, 'trimmed')
