@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
-import { fold } from './fold';
 import type { RankedEntry } from './ranking';
 import type { RankedRecent } from './recents-ranking';
-import type { Profile } from './suggestion';
 
 /** A digest of 48 bits, because a page token may contain the digests of 1,000 recents. */
 const DIGEST_BYTES = 6;
@@ -22,12 +20,7 @@ export class EntryClaims {
   readonly #claimedHere: { readonly folded: string; readonly index: number }[] = [];
 
   /** `entries` are in rank order. `claimedBefore` is the result of `claimed` for the previous page; empty: page one. */
-  constructor(
-    entries: readonly RankedEntry[],
-    recents: readonly RankedRecent[],
-    claimedBefore: string,
-    accents: Profile['accents'],
-  ) {
+  constructor(entries: readonly RankedEntry[], recents: readonly RankedRecent[], claimedBefore: string) {
     const byId = new Map<string, RankedRecent>();
     const byText = new Map<string, RankedRecent>();
     for (const ranked of recents) {
@@ -37,7 +30,7 @@ export class EntryClaims {
     this.#claimedBefore = removeClaimed(byText, claimedBefore);
     if (recents.length === 0) return;
     entries.forEach((entry, index) => {
-      const folded = fold(entry.text, accents);
+      const { foldedText: folded } = entry;
       const own = byId.get(entry.entryId);
       const recent = own ?? byText.get(folded);
       if (!recent) return;

@@ -1,19 +1,20 @@
-import { createHash } from 'node:crypto';
 import { badPageToken } from './autocomplete-errors';
+import { hashId } from './index/id-hash';
 
 /**
  * A page token contains the position at which a page ended, and a checksum that binds the token to its request. A token
  * of another request is refused. A token is no secret: a forged token shows nothing that a query does not show.
  */
 
-const CHECKSUM_BYTES = 9;
+/** Two hashes of 32 bits. A digest of node:crypto would cost a query 3 µs. */
+const CHECKSUM_BYTES = 8;
+const SEEDS = [1, 2] as const;
 
 /** The parts of the request that a token belongs to. */
 export type Binding = readonly (string | readonly string[])[];
 
 export function encodePageToken(binding: Binding, position: unknown): string {
-  const text = Buffer.from(JSON.stringify(position));
-  return Buffer.concat([checksumOf(binding, text), text]).toString('base64url');
+  return encoded(binding, JSON.stringify(position));
 }
 
 /** The bound of a received token. A token with the longest text and id, and with 1,000 claims, is shorter. */
@@ -28,11 +29,9 @@ export function decodePageToken<T>(
   if (token === '') return undefined;
   if (token.length > MAX_TOKEN_CHARS) throw badPageToken();
   const bytes = Buffer.from(token, 'base64url');
-  const text = bytes.subarray(CHECKSUM_BYTES);
-  const genuine =
-    bytes.toString('base64url') === token &&
-    checksumOf(binding, text).equals(bytes.subarray(0, CHECKSUM_BYTES));
-  const position = genuine ? parsed(text.toString()) : undefined;
+  const text = bytes.toString('utf8', CHECKSUM_BYTES);
+  const genuine = bytes.length > CHECKSUM_BYTES && encoded(binding, text) === token;
+  const position = genuine ? parsed(text) : undefined;
   if (!isPosition(position)) throw badPageToken();
   return position;
 }
@@ -45,9 +44,10 @@ function parsed(text: string): unknown {
   }
 }
 
-function checksumOf(binding: Binding, position: Buffer): Buffer {
-  const hash = createHash('sha256')
-    .update(`holdfast page token 1 ${JSON.stringify(binding)} `)
-    .update(position);
-  return hash.digest().subarray(0, CHECKSUM_BYTES);
+function encoded(binding: Binding, position: string): string {
+  const bytes = Buffer.allocUnsafe(CHECKSUM_BYTES + Buffer.byteLength(position));
+  bytes.write(position, CHECKSUM_BYTES);
+  const hashed = Buffer.from(`${JSON.stringify(binding)} ${position}`);
+  SEEDS.forEach((seed, index) => bytes.writeUInt32LE(hashId(hashed, 0, hashed.length, seed), 4 * index));
+  return bytes.toString('base64url');
 }

@@ -20,6 +20,7 @@ export interface RankedEntry {
   readonly score: number;
   readonly entryId: string;
   readonly text: string;
+  readonly foldedText: string;
   readonly payload: Uint8Array;
 }
 

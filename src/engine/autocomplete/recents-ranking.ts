@@ -26,9 +26,10 @@ export function suggestRecents(
   wanted: RecentsMatchQuery,
   limit: number,
 ): Suggestion[] {
+  const typed = fold(wanted.query, wanted.accents);
   return rankRecents(recents, wanted)
     .slice(0, limit)
-    .map((ranked) => toSuggestion(ranked, wanted));
+    .map((ranked) => toSuggestion(ranked, typed, wanted.accents));
 }
 
 /**
@@ -83,8 +84,12 @@ function withIdOf({ text, payload }: Recent, other: Recent): Recent {
 }
 
 /** The suggestion for a recent. Its score is 0, because only a dictionary has scores. */
-export function toSuggestion({ recent, kind }: RankedRecent, wanted: RecentsMatchQuery): Suggestion {
+function toSuggestion(
+  { recent, folded, kind }: RankedRecent,
+  typed: string,
+  accents: Profile['accents'],
+): Suggestion {
   const { entryId, text, payload } = recent;
-  const shown = segments(text, wanted.query, kind, wanted.accents);
+  const shown = segments({ text, folded }, typed, kind, accents);
   return { entryId, text, segments: shown, payload, kind, score: 0, recent: true };
 }

@@ -25,32 +25,33 @@ interface Piece {
   readonly foldedEnd: number;
 }
 
+/** A text, and its folded form. */
+export interface FoldedText {
+  readonly text: string;
+  readonly folded: string;
+}
+
 /**
- * Splits a text into matched and unmatched segments. The kind decides the matched part: the whole text, its
+ * Splits a text into matched and unmatched segments. `query` is folded. The kind decides the matched part: the whole text, its
  * beginning, the first word start, its end, the first occurrence, or the nearest beginning for a typo. Nothing is
  * matched if only an alias matches by that kind, or if the query is empty. The segments concatenate to the text; none
  * is empty, and neighbours differ in `matched`. A grapheme cluster is never divided: a cluster that matches in part
  * is matched.
  */
 export function segments(
-  text: string,
+  { text, folded }: FoldedText,
   query: string,
   kind: MatchKind,
   accents: Profile['accents'],
 ): Segment[] {
-  const folded = fold(text, accents);
-  const typed = fold(query, accents);
-  const found = typed === '' ? undefined : spanIn(folded, typed, kind);
-  if (found === undefined) return split(text, { from: 0, to: 0 });
-  return split(text, inOriginal(text, folded, found, accents));
-}
-
-function split(text: string, { from, to }: Span): Segment[] {
-  return [
-    { text: text.slice(0, from), matched: false },
-    { text: text.slice(from, to), matched: true },
-    { text: text.slice(to), matched: false },
-  ].filter((segment) => segment.text !== '');
+  const found = query === '' ? undefined : spanIn(folded, query, kind);
+  if (found === undefined) return [{ text, matched: false }];
+  const { from, to } = inOriginal(text, folded, found, accents);
+  const parts: Segment[] = [];
+  if (from > 0) parts.push({ text: text.slice(0, from), matched: false });
+  if (to > from) parts.push({ text: text.slice(from, to), matched: true });
+  if (to < text.length) parts.push({ text: text.slice(to), matched: false });
+  return parts;
 }
 
 /** The range of the folded query in the folded text. */
@@ -77,12 +78,35 @@ function spanIn(folded: string, query: string, kind: MatchKind): Span | undefine
 /** The range in the original text: every piece that overlaps the folded span. */
 function inOriginal(text: string, folded: string, span: Span, accents: Profile['accents']): Span {
   if (ASCII.test(text)) return span;
+  const inUnits = SINGLE_UNITS.test(text) ? inOriginalUnits(text, folded, span, accents) : undefined;
+  if (inUnits) return inUnits;
   const pieces = piecesOf(text, folded, accents);
   // A piece that folds to nothing is matched only between matched pieces, or at a matched end of the text.
   const first = span.from === 0 ? 0 : pieces.findIndex(({ foldedEnd }) => foldedEnd > span.from);
   const last =
     span.to === folded.length ? pieces.length - 1 : pieces.findIndex(({ foldedEnd }) => foldedEnd >= span.to);
   return { from: pieces[first - 1]?.end ?? 0, to: pieces[last]?.end ?? text.length };
+}
+
+/** The same range if each UTF-16 unit is a piece. Undefined: the folded units together are not the folded text. */
+function inOriginalUnits(
+  text: string,
+  folded: string,
+  span: Span,
+  accents: Profile['accents'],
+): Span | undefined {
+  let from = span.from === 0 ? 0 : undefined;
+  let to: number | undefined;
+  let foldedEnd = 0;
+  for (let unit = 0; unit < text.length; unit += 1) {
+    const foldedUnit = foldUnit(text.charCodeAt(unit), accents);
+    if (!folded.startsWith(foldedUnit, foldedEnd)) return undefined;
+    foldedEnd += foldedUnit.length;
+    if (from === undefined && foldedEnd > span.from) from = unit;
+    if (to === undefined && foldedEnd >= span.to) to = unit + 1;
+  }
+  if (foldedEnd !== folded.length || from === undefined || to === undefined) return undefined;
+  return { from, to: span.to === folded.length ? text.length : to };
 }
 
 /** Divides the text into pieces. The folded pieces together are equal to the folded text. */
@@ -97,16 +121,18 @@ function piecesOf(text: string, folded: string, accents: Profile['accents']): re
 }
 
 function charactersOf(text: string): readonly string[] {
-  if (SINGLE_UNITS.test(text)) return text.split('');
   return Array.from(clusters.segment(text), ({ segment }) => segment);
 }
 
 /** The folded forms of single UTF-16 units, because folding a text takes ten times as long as a look-up. */
 const foldedUnits: Readonly<Record<Profile['accents'], (string | undefined)[]>> = { kept: [], dropped: [] };
 
+function foldUnit(unit: number, accents: Profile['accents']): string {
+  return (foldedUnits[accents][unit] ??= fold(String.fromCharCode(unit), accents));
+}
+
 function foldCharacter(character: string, accents: Profile['accents']): string {
-  if (character.length > 1) return fold(character, accents);
-  return (foldedUnits[accents][character.charCodeAt(0)] ??= fold(character, accents));
+  return character.length > 1 ? fold(character, accents) : foldUnit(character.charCodeAt(0), accents);
 }
 
 function pieces(

@@ -56,7 +56,8 @@ export function mergePage(
   pageSize: number,
 ): Page {
   const { entries, next, profile } = ranking;
-  const claims = new EntryClaims(entries, recents, after?.claimed ?? '', profile.accents);
+  const typed = fold(query, profile.accents);
+  const claims = new EntryClaims(entries, recents, after?.claimed ?? '');
   const shown = recentsAfter(recents, after);
   const merged: PositionedSuggestion[] = [];
   let entryCount = 0;
@@ -66,15 +67,15 @@ export function mergePage(
     const recentsOfKind = recents.filter((ranked) => ranked.kind === kind);
     for (const ranked of shown) {
       if (ranked.kind !== kind) continue;
-      const suggestion = suggestionOfRecent(ranked, claims.entryOf(ranked), query, profile.accents);
+      const suggestion = suggestionOfRecent(ranked, claims.entryOf(ranked), typed, profile.accents);
       const index = recentsOfKind.indexOf(ranked);
       merged.push({ suggestion, entryCount, position: () => positionOfRecent(ranked, index) });
     }
     for (; entries[entryCount]?.kind === kind; entryCount += 1) {
       const entry = entries[entryCount] as RankedEntry;
       if (claims.has(entry)) continue;
-      const suggestion = suggestionOfEntry(entry, query, profile.accents);
-      const position = () => positionOfEntry(entry, profile.accents);
+      const suggestion = suggestionOfEntry(entry, typed, profile.accents);
+      const position = () => positionOfEntry(entry);
       merged.push({ suggestion, entryCount: entryCount + 1, position });
     }
   }
@@ -118,16 +119,16 @@ function recentsAfter(
 
 /** `sameEntry` is the entry of this page that is one with the recent. */
 function suggestionOfRecent(
-  { recent, kind }: RankedRecent,
+  { recent, folded, kind }: RankedRecent,
   sameEntry: RankedEntry | undefined,
-  query: string,
+  typed: string,
   accents: Profile['accents'],
 ): Suggestion {
   const { entryId, text, payload } = recent;
   return {
     entryId: entryId === '' ? (sameEntry?.entryId ?? '') : entryId,
     text,
-    segments: segments(text, query, kind, accents),
+    segments: segments({ text, folded }, typed, kind, accents),
     payload: payload.length === 0 && sameEntry ? sameEntry.payload : payload,
     kind,
     score: sameEntry?.score ?? 0,
@@ -139,12 +140,12 @@ function positionOfRecent({ recent, kind }: RankedRecent, index: number): PagePo
   return { of: 'recents', kind, index, entryId: recent.entryId, text: recent.text };
 }
 
-function suggestionOfEntry(entry: RankedEntry, query: string, accents: Profile['accents']): Suggestion {
-  const { entryId, text, payload, kind, score } = entry;
+function suggestionOfEntry(entry: RankedEntry, typed: string, accents: Profile['accents']): Suggestion {
+  const { entryId, text, foldedText, payload, kind, score } = entry;
   return {
     entryId,
     text,
-    segments: segments(text, query, kind, accents),
+    segments: segments({ text, folded: foldedText }, typed, kind, accents),
     payload,
     kind,
     score,
@@ -152,11 +153,8 @@ function suggestionOfEntry(entry: RankedEntry, query: string, accents: Profile['
   };
 }
 
-function positionOfEntry(
-  { kind, score, text, entryId }: RankedEntry,
-  accents: Profile['accents'],
-): PagePosition {
-  return { of: 'entries', at: { kind, at: { score, text: fold(text, accents), entryId } } };
+function positionOfEntry({ kind, score, foldedText, entryId }: RankedEntry): PagePosition {
+  return { of: 'entries', at: { kind, at: { score, text: foldedText, entryId } } };
 }
 
 /** Checks the content of a page token. Its checksum is no signature, so a forged token may contain any value. */

@@ -44,7 +44,7 @@ export function suggestionMessage(suggestion: Suggestion): proto.Suggestion {
   return {
     entryId: suggestion.entryId,
     text: suggestion.text,
-    segments: suggestion.segments.map(({ text, matched }) => ({ text, matched })),
+    segments: [...suggestion.segments],
     payload: bytesMessage(suggestion.payload),
     matchKind: KINDS[suggestion.kind],
     score: BigInt(suggestion.score),

@@ -66,7 +66,8 @@ class RankedDictionary {
   private ranking({ query, kinds }: Asked, after: RankPosition | undefined, limit: number): Ranking {
     const all = this.model.suggest({ query, kinds }).map((one): RankedEntry => {
       const { kind, entryId, text, score = 0 } = one;
-      return { kind, entryId, text, score, payload: this.payloads.get(entryId) ?? new Uint8Array() };
+      const payload = this.payloads.get(entryId) ?? new Uint8Array();
+      return { kind, entryId, text, foldedText: this.model.fold(text), score, payload };
     });
     const from = after === undefined ? 0 : all.findIndex((one) => follows(one, after, all));
     const entries = from < 0 ? [] : all.slice(from, from + limit);
