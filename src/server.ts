@@ -105,6 +105,7 @@ class ComposedServer implements HoldfastServer {
       store: store.entries,
       budgetBytes: config.dictionaryMemoryBytes ?? defaultDictionaryBytes(),
       coreCount: coreCount(),
+      onWarning: (text) => log.warn(text),
     });
     const { entries, recents } = store;
     const autocomplete = new Autocomplete({ ...shared, entries, recents, indexes: this.indexes });

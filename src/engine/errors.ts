@@ -37,8 +37,8 @@ export interface FieldViolation {
 export interface ErrorDetails {
   /** ErrorInfo.metadata: short machine-readable facts. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** The pause before the caller's next try, in ms. */
-  readonly retryAfterMs?: number;
+  /** The pause before the caller's next try, in ms. 'never': a retry does not help. Default: by the reason. */
+  readonly retryAfterMs?: number | 'never';
   /** All invalid fields. Only for INVALID_FIELD. */
   readonly violations?: readonly FieldViolation[];
 }

@@ -61,6 +61,7 @@ export class DictionaryServer {
       coreCount: 2,
       clock: systemClock,
       onDefect,
+      onWarning: onDefect,
       ...(layerLimits && { layerLimits }),
     });
     this.engine = new Autocomplete({

@@ -48,12 +48,21 @@ export function dictionaryLoading(name: string): HoldfastError {
   );
 }
 
-/** `neededBytes`: the memory of the index, with the additional memory of its build. */
-export function noMemoryForDictionary(name: string, neededBytes: number, budgetBytes: number): HoldfastError {
+/**
+ * `neededBytes`: the memory of the index, with the additional memory of its build. `heldBytes`: the part of this memory
+ * that an older index had, which makes room for the next load.
+ */
+export function noMemoryForDictionary(
+  name: string,
+  { neededBytes, heldBytes }: { readonly neededBytes: number; readonly heldBytes: number },
+  budgetBytes: number,
+): HoldfastError {
+  const mayFit = neededBytes - heldBytes <= budgetBytes;
+  const advice = mayFit ? 'try again when other dictionaries need less, or raise' : 'raise';
   return new HoldfastError(
     'QUOTA_EXCEEDED',
-    `${dictionaryText(name)} needs at least ${neededBytes} bytes of memory to be loaded, and this server may use ${budgetBytes} bytes for all dictionaries; raise HOLDFAST_DICTIONARY_MEMORY`,
-    { metadata: { limit: String(budgetBytes) } },
+    `${dictionaryText(name)} needs at least ${neededBytes} bytes of memory to be loaded, and this server may use ${budgetBytes} bytes for all dictionaries; ${advice} HOLDFAST_DICTIONARY_MEMORY`,
+    { metadata: { limit: String(budgetBytes) }, ...(mayFit ? {} : { retryAfterMs: 'never' }) },
   );
 }
 

@@ -76,7 +76,8 @@ export function statusOf(error: HoldfastError): CallStatus {
   const { reason } = error;
   const { code, retryAfterMs: usualDelay, pushback } = ERROR_TABLE[reason];
   const text = errorText(error.message, reason);
-  const retryAfterMs = error.details.retryAfterMs ?? usualDelay;
+  const delay = error.details.retryAfterMs ?? usualDelay;
+  const retryAfterMs = delay === 'never' ? undefined : delay;
   const metadata = new Metadata();
   metadata.set(REASON_TRAILER, reason);
   if (pushback && retryAfterMs !== undefined) {

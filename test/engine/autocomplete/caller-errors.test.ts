@@ -109,10 +109,21 @@ describe('a store that has not carried out the command', () => {
 });
 
 test('the error of a dictionary that does not fit names the bytes needed, the bytes allowed, and the setting', () => {
-  const error = noMemoryForDictionary('towns', 3_000_000, 1_048_576);
+  const error = noMemoryForDictionary('towns', { neededBytes: 3_000_000, heldBytes: 0 }, 1_048_576);
   expect(error.reason).toBe('QUOTA_EXCEEDED');
   expect(error.message).toMatch(
     /^dictionary "towns" needs at least 3000000 bytes .* 1048576 bytes .* HOLDFAST_DICTIONARY_MEMORY$/,
   );
-  expect(error.details.metadata).toEqual({ limit: '1048576' });
+  expect(error.details).toEqual({ metadata: { limit: '1048576' }, retryAfterMs: 'never' });
+});
+
+test.each([
+  { neededBytes: 1_000_000, heldBytes: 0 },
+  { neededBytes: 1_500_000, heldBytes: 500_000 },
+])('the error of a dictionary that fits alone asks for a retry: %j', (bytes) => {
+  const error = noMemoryForDictionary('towns', bytes, 1_048_576);
+  expect(error.message).toMatch(
+    /; try again when other dictionaries need less, or raise HOLDFAST_DICTIONARY_MEMORY$/,
+  );
+  expect(error.details).toEqual({ metadata: { limit: '1048576' } });
 });

@@ -16,6 +16,7 @@ const NOW = { maxStalenessMs: 0, patienceMs: 20_000, caller: undefined };
 
 let indexes: LoadedDictionaries | undefined;
 const defects: unknown[] = [];
+const warnings: string[] = [];
 
 afterEach(async () => {
   indexes?.close();
@@ -23,6 +24,7 @@ afterEach(async () => {
   await eventually('no memory in use', () => (indexes?.usedBytes ?? 0) === 0);
   indexes = undefined;
   expect(defects.splice(0)).toEqual([]);
+  expect(warnings.splice(0)).toEqual([]);
 });
 
 function open(store: ModelEntryStore, budgetBytes = 64 * MIB): LoadedDictionaries {
@@ -32,6 +34,7 @@ function open(store: ModelEntryStore, budgetBytes = 64 * MIB): LoadedDictionarie
     coreCount: 2,
     clock: systemClock,
     onDefect: (error) => void defects.push(error),
+    onWarning: (text) => void warnings.push(text),
   });
   return indexes;
 }
@@ -265,6 +268,7 @@ test('builds again in a new thread if the thread of a build ends', async () => {
     search: new CopySearch(thread),
     clock: systemClock,
     onDefect: (error) => void defects.push(error),
+    onWarning: (text) => void warnings.push(text),
     onClose: () => void thread.close(),
   });
   let reads = 0;

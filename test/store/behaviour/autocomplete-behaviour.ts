@@ -20,7 +20,10 @@ export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
   const defects: unknown[] = [];
   beforeAll(() => {
     for (const server of [opened().one, opened().other]) {
-      indexes.set(server, openIndexes({ store: server.store.entries, ...INDEX_OPTIONS, onDefect }));
+      indexes.set(
+        server,
+        openIndexes({ store: server.store.entries, ...INDEX_OPTIONS, onDefect, onWarning: onDefect }),
+      );
     }
   });
   const onDefect = (error: unknown) => void defects.push(error);

@@ -219,7 +219,8 @@ const (
 	// The server answers queries from its memory.
 	LoadState_LOAD_STATE_READY LoadState = 3
 	// The last load failed, for example because the server has not enough memory. The next query loads the
-	// dictionary again, at first after a short wait.
+	// dictionary again. After a load without enough memory, queries fail for a second without another load,
+	// and after further such loads for up to a minute.
 	LoadState_LOAD_STATE_FAILED LoadState = 4
 )
 

@@ -86,6 +86,9 @@ type AutocompleteServiceClient interface {
 	//
 	// Atomic: every query sees all entries of the call, or none of them.
 	//
+	// Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
+	// STORE_UNAVAILABLE. Set a longer deadline.
+	//
 	// Idempotent: a retry is harmless.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
@@ -108,7 +111,9 @@ type AutocompleteServiceClient interface {
 	// take precedence over the batches of the import, also in the new generation.
 	//
 	// Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
-	// server reads as fast as the store writes: respect the flow control of the client library.
+	// server reads as fast as the store writes: respect the flow control of the client library. A batch waits
+	// while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
+	// loaded the new generation, for at most a minute.
 	//
 	// A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
 	// the retry replaces the other import.
@@ -421,6 +426,9 @@ type AutocompleteServiceServer interface {
 	//
 	// Atomic: every query sees all entries of the call, or none of them.
 	//
+	// Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
+	// STORE_UNAVAILABLE. Set a longer deadline.
+	//
 	// Idempotent: a retry is harmless.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
@@ -443,7 +451,9 @@ type AutocompleteServiceServer interface {
 	// take precedence over the batches of the import, also in the new generation.
 	//
 	// Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
-	// server reads as fast as the store writes: respect the flow control of the client library.
+	// server reads as fast as the store writes: respect the flow control of the client library. A batch waits
+	// while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
+	// loaded the new generation, for at most a minute.
 	//
 	// A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
 	// the retry replaces the other import.

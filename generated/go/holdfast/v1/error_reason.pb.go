@@ -158,7 +158,8 @@ const (
 	//
 	//   - Code: RESOURCE_EXHAUSTED.
 	//   - Metadata: `limit`, if the limit is one number.
-	//   - Retry: helps, after the delay in RetryInfo, once other operations have ended.
+	//   - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
+	//     retry does not help: the dictionary needs more memory than this server may use.
 	//   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
 	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 16
 	// The store has no memory left for new data. Leases can still be renewed and released.

@@ -146,7 +146,8 @@ class _LoadStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     """The server answers queries from its memory."""
     LOAD_STATE_FAILED: _LoadState.ValueType  # 4
     """The last load failed, for example because the server has not enough memory. The next query loads the
-    dictionary again, at first after a short wait.
+    dictionary again. After a load without enough memory, queries fail for a second without another load,
+    and after further such loads for up to a minute.
     """
 
 class LoadState(_LoadState, metaclass=_LoadStateEnumTypeWrapper):
@@ -162,7 +163,8 @@ LOAD_STATE_READY: LoadState.ValueType  # 3
 """The server answers queries from its memory."""
 LOAD_STATE_FAILED: LoadState.ValueType  # 4
 """The last load failed, for example because the server has not enough memory. The next query loads the
-dictionary again, at first after a short wait.
+dictionary again. After a load without enough memory, queries fail for a second without another load,
+and after further such loads for up to a minute.
 """
 global___LoadState = LoadState
 

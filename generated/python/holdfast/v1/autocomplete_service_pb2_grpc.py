@@ -39,7 +39,8 @@ class AutocompleteServiceStub(object):
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
     asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-    call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+    call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
+    or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
 
     How current answers are. Before each answer the server asks the store for changes, so a change is seen
     by all servers as soon as its call has ended. `max_staleness` allows older answers.
@@ -167,7 +168,8 @@ class AutocompleteServiceServicer(object):
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
     asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-    call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+    call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
+    or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
 
     How current answers are. Before each answer the server asks the store for changes, so a change is seen
     by all servers as soon as its call has ended. `max_staleness` allows older answers.
@@ -247,6 +249,9 @@ class AutocompleteServiceServicer(object):
 
         Atomic: every query sees all entries of the call, or none of them.
 
+        Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
+        STORE_UNAVAILABLE. Set a longer deadline.
+
         Idempotent: a retry is harmless.
 
         Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
@@ -279,7 +284,9 @@ class AutocompleteServiceServicer(object):
         take precedence over the batches of the import, also in the new generation.
 
         Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
-        server reads as fast as the store writes: respect the flow control of the client library.
+        server reads as fast as the store writes: respect the flow control of the client library. A batch waits
+        while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
+        loaded the new generation, for at most a minute.
 
         A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
         the retry replaces the other import.
@@ -511,7 +518,8 @@ class AutocompleteService(object):
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
     asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-    call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+    call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
+    or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
 
     How current answers are. Before each answer the server asks the store for changes, so a change is seen
     by all servers as soon as its call has ended. `max_staleness` allows older answers.

@@ -158,7 +158,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
 
       - Code: RESOURCE_EXHAUSTED.
       - Metadata: `limit`, if the limit is one number.
-      - Retry: helps, after the delay in RetryInfo, once other operations have ended.
+      - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
+        retry does not help: the dictionary needs more memory than this server may use.
       - Client: run fewer operations at a time, open more connections, or use the streaming calls.
     """
     ERROR_REASON_STORE_FULL: _ErrorReason.ValueType  # 17
@@ -439,7 +440,8 @@ or its request message may also be too large, or the request did not arrive in t
 
   - Code: RESOURCE_EXHAUSTED.
   - Metadata: `limit`, if the limit is one number.
-  - Retry: helps, after the delay in RetryInfo, once other operations have ended.
+  - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
+    retry does not help: the dictionary needs more memory than this server may use.
   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
 """
 ERROR_REASON_STORE_FULL: ErrorReason.ValueType  # 17

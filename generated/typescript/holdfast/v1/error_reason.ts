@@ -174,7 +174,8 @@ export enum ErrorReason {
    *
    *   - Code: RESOURCE_EXHAUSTED.
    *   - Metadata: `limit`, if the limit is one number.
-   *   - Retry: helps, after the delay in RetryInfo, once other operations have ended.
+   *   - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
+   *     retry does not help: the dictionary needs more memory than this server may use.
    *   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
    */
   ERROR_REASON_QUOTA_EXCEEDED = 16,

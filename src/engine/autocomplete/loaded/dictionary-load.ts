@@ -1,7 +1,8 @@
 import { StoreFailure } from '../../errors';
 import type { BucketsRead, EntryStore, LoadSource, LoadStart, Missing, Write } from '../entry-store';
-import { GenerationCopy, type CopyOptions, type Position } from './generation-copy';
+import { GenerationCopy, type CopyOptions } from './generation-copy';
 import { newCancelFlag, type BuildInput } from './layer-builds';
+import type { Position } from './position';
 
 export type LoadStore = Pick<EntryStore, 'startLoad' | 'readBuckets' | 'writesAfter'>;
 
@@ -57,12 +58,12 @@ class DictionaryLoad {
 
   async run(): Promise<GenerationCopy> {
     const { head, entryCount, entryBytes } = this.start;
-    const { builds, freeSome } = this.options;
+    const { builds, room } = this.options;
     const request = {
       accents: head.profile.accents,
       expected: { count: entryCount, bytes: entryBytes },
       cancelFlag: newCancelFlag(),
-      freeSome,
+      room,
     };
     const held = await builds.build(request, async (input) => {
       await this.#addBuckets(input);

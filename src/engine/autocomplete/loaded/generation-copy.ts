@@ -7,19 +7,14 @@ import { openLayer, ownMemory } from '../index/layer-memory';
 import { updateTable } from '../index/table-update';
 import type { Profile } from '../suggestion';
 import { ChangedEntries } from './changed-entries';
+import { CopyMerges, type Merged } from './copy-merges';
 import { HeldLayer } from './held-layer';
-import type { FreeSome, IndexMemory } from './index-memory';
-import { newCancelFlag, type LayerBuilds } from './layer-builds';
+import type { IndexMemory } from './index-memory';
+import { newCancelFlag, type DictionaryRoom, type LayerBuilds } from './layer-builds';
 import type { View } from '../index/view';
-import { livingBytes, livingCount, livingLayer, viewOf, withoutIds, type Level } from './levels';
-import { planMerge } from './merge-plan';
+import { viewOf, withoutIds, type Level } from './levels';
+import type { Position } from './position';
 import { Slices } from './slices';
-
-/** A version of one history. */
-export interface Position {
-  readonly version: number;
-  readonly tail: string;
-}
 
 /** The oldest layer, with all entries of this position. */
 export interface Base extends Position {
@@ -31,8 +26,7 @@ export interface CopyOptions {
   readonly clock: Clock;
   readonly builds: LayerBuilds;
   readonly memory: IndexMemory;
-  /** Frees the indexes of other dictionaries. */
-  readonly freeSome: FreeSome;
+  readonly room: DictionaryRoom;
   /** A merge has failed. The copy stays right, but grows with each write. */
   readonly onMergeFailed: (error: unknown) => void;
   /** Default: `defaultLayerLimits`. */
@@ -48,13 +42,6 @@ export interface LayerLimits {
 
 const defaultLayerLimits: LayerLimits = { firstLayerBytes: 64 * 1024, mostBytesHere: 64 * 1024 };
 
-interface RunningMerge {
-  readonly held: ReadonlySet<HeldLayer>;
-  readonly cancelFlag: Int32Array;
-  /** The ids that have changed since the merge began. */
-  readonly changedIds: Set<string>;
-}
-
 /** The search for so many ids takes less than 0.3 ms. */
 const IDS_OF_A_STEP = 256;
 
@@ -69,7 +56,7 @@ export class GenerationCopy {
   #base: Base;
   /** The layer that takes the next writes. */
   #newest: HeldLayer | undefined;
-  readonly #merges = new Set<RunningMerge>();
+  readonly #merges: CopyMerges;
   /** The end of the last change of the levels. Changes wait for each other. */
   #lastChange: Promise<void> = Promise.resolve();
   #closed = false;
@@ -85,6 +72,12 @@ export class GenerationCopy {
     this.#levels = [{ held: base.held, dead: NONE_DEAD }];
     this.#view = viewOf(this.#levels);
     this.#position = base;
+    this.#merges = new CopyMerges({
+      ...options,
+      firstLayerBytes: this.#limits.firstLayerBytes,
+      onMerged: (merged) => this.#change(() => this.#takeMerged(merged)),
+      onFailed: options.onMergeFailed,
+    });
   }
 
   get profile(): Profile {
@@ -123,7 +116,7 @@ export class GenerationCopy {
   rewind(): Promise<void> {
     return this.#change(() => {
       if (this.#closed) return Promise.resolve();
-      this.#cancelMerges();
+      this.#merges.cancel();
       this.#base.held.hold();
       this.#publish([{ held: this.#base.held, dead: NONE_DEAD }], this.#base);
       return Promise.resolve();
@@ -134,7 +127,7 @@ export class GenerationCopy {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#cancelMerges();
+    this.#merges.cancel();
     for (const { held } of this.#levels) held.release();
   }
 
@@ -147,29 +140,40 @@ export class GenerationCopy {
   async #applyNow(writes: readonly Write[]): Promise<void> {
     const last = writes.at(-1);
     if (last === undefined || this.#closed) return;
+    const present = this.#levels;
+    // The copy may be closed meanwhile.
+    for (const { held } of present) held.hold();
+    try {
+      await this.#applyTo(present, writes, last);
+    } finally {
+      for (const { held } of present) held.release();
+    }
+  }
+
+  async #applyTo(present: readonly Level[], writes: readonly Write[], last: Write): Promise<void> {
     const slices = new Slices(this.options.clock);
-    const changed = new ChangedEntries(this.#levels);
+    const changed = new ChangedEntries(present);
     for (const { changes } of writes) {
       for (const change of changes) {
         changed.add(change);
         if (slices.isOver) await slices.pause();
       }
     }
-    const levels = await this.#levelsWith(changed, slices);
+    const levels = await this.#levelsWith(present, changed, slices);
     if (this.#closed) return levels.forEach(({ held }) => held.release());
     this.#publish(levels, { version: last.version, tail: last.tail });
-    for (const merge of this.#merges) for (const id of changed.ids) merge.changedIds.add(id);
+    this.#merges.onChanged(changed.ids);
     this.#startMerges();
   }
 
   /** New levels with the changes. The caller holds each of their layers. */
-  async #levelsWith(changed: ChangedEntries, slices: Slices): Promise<Level[]> {
+  async #levelsWith(present: readonly Level[], changed: ChangedEntries, slices: Slices): Promise<Level[]> {
     const older: Level[] = [];
     const ids = [...changed.ids].map((id) => Buffer.from(id));
     const isLarge = changed.bytes > this.#limits.mostBytesHere;
-    const [first] = this.#levels;
+    const [first] = present;
     const replaced = first && !isLarge && this.#takesWrites(first) ? first : undefined;
-    for (const level of this.#levels) {
+    for (const level of present) {
       if (level !== replaced) older.push(await this.#withoutIds(level, ids, slices));
     }
     const held = isLarge ? await this.#buildThere(changed) : this.#buildHere(changed, replaced, ids);
@@ -192,7 +196,7 @@ export class GenerationCopy {
     return (
       level.held === this.#newest &&
       level.held.byteLength < this.#limits.firstLayerBytes &&
-      !this.#isMerging(level)
+      !this.#merges.isMerging(level)
     );
   }
 
@@ -218,12 +222,12 @@ export class GenerationCopy {
   async #buildThere(changed: ChangedEntries): Promise<HeldLayer | undefined> {
     const entries = [...changed.living()];
     if (entries.length === 0) return undefined;
-    const { builds, freeSome } = this.options;
+    const { builds, room } = this.options;
     const request = {
       accents: this.profile.accents,
       expected: { count: entries.length, bytes: changed.bytes },
       cancelFlag: newCancelFlag(),
-      freeSome,
+      room,
     };
     return builds.build(request, (input) => input.addEntries(entries));
   }
@@ -238,70 +242,23 @@ export class GenerationCopy {
   }
 
   #startMerges(): void {
-    for (;;) {
-      const sizes = this.#levels.map((level) => ({
-        bytes: level.held.byteLength,
-        livingBytes: livingBytes(level),
-        takesWrites: level.held === this.#newest,
-        isMerging: this.#isMerging(level),
-      }));
-      const plan = planMerge(sizes, this.#limits.firstLayerBytes);
-      if (plan === undefined) return;
-      this.#startMerge(this.#levels.slice(plan.start, plan.end), plan.end === this.#levels.length);
-    }
+    this.#merges.start(this.#levels, this.#position, this.#newest);
   }
 
-  #isMerging({ held }: Level): boolean {
-    return [...this.#merges].some((merge) => merge.held.has(held));
-  }
-
-  #startMerge(levels: readonly Level[], makesBase: boolean): void {
-    const { builds, freeSome, onMergeFailed } = this.options;
-    const merge: RunningMerge = {
-      held: new Set(levels.map(({ held }) => held)),
-      cancelFlag: newCancelFlag(),
-      changedIds: new Set(),
-    };
-    this.#merges.add(merge);
-    for (const held of merge.held) held.hold();
-    const position = this.#position;
-    const expected = {
-      count: levels.reduce((sum, level) => sum + livingCount(level), 0),
-      bytes: levels.reduce((sum, { held }) => sum + held.layer.entries.length, 0),
-    };
-    const request = { accents: this.profile.accents, expected, cancelFlag: merge.cancelFlag, freeSome };
-    builds
-      .build(request, (input) => input.addLayers(levels.map(livingLayer).reverse()))
-      .then((held) => this.#change(() => this.#finishMerge(merge, held, makesBase ? position : undefined)))
-      .catch((error: unknown) => {
-        if (merge.cancelFlag[0] === 0) onMergeFailed(error);
-      })
-      .finally(() => {
-        this.#merges.delete(merge);
-        for (const held of merge.held) held.release();
-      })
-      .catch(onMergeFailed);
-  }
-
-  /** Puts the merged layer in the place of its levels. `position`: the layer has all entries of this position. */
-  #finishMerge(merge: RunningMerge, held: HeldLayer, position: Position | undefined): Promise<void> {
-    const at = this.#levels.findIndex((level) => merge.held.has(level.held));
-    if (this.#closed || at < 0 || merge.cancelFlag[0] !== 0) {
+  /** Puts the merged layer in the place of its levels. */
+  #takeMerged({ held, replaced, changedIds, base, isCancelled }: Merged): Promise<void> {
+    const at = this.#levels.findIndex((level) => replaced.has(level.held));
+    if (this.#closed || at < 0 || isCancelled()) {
       held.release();
       return Promise.resolve();
     }
-    const ids = Array.from(merge.changedIds, (id) => Buffer.from(id));
+    const ids = Array.from(changedIds, (id) => Buffer.from(id));
     const merged = withoutIds({ held, dead: NONE_DEAD }, ids);
-    const levels = [...this.#levels.slice(0, at), merged, ...this.#levels.slice(at + merge.held.size)];
-    if (position) this.#base = { ...position, held };
+    const levels = [...this.#levels.slice(0, at), merged, ...this.#levels.slice(at + replaced.size)];
+    if (base) this.#base = { ...base, held };
     for (const level of levels) if (level !== merged) level.held.hold();
     this.#publish(levels, this.#position);
-    this.#merges.delete(merge);
     this.#startMerges();
     return Promise.resolve();
-  }
-
-  #cancelMerges(): void {
-    for (const { cancelFlag } of this.#merges) Atomics.store(cancelFlag, 0, 1);
   }
 }

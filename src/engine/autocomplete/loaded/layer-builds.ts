@@ -13,18 +13,32 @@ import type { Block } from './memory-arena';
 export class NoMemory extends Error {
   override readonly name = 'NoMemory';
 
-  constructor(readonly neededBytes: number) {
-    super(`a build needs at least ${neededBytes} bytes`);
+  constructor(
+    /** The memory of the dictionary with this build, at least. */
+    readonly neededBytes: number,
+    /** The part of it that the dictionary had before the build. */
+    readonly heldBytes: number,
+  ) {
+    super(`the dictionary needs at least ${neededBytes} bytes, ${heldBytes} of them before the build`);
   }
+}
+
+/** The part of the budget that one dictionary may use. */
+export interface DictionaryRoom {
+  /** Frees the indexes of other dictionaries. */
+  readonly freeSome: FreeSome;
+  /** The bytes that the dictionary itself has in use. */
+  readonly heldBytes: () => number;
 }
 
 export interface BuildRequest {
   readonly accents: Profile['accents'];
   readonly expected: ExpectedEntries;
+  /** The bytes of the layer, as far as they are known before the build. Default: 0. */
+  readonly layerBytes?: number;
   /** Set to 1 to cancel the build. */
   readonly cancelFlag: Int32Array;
-  /** Frees the indexes of other dictionaries. */
-  readonly freeSome: FreeSome;
+  readonly room: DictionaryRoom;
 }
 
 /** Gives entries to a build. Each promise resolves when the thread has taken the entries. */
@@ -75,23 +89,23 @@ export class LayerBuilds {
 
   async #buildNow(
     thread: IndexThread,
-    { accents, expected, cancelFlag, freeSome }: BuildRequest,
+    { accents, expected, layerBytes = 0, cancelFlag, room }: BuildRequest,
     fill: (input: BuildInput) => Promise<void>,
   ): Promise<HeldLayer> {
     const build = ++this.#lastBuild;
     const forEntries = collectorBytes(expected);
-    const collected = this.#reserve(forEntries, forEntries, freeSome);
+    const collected = this.#reserve(forEntries, forEntries + layerBytes, room);
     let forBuild: Reservation | undefined;
     let block: Block | undefined;
     try {
-      await thread.call('startBuild', { build, accents, expected, cancelFlag });
-      await fill(inputOf(thread, build));
+      const started = thread.call('startBuild', { build, accents, expected, cancelFlag });
+      await Promise.all([started, fill(inputOf(thread, build))]);
       const shape = await thread.call('planLayer', { build });
       const byteLength = sizeOfLayer(shape);
       const neededBytes = forEntries + sortBytes(shape) + byteLength;
-      forBuild = this.#reserve(sortBytes(shape), neededBytes, freeSome);
-      block = this.memory.allocate(byteLength, freeSome);
-      if (block === undefined) throw new NoMemory(neededBytes);
+      forBuild = this.#reserve(sortBytes(shape), neededBytes, room);
+      block = this.memory.allocate(byteLength, room.freeSome);
+      if (block === undefined) throw noMemory(neededBytes, room);
       await thread.call('writeLayer', { build, block });
       return this.#held(block, { ...block, shape });
     } catch (error) {
@@ -105,17 +119,21 @@ export class LayerBuilds {
   }
 
   /** `neededBytes`: all memory of the build, as far as it is known. */
-  #reserve(byteLength: number, neededBytes: number, freeSome: FreeSome): Reservation {
-    // Others must not make room for a build that never fits.
-    const fits = neededBytes <= this.memory.budgetBytes;
-    const reservation = fits ? this.memory.reserve(byteLength, freeSome) : undefined;
-    if (reservation === undefined) throw new NoMemory(neededBytes);
+  #reserve(byteLength: number, neededBytes: number, room: DictionaryRoom): Reservation {
+    // Others must not make room for a build that does not fit without them.
+    const fits = neededBytes + room.heldBytes() <= this.memory.budgetBytes;
+    const reservation = fits ? this.memory.reserve(byteLength, room.freeSome) : undefined;
+    if (reservation === undefined) throw noMemory(neededBytes, room);
     return reservation;
   }
 
   #held(block: Block, memory: HeldLayer['memory']): HeldLayer {
     return new HeldLayer(openLayer(memory), memory, block.byteLength, () => this.memory.free(block));
   }
+}
+
+function noMemory(buildBytes: number, { heldBytes }: DictionaryRoom): NoMemory {
+  return new NoMemory(buildBytes + heldBytes(), heldBytes());
 }
 
 function inputOf(thread: IndexThread, build: number): BuildInput {

@@ -1,49 +1,48 @@
 import type { Clock } from '../../clock';
 import { ThreadLost } from '../../task-thread';
+import { GrowingPause } from './growing-pause';
+import { NoMemory } from './layer-builds';
 
-const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 60_000;
 /** A single crash may have another cause than the dictionary. */
 const CRASHES_WITHOUT_PAUSE = 1;
 
 /**
- * Keeps a dictionary that crashes the thread of its build from crashing it again and again. After two crashes each next
- * load waits longer.
+ * Keeps a dictionary that cannot be loaded from taking the store and the threads again and again: a pause follows each
+ * load that did not fit into the memory, and each load that crashed the thread of its build, except the first.
  */
 export class LoadBackoff {
   #crashCount = 0;
-  #failed = false;
-  #notBefore = -Infinity;
   #lastError: unknown;
+  readonly #pause: GrowingPause;
 
-  constructor(private readonly clock: Clock) {}
+  constructor(clock: Clock) {
+    this.#pause = new GrowingPause(clock);
+  }
 
   /** True: the last load has failed. */
   get hasFailed(): boolean {
-    return this.#failed;
+    return this.#lastError !== undefined;
   }
 
   /** Loads, or rejects with the error of the last load during the pause after it. */
   async run<T>(load: () => Promise<T>): Promise<T> {
-    if (this.clock.now() < this.#notBefore) throw this.#lastError;
+    if (!this.#pause.isOver) throw this.#lastError;
     try {
       const loaded = await load();
       this.#crashCount = 0;
-      this.#failed = false;
+      this.#lastError = undefined;
+      this.#pause.reset();
       return loaded;
     } catch (error) {
-      this.#failed = true;
-      if (error instanceof ThreadLost) this.#onCrash(error);
+      this.#lastError = error;
+      if (this.#needsPause(error)) this.#pause.begin();
       throw error;
     }
   }
 
-  #onCrash(error: ThreadLost): void {
-    this.#crashCount += 1;
-    this.#lastError = error;
-    const pauses = this.#crashCount - CRASHES_WITHOUT_PAUSE - 1;
-    if (pauses >= 0) {
-      this.#notBefore = this.clock.now() + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses);
-    }
+  #needsPause(error: unknown): boolean {
+    if (error instanceof ThreadLost) return (this.#crashCount += 1) > CRASHES_WITHOUT_PAUSE;
+    // A load beside an older copy may fit when the copy is freed.
+    return error instanceof NoMemory && error.heldBytes === 0;
   }
 }

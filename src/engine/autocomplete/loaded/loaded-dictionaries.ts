@@ -29,6 +29,8 @@ export interface LoadedDictionariesOptions {
   readonly clock: Clock;
   /** Receives the defects of background work. */
   readonly onDefect: (error: unknown) => void;
+  /** Receives texts for the operator. */
+  readonly onWarning: (text: string) => void;
   /** Called when all dictionaries are closed. */
   readonly onClose: () => void;
   /** Tests set smaller limits, so that few writes make many layers. */
@@ -128,7 +130,7 @@ export class LoadedDictionaries implements DictionaryIndexes {
     if (error instanceof HoldfastError) return error;
     if (error instanceof OutOfPatience || error instanceof ThreadLost) return dictionaryLoading(dictionary);
     if (error instanceof NoMemory) {
-      return noMemoryForDictionary(dictionary, error.neededBytes, this.options.memory.budgetBytes);
+      return noMemoryForDictionary(dictionary, error, this.options.memory.budgetBytes);
     }
     return error;
   }

@@ -1,21 +1,28 @@
 import type { Clock } from '../../clock';
 import { reportDefect } from '../../errors';
+import { dictionaryText } from '../autocomplete-errors';
 import type { EntryStore, Head, Missing, Write } from '../entry-store';
 import type { LoadState } from '../suggestion';
 import { loadCopy, type LoadStore } from './dictionary-load';
 import { GenerationCopy, type CopyOptions } from './generation-copy';
+import { GrowingPause } from './growing-pause';
 import type { HeadReads } from './head-reads';
+import type { FreeSome } from './index-memory';
 import { LoadBackoff } from './load-backoff';
 import type { LoadRate } from './load-rate';
 import { NoMemory } from './layer-builds';
 import { SharedRuns } from './shared-runs';
 
-export interface LoadedOptions extends Omit<CopyOptions, 'profile' | 'onMergeFailed'> {
+export interface LoadedOptions extends Omit<CopyOptions, 'profile' | 'room' | 'onMergeFailed'> {
   readonly store: LoadStore & Pick<EntryStore, 'head'>;
   readonly heads: HeadReads;
   readonly loadRate: LoadRate;
   readonly clock: Clock;
+  /** Frees the indexes of other dictionaries. */
+  readonly freeSome: FreeSome;
   readonly onDefect: (error: unknown) => void;
+  /** Receives texts for the operator. */
+  readonly onWarning: (text: string) => void;
 }
 
 /** How long the copy of a replaced generation answers while the new generation is loaded. */
@@ -37,6 +44,8 @@ export class LoadedDictionary {
   /** The copy has every write that was answered before this time (ms, monotonic clock). */
   #currentAt = -Infinity;
   readonly #backoff: LoadBackoff;
+  /** After a copy was unloaded because it could not grow. In this pause no other copy is unloaded for this reason. */
+  readonly #pauseAfterUnload: GrowingPause;
   readonly #updates = new SharedRuns(() => this.#update());
   #closed = false;
 
@@ -45,6 +54,7 @@ export class LoadedDictionary {
     private readonly options: LoadedOptions,
   ) {
     this.#backoff = new LoadBackoff(options.clock);
+    this.#pauseAfterUnload = new GrowingPause(options.clock);
   }
 
   get copy(): GenerationCopy | undefined {
@@ -183,14 +193,13 @@ export class LoadedDictionary {
     }
   }
 
-  /** False: the writes do not fit into the memory. A load may make a smaller copy. */
+  /** False: the copy was unloaded, because it has no memory for the writes. A load may make a smaller copy. */
   async #apply(copy: GenerationCopy, writes: readonly Write[]): Promise<boolean> {
     try {
       await copy.apply(writes);
       return true;
     } catch (error) {
-      if (!(error instanceof NoMemory)) throw error;
-      this.#unload(undefined);
+      if (!(error instanceof NoMemory) || !this.#unloadToShrink(error)) throw error;
       return false;
     }
   }
@@ -228,25 +237,50 @@ export class LoadedDictionary {
       else if (loaded instanceof GenerationCopy) loaded.close();
     } catch (error) {
       if (!isWanted()) return;
-      // Both generations do not fit into the memory together. The next query loads the new one.
-      if (error instanceof NoMemory) return this.#unload(undefined);
+      if (error instanceof NoMemory) {
+        this.#warnOfMemory('its old generation was unloaded before the new one is loaded', error);
+        return this.#unload(undefined);
+      }
       this.#replacement = undefined;
       throw error;
     }
   }
 
-  async #loadCopy(): Promise<GenerationCopy | Missing> {
-    await this.options.loadRate.pass();
-    return this.#backoff.run(() => loadCopy(this.name, this.options.store, this.#copyOptions()));
+  #loadCopy(): Promise<GenerationCopy | Missing> {
+    return this.#backoff.run(async () => {
+      await this.options.loadRate.pass();
+      return loadCopy(this.name, this.options.store, this.#copyOptions());
+    });
   }
 
   #copyOptions(): Omit<CopyOptions, 'profile'> {
-    return { ...this.options, onMergeFailed: (error) => this.#onMergeFailed(error) };
+    return {
+      ...this.options,
+      room: { freeSome: this.options.freeSome, heldBytes: () => this.byteLength },
+      onMergeFailed: (error) => this.#onMergeFailed(error),
+    };
   }
 
-  /** Without merges the copy would grow with each write. The next query loads it anew. */
+  /** Without merges the copy grows with each write. */
   #onMergeFailed(error: unknown): void {
     if (!(error instanceof NoMemory)) this.options.onDefect(error);
+    this.#unloadToShrink(error);
+  }
+
+  /** Unloads the copy, because a new load makes a smaller one. False: a copy was unloaded for this reason recently. */
+  #unloadToShrink(error: unknown): boolean {
+    if (!this.#pauseAfterUnload.isOver) return false;
+    this.#pauseAfterUnload.begin();
+    if (error instanceof NoMemory)
+      this.#warnOfMemory('it was unloaded, and the next query loads it again', error);
     this.unload();
+    return true;
+  }
+
+  #warnOfMemory(event: string, { neededBytes }: NoMemory): void {
+    const { onWarning, memory } = this.options;
+    onWarning(
+      `${dictionaryText(this.name)} has no memory: ${event}; it needs at least ${neededBytes} bytes, and this server may use ${memory.budgetBytes} bytes for all dictionaries; raise HOLDFAST_DICTIONARY_MEMORY`,
+    );
   }
 }

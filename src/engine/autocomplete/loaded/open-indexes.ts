@@ -15,6 +15,8 @@ export interface OpenIndexesOptions {
   readonly clock: Clock;
   /** Receives the defects of background work. */
   readonly onDefect: (error: unknown) => void;
+  /** Receives texts for the operator. */
+  readonly onWarning: (text: string) => void;
   /** Tests set smaller limits, so that few writes make many layers. */
   readonly layerLimits?: LayerLimits;
 }

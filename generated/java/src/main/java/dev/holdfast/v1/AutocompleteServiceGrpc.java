@@ -32,7 +32,8 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
  * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
  * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
- * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+ * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
+ * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
  * How current answers are. Before each answer the server asks the store for changes, so a change is seen
  * by all servers as soon as its call has ended. `max_staleness` allows older answers.
  * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
@@ -588,7 +589,8 @@ public final class AutocompleteServiceGrpc {
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
    * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-   * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
+   * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so a change is seen
    * by all servers as soon as its call has ended. `max_staleness` allows older answers.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
@@ -675,6 +677,8 @@ public final class AutocompleteServiceGrpc {
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * Atomic: every query sees all entries of the call, or none of them.
+     * Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
+     * STORE_UNAVAILABLE. Set a longer deadline.
      * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
@@ -708,7 +712,9 @@ public final class AutocompleteServiceGrpc {
      * the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
      * take precedence over the batches of the import, also in the new generation.
      * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
-     * server reads as fast as the store writes: respect the flow control of the client library.
+     * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
+     * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
+     * loaded the new generation, for at most a minute.
      * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
      * the retry replaces the other import.
      * After OK this server answers from the new generation. Another server that has the old generation in
@@ -861,7 +867,8 @@ public final class AutocompleteServiceGrpc {
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
    * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-   * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
+   * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so a change is seen
    * by all servers as soon as its call has ended. `max_staleness` allows older answers.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
@@ -909,7 +916,8 @@ public final class AutocompleteServiceGrpc {
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
    * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-   * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
+   * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so a change is seen
    * by all servers as soon as its call has ended. `max_staleness` allows older answers.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
@@ -1012,6 +1020,8 @@ public final class AutocompleteServiceGrpc {
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * Atomic: every query sees all entries of the call, or none of them.
+     * Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
+     * STORE_UNAVAILABLE. Set a longer deadline.
      * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
@@ -1047,7 +1057,9 @@ public final class AutocompleteServiceGrpc {
      * the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
      * take precedence over the batches of the import, also in the new generation.
      * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
-     * server reads as fast as the store writes: respect the flow control of the client library.
+     * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
+     * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
+     * loaded the new generation, for at most a minute.
      * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
      * the retry replaces the other import.
      * After OK this server answers from the new generation. Another server that has the old generation in
@@ -1208,7 +1220,8 @@ public final class AutocompleteServiceGrpc {
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
    * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-   * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
+   * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so a change is seen
    * by all servers as soon as its call has ended. `max_staleness` allows older answers.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
@@ -1306,6 +1319,8 @@ public final class AutocompleteServiceGrpc {
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * Atomic: every query sees all entries of the call, or none of them.
+     * Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
+     * STORE_UNAVAILABLE. Set a longer deadline.
      * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
@@ -1440,7 +1455,8 @@ public final class AutocompleteServiceGrpc {
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
    * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-   * call whose deadline is too short for the load ends with DICTIONARY_LOADING, and the load continues.
+   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
+   * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so a change is seen
    * by all servers as soon as its call has ended. `max_staleness` allows older answers.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
@@ -1543,6 +1559,8 @@ public final class AutocompleteServiceGrpc {
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * Atomic: every query sees all entries of the call, or none of them.
+     * Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
+     * STORE_UNAVAILABLE. Set a longer deadline.
      * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>

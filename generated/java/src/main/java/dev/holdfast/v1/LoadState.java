@@ -48,7 +48,8 @@ public enum LoadState
   /**
    * <pre>
    * The last load failed, for example because the server has not enough memory. The next query loads the
-   * dictionary again, at first after a short wait.
+   * dictionary again. After a load without enough memory, queries fail for a second without another load,
+   * and after further such loads for up to a minute.
    * </pre>
    *
    * <code>LOAD_STATE_FAILED = 4;</code>
@@ -92,7 +93,8 @@ public enum LoadState
   /**
    * <pre>
    * The last load failed, for example because the server has not enough memory. The next query loads the
-   * dictionary again, at first after a short wait.
+   * dictionary again. After a load without enough memory, queries fail for a second without another load,
+   * and after further such loads for up to a minute.
    * </pre>
    *
    * <code>LOAD_STATE_FAILED = 4;</code>

@@ -1,0 +1,5 @@
+/** A version of one history. */
+export interface Position {
+  readonly version: number;
+  readonly tail: string;
+}
