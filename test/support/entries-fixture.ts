@@ -146,12 +146,13 @@ export async function loadedContent(
   if (start.kind !== 'start') throw new Error(`the load did not start: ${start.kind}`);
   const content = new Map<string, [string, number]>();
   const { generationId } = start.head;
-  for (let from = 0, count = 1; from < count;) {
+  addBuckets(content, start);
+  for (let { next, bucketCount } = start; next < bucketCount;) {
     await between();
-    const read = await store.readBuckets(name, generationId, from, 'primary');
+    const read = await store.readBuckets(name, generationId, next, 'primary');
     if (read.kind === 'gap') throw new Error('the generation was removed');
     addBuckets(content, read);
-    [from, count] = [read.next, read.bucketCount];
+    ({ next, bucketCount } = read);
   }
   await between();
   await follow(store, name, content, { generationId, version: start.version, tail: start.tail });
@@ -166,7 +167,7 @@ export function contentOf(read: BucketsRead | Gap): Content {
   return Object.fromEntries(content);
 }
 
-function addBuckets(content: Map<string, [string, number]>, { packed }: BucketsRead): void {
+function addBuckets(content: Map<string, [string, number]>, { packed }: Pick<BucketsRead, 'packed'>): void {
   readBucketEntries(packed, ({ bytes, idStart, idEnd, recordStart, recordEnd, selectionCount }) => {
     content.set(bytes.toString('utf8', idStart, idEnd), [
       bytes.toString('utf8', recordStart, recordEnd),

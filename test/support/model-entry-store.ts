@@ -5,6 +5,7 @@ import type {
   EntryStore,
   Gap,
   Head,
+  LoadSource,
   LoadStart,
   Missing,
   Write,
@@ -46,6 +47,10 @@ export class ModelEntryStore implements Pick<
   /** The commands so far. */
   readonly commands: string[] = [];
   writesPerRead = 3;
+  /** The buckets in the answer to the start of a load. */
+  bucketsAtStart = 0;
+  /** The server that answers loads. */
+  source: LoadSource = 'primary';
 
   constructor(
     readonly profile: Profile,
@@ -118,22 +123,18 @@ export class ModelEntryStore implements Pick<
     if (head.kind !== 'head' || !this.state) return { kind: 'unknown' };
     const { version, tail, entries } = this.state;
     const entryBytes = [...entries].reduce((sum, [id, { record }]) => sum + id.length + record.length, 0);
-    const { bucketCount } = this;
-    return { kind: 'start', head, version, tail, entryCount: entries.size, entryBytes, bucketCount };
+    const { bucketCount, bucketsAtStart: next } = this;
+    const packed = this.#packed(entries, (bucket) => bucket < next);
+    const numbers = { entryCount: entries.size, entryBytes, bucketCount, next };
+    return { kind: 'start', head, version, tail, ...numbers, source: this.source, packed };
   }
 
   async readBuckets(_name: string, generationId: string, from: number): Promise<BucketsRead | Gap> {
     await this.#began('readBuckets');
     if (this.state?.generationId !== generationId) return { kind: 'gap' };
     const { version, tail, entries } = this.state;
-    const fields = [...entries]
-      .filter(([id]) => Buffer.byteLength(id) % this.bucketCount === from)
-      .flatMap(([id, { record, selectionCount }]) => [
-        ...[id, record],
-        ...(selectionCount > 0 ? [`\u0001${id}`, String(selectionCount)] : []),
-      ]);
-    const { bucketCount } = this;
-    return { kind: 'buckets', version, tail, bucketCount, next: from + 1, packed: pack(fields) };
+    const packed = this.#packed(entries, (bucket) => bucket === from);
+    return { kind: 'buckets', version, tail, bucketCount: this.bucketCount, next: from + 1, packed };
   }
 
   async writesAfter(
@@ -150,6 +151,17 @@ export class ModelEntryStore implements Pick<
     const tail = writes[0]?.before ?? head.tail;
     if (writes.length < count || tail !== after.tail) return { kind: 'gap' };
     return { kind: 'writes', head, writes: writes.slice(0, this.writesPerRead) };
+  }
+
+  /** One packed bucket with the entries of the wanted buckets. */
+  #packed(entries: State['entries'], isWanted: (bucket: number) => boolean): Uint8Array {
+    const fields = [...entries]
+      .filter(([id]) => isWanted(Buffer.byteLength(id) % this.bucketCount))
+      .flatMap(([id, { record, selectionCount }]) => [
+        ...[id, record],
+        ...(selectionCount > 0 ? [`\u0001${id}`, String(selectionCount)] : []),
+      ]);
+    return pack(fields);
   }
 
   #write(changes: readonly EntryChange[]): Write {

@@ -77,7 +77,7 @@ export interface BucketsRead {
   readonly packed: Uint8Array;
 }
 
-/** What serves a load: a replica if there is one, or the primary. */
+/** The server that answers a load. */
 export type LoadSource = 'replica' | 'primary';
 
 /** Where a load begins. */
@@ -94,6 +94,11 @@ export interface LoadStart {
   /** The bytes of all ids and records. */
   readonly entryBytes: number;
   readonly bucketCount: number;
+  /** The server that has answered. Only the primary's answer has every write that ended before. */
+  readonly source: LoadSource;
+  /** The first buckets, read at the same moment: the next bucket to read, and the entries as in `BucketsRead`. */
+  readonly next: number;
+  readonly packed: Uint8Array;
 }
 
 /**
@@ -126,7 +131,7 @@ export interface EntryStore {
     name: string,
     after: { readonly generationId: string; readonly version: number; readonly tail: string },
   ): Promise<Writes | Gap | Missing>;
-  /** The live generation. */
+  /** The live generation. 'replica': a replica answers if there is one, or the primary. */
   startLoad(name: string, source: LoadSource): Promise<LoadStart | Missing>;
   /** 'gap': the generation was removed. */
   readBuckets(

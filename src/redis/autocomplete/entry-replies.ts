@@ -3,6 +3,7 @@ import type {
   EntryStore,
   Gap,
   Head,
+  LoadSource,
   LoadStart,
   LostImport,
   Missing,
@@ -95,10 +96,10 @@ export function readHead([format, ...fields]: readonly RawReply[]): Head | Missi
   return fields[1] === null ? UNKNOWN : headOf(fields);
 }
 
-export function readLoadStart(reply: readonly RawReply[]): LoadStart | Missing {
+export function readLoadStart(reply: readonly RawReply[], source: LoadSource): LoadStart | Missing {
   const common = readCommon(reply) as Missing | undefined;
   if (common) return common;
-  const [version, tail, entryCount, entryBytes, bucketCount] = reply.slice(HEAD_FIELDS.length);
+  const [version, tail, entryCount, entryBytes, ...buckets] = reply.slice(HEAD_FIELDS.length);
   return {
     kind: 'start',
     head: headOf(reply.slice(1)),
@@ -106,21 +107,23 @@ export function readLoadStart(reply: readonly RawReply[]): LoadStart | Missing {
     tail: textOf(tail),
     entryCount: numberOf(entryCount),
     entryBytes: numberOf(entryBytes),
-    bucketCount: numberOf(bucketCount),
+    source,
+    ...bucketsOf(buckets),
   };
 }
 
 export function readBuckets(reply: readonly RawReply[]): BucketsRead | Gap {
   if (textOf(reply[0]) !== 'OK') return GAP;
-  const [, version, tail, bucketCount, next, packed] = reply;
-  return {
-    kind: 'buckets',
-    version: numberOf(version),
-    tail: textOf(tail),
-    bucketCount: numberOf(bucketCount),
-    next: numberOf(next),
-    packed: packed as Buffer,
-  };
+  const [, version, tail, ...buckets] = reply;
+  return { kind: 'buckets', version: numberOf(version), tail: textOf(tail), ...bucketsOf(buckets) };
+}
+
+/** The values of shared/read-buckets.lua. */
+function bucketsOf([bucketCount, next, packed]: readonly RawReply[]): Pick<
+  BucketsRead,
+  'bucketCount' | 'next' | 'packed'
+> {
+  return { bucketCount: numberOf(bucketCount), next: numberOf(next), packed: packed as Buffer };
 }
 
 /** Elements of the feed, which are still packed. `tail` is the tail after the last element. */

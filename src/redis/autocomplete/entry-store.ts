@@ -191,17 +191,19 @@ export class RedisEntryStore implements EntryStore {
     one: Script,
     name: string,
     args: readonly RawArgument[],
-    read: (reply: RawReply[]) => T,
+    read: (reply: RawReply[], source: LoadSource) => T,
   ): Promise<T> {
     if (source === 'replica' && this.replica?.reachable) {
       try {
-        const answer = await this.replica.commands.runRaw(one, [this.on.keyOf(name)], args, read);
+        const answer = await this.replica.commands.runRaw(one, [this.on.keyOf(name)], args, (reply) =>
+          read(reply, 'replica'),
+        );
         if (answer.kind === 'start' || answer.kind === 'buckets') return answer;
       } catch (error) {
         if (!(error instanceof StoreFailure)) throw error;
       }
     }
-    return this.on.run(one, name, args, read);
+    return this.on.run(one, name, args, (reply) => read(reply, 'primary'));
   }
 
   /** Names a dictionary of the first layout, which the scripts do not find. */

@@ -67,19 +67,24 @@ class DictionaryLoad {
     };
     const held = await builds.build(request, async (input) => {
       await this.#addBuckets(input);
-      await this.#addWrites(input);
+      if (!this.#isComplete) await this.#addWrites(input);
     });
     const base = { ...this.#position, held };
     return new GenerationCopy(head.generationId, base, { ...this.options, profile: head.profile });
   }
 
+  /** True: the answer to the start has all entries, with every write that ended before the load. */
+  get #isComplete(): boolean {
+    const { head, version, source, next, bucketCount } = this.start;
+    return source === 'primary' && version === head.version && next >= bucketCount;
+  }
+
   async #addBuckets(input: BuildInput): Promise<void> {
-    let { bucketCount } = this.start;
-    let adding: Promise<unknown> = Promise.resolve();
-    for (let next = 0; next < bucketCount;) {
+    let { bucketCount, next } = this.start;
+    let adding = added(input, this.start.packed);
+    while (next < bucketCount) {
       const [read] = await Promise.all([this.#readBuckets(next), adding]);
-      adding = input.addBuckets(read.packed);
-      adding.catch(() => undefined);
+      adding = added(input, read.packed);
       // A bucket may have been split meanwhile. Then a part of its entries is in a new bucket.
       bucketCount = read.bucketCount;
       next = read.next;
@@ -125,4 +130,11 @@ class DictionaryLoad {
     if (seen !== undefined && seen !== tail) throw new Interrupted('the store has another history');
     this.#seen.set(version, tail);
   }
+}
+
+/** Resolves when the thread has taken the buckets. A rejection may be handled later. */
+function added(input: BuildInput, packed: Uint8Array): Promise<void> {
+  const adding = input.addBuckets(packed);
+  adding.catch(() => undefined);
+  return adding;
 }

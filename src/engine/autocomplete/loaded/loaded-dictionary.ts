@@ -139,23 +139,26 @@ export class LoadedDictionary {
     const askedAt = this.options.clock.now();
     this.#missing = undefined;
     for (let attempt = 0; attempt < MOST_ATTEMPTS && !this.#missing; attempt += 1) {
-      if (!this.#copy) await this.#load();
-      const copy = this.#copy;
-      if (copy === undefined || !(await this.#follow(copy))) continue;
+      // A new copy has every write before its load.
+      const isCurrent = this.#copy ? await this.#follow(this.#copy) : await this.#load();
+      if (!isCurrent) continue;
       this.#currentAt = Math.max(this.#currentAt, askedAt);
-      if (this.#replacedAt !== undefined) this.#startReplacement(copy);
+      if (this.#replacedAt !== undefined) this.#startReplacement();
       return;
     }
   }
 
-  #startReplacement(copy: GenerationCopy): void {
-    if (this.#replacement) return;
+  #startReplacement(): void {
+    const copy = this.#copy;
+    if (this.#replacement || !copy) return;
     this.#replacement = this.#replace(copy, this.#followedId);
     this.#replacement.catch((error: unknown) => reportDefect(error, this.options.onDefect));
   }
 
-  async #load(): Promise<void> {
+  /** False: there is no copy. */
+  async #load(): Promise<boolean> {
     this.#take(await this.#loadCopy());
+    return this.#copy !== undefined;
   }
 
   #take(loaded: GenerationCopy | Missing): void {
