@@ -2,6 +2,7 @@ import { MATCH_KINDS, type MatchKind } from '../../src/engine/autocomplete/sugge
 import { seeded, type Random } from '../../test/support/random';
 import type { Question } from '../load/autocomplete-client';
 import type { Timed } from '../load/timed';
+import type { SearchTimes } from '../load/truth';
 import { peers, type PeerName } from '../peers';
 import type { Ask } from '../peers/peer';
 import { library, type Cost, type Library, type QueryCost } from '../support/library';
@@ -51,6 +52,7 @@ export interface Searched {
   readonly empty: Omit<Answered<Cost>, 'recall'>;
   readonly fresh: Answered<QueryCost>;
   readonly stale: Answered<QueryCost>;
+  readonly alone: SearchTimes;
   readonly peers: readonly (Answered<PeerCost> & { readonly name: PeerName; readonly shortest: number })[];
 }
 
@@ -61,7 +63,7 @@ interface Amounts {
   readonly peerMs: number;
 }
 
-const AMOUNTS: Amounts = { rounds: 5, queries: 1600, timed: 312, peerMs: 1000 };
+const AMOUNTS: Amounts = { rounds: 5, queries: 6400, timed: 2600, peerMs: 1000 };
 const QUICK: Amounts = { rounds: 2, queries: 320, timed: 104, peerMs: 200 };
 
 /** The kinds by the numbers of the contract, which start with 1. */
@@ -108,6 +110,7 @@ class Search {
       theirs.push({ ...(await this.judgePeer(peer, judged)), rounds: costs });
     }
     say(`${corpusTitle(corpus)}, ${group.title}: ${rounds.length} rounds of ${amounts.queries} queries`);
+    const alone = await this.searchAlone();
     const timedEmpty = await place.group.first.ask('timedEmpty', { count: amounts.timed });
     return {
       group,
@@ -115,6 +118,7 @@ class Search {
       empty: { rounds: rounds.map(({ empty }) => empty), times: timedEmpty.times },
       fresh: { ...fresh, rounds: rounds.map((round) => round.fresh) },
       stale: { ...stale, rounds: rounds.map((round) => round.stale) },
+      alone,
       peers: theirs,
     };
   }
@@ -126,6 +130,12 @@ class Search {
     const running = await this.place.peers.open(able, say);
     for (const peer of running) await peer.load(this.corpus);
     return running;
+  }
+
+  private searchAlone(): Promise<SearchTimes> {
+    const { place, corpus, group, amounts } = this;
+    const [warmUp, queries] = [this.next(amounts.timed), this.next(amounts.timed)];
+    return place.truth.ask('search', { corpus, kinds: group.kinds, queries, warmUp });
   }
 
   private next(amount: number): string[] {
