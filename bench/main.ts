@@ -1,9 +1,10 @@
 /**
  * `npm run bench`: runs the benchmarks, prints their tables and writes the results.
  *
- *     npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [row ...]]
+ *     npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [--parts names] [--seconds n] [row ...]]
  */
 import { rows } from './rows';
+import { chooseParts, chooseSeconds, PART_NAMES } from './rows/extremes';
 import { chooseAttacks } from './rows/overload';
 import type { Row } from './rows/row';
 import { chooseSizes } from './rows/sizes';
@@ -13,12 +14,14 @@ import { describeMachine, type Machine } from './support/machine';
 import { writePage, writeResult } from './support/results';
 import { textTable } from './support/table';
 
-const USAGE = `usage: npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [row ...]]
+const USAGE = `usage: npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [--parts names] [--seconds n] [row ...]]
 
   --quick    fewer and shorter rounds, as a trial; writes no results
   --sizes    the numbers of entries of dictionaries, with commas between, at most 5000000
   --attacks  some attacks of the row overload, with commas between their names; writes no results
-  row        ${rows.map(({ name }) => name).join(', ')}; default: all`;
+  --parts    some parts of the row dictionary-extremes; writes no results: ${PART_NAMES}
+  --seconds  the length of parts that run for a time; default: 60
+  row        ${rows.map(({ name }) => name).join(', ')}; default: all but dictionary-extremes`;
 
 interface Wanted {
   readonly quick: boolean;
@@ -41,9 +44,15 @@ function parse(all: readonly string[]): Wanted | undefined {
   if (sizes !== undefined && !chooseSizes(sizes.split(',').map(Number))) return undefined;
   const attacks = takeOption(names, '--attacks');
   if (attacks !== undefined && !chooseAttacks(attacks.split(','))) return undefined;
+  const parts = takeOption(names, '--parts');
+  if (parts !== undefined && !chooseParts(parts.split(','))) return undefined;
+  const seconds = takeOption(names, '--seconds');
+  if (seconds !== undefined && !chooseSeconds(Number(seconds))) return undefined;
   const chosen = rows.filter(({ name }) => names.includes(name));
   if (chosen.length !== new Set(names).size) return undefined;
-  return { quick, kept: !quick && attacks === undefined, chosen: names.length === 0 ? rows : chosen };
+  const usual = rows.filter(({ onRequest }) => !onRequest);
+  const kept = !quick && attacks === undefined && parts === undefined;
+  return { quick, kept, chosen: names.length === 0 ? usual : chosen };
 }
 
 /** Returns true if results were written. */
@@ -59,7 +68,7 @@ async function measure(row: Row, { quick, kept }: Wanted, machine: Machine): Pro
   console.log(textTable(figures));
   if (!kept) return false;
   const measured = new Date().toISOString().slice(0, 10);
-  const options = process.argv.slice(2).filter((arg) => /^(--sizes|[\d,]+)$/.test(arg));
+  const options = process.argv.slice(2).filter((arg) => /^(--sizes|--seconds|[\d,]+)$/.test(arg));
   const command = ['npm run bench --', ...options, row.name].join(' ');
   await writeResult({ row: row.name, title: row.title, measured, command, machine, figures });
   return true;

@@ -1,6 +1,14 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { present, promised } from '../../test/support/clients/unary-call';
-import { BenchService, type LoopDelay } from '../support/bench-service';
+import { BenchService } from '../support/bench-service';
+import type { LongStep } from '../support/long-steps';
+import type { LoopDelay } from '../support/loop-monitor';
+
+interface BenchMethod<Answer> {
+  readonly path: string;
+  readonly requestSerialize: () => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => Answer;
+}
 
 /** A client of the service that only the benchmark's server has. */
 export class BenchClient {
@@ -18,22 +26,31 @@ export class BenchClient {
     await this.call(BenchService.collectGarbage);
   }
 
-  async loopDelay(): Promise<LoopDelay> {
-    const { path, requestSerialize, responseDeserialize } = BenchService.loopDelay;
-    const delay = await promised<LoopDelay | undefined>((done) =>
-      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, {}, done),
-    );
-    return present(delay);
+  loopDelay(): Promise<LoopDelay> {
+    return this.call(BenchService.loopDelay);
+  }
+
+  mostLayers(): Promise<number> {
+    return this.call(BenchService.mostLayers);
+  }
+
+  async startSteps(): Promise<void> {
+    await this.call(BenchService.startSteps);
+  }
+
+  longSteps(): Promise<readonly LongStep[]> {
+    return this.call(BenchService.longSteps);
   }
 
   close(): void {
     this.client.close();
   }
 
-  private async call(method: typeof BenchService.empty): Promise<void> {
+  private async call<Answer>(method: BenchMethod<Answer>): Promise<Answer> {
     const { path, requestSerialize, responseDeserialize } = method;
-    await promised<object | undefined>((done) =>
+    const answer = await promised<Answer | undefined>((done) =>
       this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, {}, done),
     );
+    return present(answer);
   }
 }

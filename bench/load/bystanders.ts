@@ -30,6 +30,9 @@ const tasks = {
     bystanders = await Bystanders.open(options.bystanders);
     innocent = new InnocentClient(options.innocent);
   },
+  /** The least time that a lease had left at a renewal between two times of the machine's monotonic clock (ms). */
+  leastLeft: ({ from, to }: { from: number; to: number }) =>
+    Promise.resolve(started().bystanders.leastLeftMs(from - CLOCK_OFFSET_MS, to - CLOCK_OFFSET_MS)),
   events: () => Promise.resolve(started().bystanders.counts),
   /** Starts no more calls of the innocent client. Resolves when its calls have their answers. */
   stop: () => started().innocent.stop(),

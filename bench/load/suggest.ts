@@ -2,17 +2,17 @@
 import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status, type ServiceError } from '@grpc/grpc-js';
-import type { Entry } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { itemsOf, type Corpus, type Item } from '../words/corpus';
+import { quantile } from '../support/statistics';
+import { itemsOf, type Corpus } from '../words/corpus';
 import { words } from '../words/words';
 import { AutocompleteClient, type Question } from './autocomplete-client';
 import { batchesOf } from './batches';
 import { BenchClient } from './bench-client';
+import { entriesOf } from './entries';
 import { inFlight, type Amount } from './in-flight';
 import { serveTasks } from './serve-tasks';
 import { timed, type Timed } from './timed';
 
-const NO_PAYLOAD = Buffer.alloc(0);
 const RETRY_MS = 1;
 
 let autocomplete: AutocompleteClient | undefined;
@@ -21,12 +21,6 @@ let bench: BenchClient | undefined;
 function connected(): { autocomplete: AutocompleteClient; bench: BenchClient } {
   if (autocomplete === undefined || bench === undefined) throw new Error('call connect first');
   return { autocomplete, bench };
-}
-
-function* entriesOf(items: Iterable<Item>, moreWeight = 0): Generator<Entry> {
-  for (const { id, text, weight } of items) {
-    yield { entryId: id, text, aliases: [], weight: BigInt(weight + moreWeight), payload: NO_PAYLOAD };
-  }
 }
 
 /** Asks again while the server loads the dictionary. */
@@ -58,6 +52,13 @@ const tasks = {
     const startedAt = performance.now();
     const count = await connected().autocomplete.import(dictionary, entries);
     return { entries: count, ms: performance.now() - startedAt };
+  },
+  /** Imports several dictionaries with the same entries, a few at the same time. */
+  importMany: async ({ dictionaries, corpus }: { dictionaries: readonly string[]; corpus: Corpus }) => {
+    const entries = [...entriesOf(itemsOf(await words(), corpus))];
+    await inFlight({ count: dictionaries.length, inFlight: 8 }, async (index) => {
+      await connected().autocomplete.import(dictionaries[index] as string, entries);
+    });
   },
   /** Puts existing entries with another weight, `each` entries in a call, and 16 calls in flight. */
   put: async ({ dictionary, corpus, each }: { dictionary: string; corpus: Corpus; each: number }) => {
@@ -99,7 +100,7 @@ const tasks = {
     await loaded(question);
     return performance.now() - startedAt;
   },
-  /** Asks the questions repeatedly for this time. Resolves to the number of answers and the exact time. */
+  /** Asks the questions repeatedly for this time. Resolves to the number and the times of the answers (ms), and the exact time. */
   askFor: async ({
     questions,
     clients,
@@ -112,14 +113,18 @@ const tasks = {
     const { autocomplete } = connected();
     const startedAt = performance.now();
     let count = 0;
+    const times: number[] = [];
     await Promise.all(
       Array.from({ length: clients }, async () => {
         while (performance.now() < startedAt + forMs) {
+          const askedAt = performance.now();
           await autocomplete.suggest(questions[count++ % questions.length] as Question);
+          times.push(performance.now() - askedAt);
         }
       }),
     );
-    return { count, ms: performance.now() - startedAt };
+    const ms = performance.now() - startedAt;
+    return { count, ms, p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
   },
   /** Adds `each` recents to the list of each user. */
   recents: async ({ users, each }: { users: number; each: number }) => {

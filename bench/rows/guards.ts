@@ -47,7 +47,7 @@ class Side {
   private constructor(private readonly stage: Stage) {}
 
   static async open(built?: string): Promise<Side> {
-    const side = new Side(await openStage(built));
+    const side = new Side(await openStage(built === undefined ? {} : { dist: built }));
     const { listen: address } = side.stage.server;
     await side.group.askEach('connect', (index) => ({ address, label: `bench-${index}` }));
     return side;

@@ -2,6 +2,7 @@ import { chapter } from './chapter';
 import { contention } from './contention';
 import { dictionary } from './dictionary';
 import { etcd } from './etcd';
+import { extremes } from './extremes';
 import { guards } from './guards';
 import { handOver } from './hand-over';
 import { heldLeases } from './held-leases';
@@ -32,4 +33,5 @@ export const rows: readonly Row[] = [
   typo,
   dictionary,
   innocent,
+  extremes,
 ];

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BystanderCounts } from '../../test/support/attacks/bystanders';
 import type { Latencies } from '../load/bystanders';
 import type { SuggestTasks } from '../load/suggest';
-import type { LoopDelay } from '../support/bench-service';
 import { LoadProcess } from '../support/load-process';
+import type { LoopDelay } from '../support/loop-monitor';
 import { startBenchServer } from '../support/server';
 import { onStage } from '../support/stage';
 import { spreadOf } from '../support/statistics';
@@ -19,6 +19,7 @@ import {
 import { corpusTitle, type Corpus } from '../words/corpus';
 import { prepareWords } from '../words/words';
 import { Cells } from './cells';
+import { sum } from './counts';
 import type { Figure, Row, RowContext } from './row';
 import { corporaFor } from './sizes';
 
@@ -90,10 +91,6 @@ async function measure(watched: Watched, corpus: Corpus, { say }: RowContext): P
     second.end();
     await otherServer.close();
   }
-}
-
-function sum(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
 function figuresOf({ phases, bystanders }: Outcome): Figure[] {

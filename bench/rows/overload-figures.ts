@@ -1,9 +1,10 @@
 import type { AttackReport } from '../../test/support/attacks/attack';
 import type { BystanderCounts } from '../../test/support/attacks/bystanders';
 import type { Latencies } from '../load/bystanders';
-import type { LoopDelay } from '../support/bench-service';
+import type { LoopDelay } from '../support/loop-monitor';
 import { spreadOf } from '../support/statistics';
 import { Cells } from './cells';
+import { listed, sum } from './counts';
 import type { Figure } from './row';
 
 /** The effects of an attack on a server and on its other clients. */
@@ -35,16 +36,6 @@ const BOUND_FACTOR = 3;
 
 function boundOf({ before }: Damage): number {
   return Math.max(BOUND_MS, BOUND_FACTOR * before.p99);
-}
-
-function sum(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((total, count) => total + count, 0);
-}
-
-/** The counts as text, such as "(EXPIRED 3, REVOKED 1)". */
-function listed(counts: Readonly<Record<string, number>>): string {
-  const parts = Object.entries(counts).map(([what, count]) => `${what} ${count}`);
-  return parts.length === 0 ? '' : `(${parts.join(', ')})`;
 }
 
 function judged(damage: Damage, ms: number): string {

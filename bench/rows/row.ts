@@ -47,6 +47,8 @@ export interface Row {
   readonly title: string;
   /** The description of the measurement, for readers of the results. */
   readonly about: string;
+  /** True: the row runs only if its name is given. */
+  readonly onRequest?: true;
   /** Draws the figures as an SVG, which is stored beside them. */
   picture?(figures: readonly Figure[]): string;
   run(context: RowContext): Promise<readonly Figure[] | Skipped>;

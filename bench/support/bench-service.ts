@@ -1,7 +1,9 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
 import { GetServerInfoRequest } from '../../generated/typescript/holdfast/v1/server_service';
 import { unary, type CallContext } from '../../src/transport/grpc/call';
+import { LayerCount } from './layer-count';
+import { LongSteps, type LongStep } from './long-steps';
+import { LoopMonitor, type LoopDelay } from './loop-monitor';
 
 /** The codec of an empty message, generated like the codecs of all messages of the contract. */
 const nothing = {
@@ -21,44 +23,32 @@ function method(name: string) {
   } as const;
 }
 
-/** The delay of the server's event loop since the last time of asking (ms). */
-export interface LoopDelay {
-  readonly p99: number;
-  readonly max: number;
+/** A method that takes nothing and answers a value. */
+function asking<Answer>(name: string) {
+  return {
+    ...method(name),
+    responseSerialize: (answer: Answer): Buffer => Buffer.from(JSON.stringify(answer)),
+    responseDeserialize: (bytes: Buffer): Answer => JSON.parse(bytes.toString()) as Answer,
+  };
 }
 
-const loopDelay = {
-  ...method('LoopDelay'),
-  responseSerialize: (delay: LoopDelay): Buffer => Buffer.from(JSON.stringify(delay)),
-  responseDeserialize: (bytes: Buffer): LoopDelay => JSON.parse(bytes.toString()) as LoopDelay,
-};
-
-/**
- * An additional service of the benchmark's server. Its empty call is the yardstick. The other calls collect garbage, and
- * tell the delay of the event loop.
- */
+/** An additional service of the benchmark's server. Its empty call is the yardstick. */
 export const BenchService = {
   empty: method('Empty'),
   collectGarbage: method('CollectGarbage'),
-  loopDelay,
+  loopDelay: asking<LoopDelay>('LoopDelay'),
+  /** The largest number of layers of a dictionary since the last time of asking. */
+  mostLayers: asking<number>('MostLayers'),
+  startSteps: method('StartSteps'),
+  /** The long steps of the main thread since `startSteps`. */
+  longSteps: asking<readonly LongStep[]>('LongSteps'),
 } satisfies ServiceDefinition;
-
-/** The sampling of the event loop's delay, in steps of 10 ms. The sampling starts with the first time of asking. */
-class LoopMonitor {
-  private readonly histogram = monitorEventLoopDelay({ resolution: 10 });
-
-  read(): LoopDelay {
-    const { histogram } = this;
-    if (histogram.enable()) return { p99: 0, max: 0 };
-    const delay = { p99: histogram.percentile(99) / 1e6, max: histogram.max / 1e6 };
-    histogram.reset();
-    return delay;
-  }
-}
 
 /** The handlers run inside `unary`, as the handlers of all methods of the contract do. */
 export function benchHandlers(context: CallContext): Record<keyof typeof BenchService, UntypedHandleCall> {
   const monitor = new LoopMonitor();
+  const layers = new LayerCount();
+  const steps = new LongSteps();
   return {
     empty: unary(context, () => Promise.resolve({})),
     collectGarbage: unary(context, () => {
@@ -67,5 +57,11 @@ export function benchHandlers(context: CallContext): Record<keyof typeof BenchSe
       return Promise.resolve({});
     }),
     loopDelay: unary(context, () => Promise.resolve(monitor.read())),
+    mostLayers: unary(context, () => Promise.resolve(layers.read())),
+    startSteps: unary(context, async () => {
+      await steps.start();
+      return {};
+    }),
+    longSteps: unary(context, () => steps.stop()),
   };
 }

@@ -13,6 +13,31 @@ export function cpuMs(pid: number): number {
   return nanoseconds / 1e6;
 }
 
+/** The CPU time of a server's threads since its start, by their work (ms). */
+export interface ThreadCpu {
+  readonly main: number;
+  /** The threads of lower priority, which build layers and check large requests. */
+  readonly builds: number;
+  /** All other threads: long searches, garbage collection, input and output. */
+  readonly others: number;
+}
+
+export function threadCpu(pid: number): ThreadCpu {
+  const cpu = { main: 0, builds: 0, others: 0 };
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const ms = Number(readThread(pid, thread).split(' ')[0]) / 1e6;
+    const isMain = thread === String(pid);
+    cpu[isMain ? 'main' : niceOf(pid, thread) > niceOf(pid, String(pid)) ? 'builds' : 'others'] += ms;
+  }
+  return cpu;
+}
+
+/** The priority is the 19th field of the file `stat`. The name of the thread, in brackets, may have spaces. */
+function niceOf(pid: number, thread: string): number {
+  const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+}
+
 function readThread(pid: number, thread: string): string {
   try {
     return readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8');

@@ -1,6 +1,6 @@
 import type { ServerProcess } from '../../test/support/processes/server-process';
 import { BenchRedis } from './redis';
-import { startBenchServer } from './server';
+import { startBenchServer, type BenchServerOptions } from './server';
 
 /** The new Redis and the new server of one row. */
 export interface Stage {
@@ -8,8 +8,11 @@ export interface Stage {
   readonly server: ServerProcess;
 }
 
-export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
-  const stage = await openStage();
+export async function onStage<T>(
+  work: (stage: Stage) => Promise<T>,
+  options?: BenchServerOptions,
+): Promise<T> {
+  const stage = await openStage(options);
   try {
     return await work(stage);
   } finally {
@@ -17,11 +20,10 @@ export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T>
   }
 }
 
-/** @param dist the folder dist/ of another build */
-export async function openStage(dist?: string): Promise<Stage> {
+export async function openStage(options?: BenchServerOptions): Promise<Stage> {
   const redis = await BenchRedis.start();
   try {
-    return { redis, server: await startBenchServer(redis.url, dist) };
+    return { redis, server: await startBenchServer(redis.url, options) };
   } catch (error) {
     await redis.close();
     throw error;

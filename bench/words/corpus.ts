@@ -1,10 +1,11 @@
 import { fold } from '../../src/engine/autocomplete/fold';
 import { oneOf, seeded, type Random } from '../../test/support/random';
+import { UNUSUAL, unusualItems, type Unusual } from './unusual';
 import type { Words } from './words';
 
-/** The entries of a dictionary: the first `count` words, or the first `count` names that are made of two words. */
+/** The entries of a dictionary: the first `count` words, names that are made of two words, or unusual entries. */
 export interface Corpus {
-  readonly of: 'words' | 'names';
+  readonly of: 'words' | 'names' | Unusual;
   readonly count: number;
 }
 
@@ -14,6 +15,8 @@ export interface Item {
   readonly text: string;
   readonly folded: string;
   readonly weight: number;
+  /** Default: none. */
+  readonly aliases?: readonly string[];
 }
 
 const SEED = 20130602;
@@ -33,6 +36,8 @@ export function sizeName(count: number): string {
 
 /** The same items in each run. A smaller corpus is the start of a larger corpus. Folded texts are different. */
 export function itemsOf(words: Words, { of, count }: Corpus): Generator<Item> {
+  const unusual = UNUSUAL.find((one) => one === of);
+  if (unusual) return unusualItems(words, unusual, count);
   return of === 'words' ? wordItems(words, count) : nameItems(words, count);
 }
 

@@ -36,7 +36,7 @@ export class Bystanders {
   private readonly bystanders: Bystander[] = [];
   private readonly lost = new Map<string, number>();
   private readonly ended = new Map<string, number>();
-  private renewed = 0;
+  private readonly renewals: { readonly at: number; readonly leftMs: number }[] = [];
 
   /** Resolves when every stream has its lease. */
   static async open(options: BystanderOptions): Promise<Bystanders> {
@@ -59,11 +59,20 @@ export class Bystanders {
 
   get counts(): BystanderCounts {
     return {
-      renewed: this.renewed,
+      renewed: this.renewals.length,
       lost: Object.fromEntries(this.lost),
       ended: Object.fromEntries(this.ended),
       late: this.bystanders.filter((one) => one.isLate()).length,
     };
+  }
+
+  /**
+   * The least time that a lease had left when its renewal arrived between the two times of `performance.now()` (ms).
+   * Undefined: no renewal arrived.
+   */
+  leastLeftMs(from: number, to: number): number | undefined {
+    const lefts = this.renewals.filter(({ at }) => at >= from && at < to).map(({ leftMs }) => leftMs);
+    return lefts.length === 0 ? undefined : lefts.reduce((least, leftMs) => Math.min(least, leftMs));
   }
 
   close(): void {
@@ -75,7 +84,7 @@ export class Bystanders {
     return new Promise((resolve, reject) => {
       const bystander = new Bystander(open, ttlMs, {
         granted: resolve,
-        renewed: () => (this.renewed += 1),
+        renewed: (leftMs) => this.renewals.push({ at: performance.now(), leftMs }),
         lost: (cause) => countInto(this.lost, cause),
         ended: (ending) => {
           countInto(this.ended, ending);
@@ -89,7 +98,8 @@ export class Bystanders {
 
 interface BystanderEvents {
   granted(): void;
-  renewed(): void;
+  /** `leftMs`: the time until the end of the lease before this renewal. */
+  renewed(leftMs: number): void;
   lost(cause: string): void;
   /** The stream ended without a loss. */
   ended(ending: string): void;
@@ -135,8 +145,9 @@ class Bystander {
       this.events.granted();
     } else if (event?.$case === 'renewed') {
       this.isLate();
+      const leftMs = this.deadline - performance.now();
       this.believeUntil(ms(event.value.expireOffset));
-      this.events.renewed();
+      this.events.renewed(leftMs);
     } else if (event?.$case === 'lost') {
       this.isLate();
       this.finish();
