@@ -1,11 +1,16 @@
 import type { EntryChange, Gap, Missing, Write, Writes } from '../../engine/autocomplete/entry-store';
+import { Slices } from '../../engine/autocomplete/loaded/slices';
+import type { Clock } from '../../engine/clock';
 import { scripts, type EntryCommands } from './entry-commands';
 import { GAP, readElements } from './entry-replies';
 import { PackReader, type Unpacked } from './packing';
 
 /** Reads the last writes of a dictionary. scripts/entries/shared/feed.lua describes the elements of the feed. */
 export class EntryFeed {
-  constructor(private readonly on: EntryCommands) {}
+  constructor(
+    private readonly on: EntryCommands,
+    private readonly clock: Clock,
+  ) {}
 
   async writesAfter(
     name: string,
@@ -14,8 +19,14 @@ export class EntryFeed {
     const args = [after.generationId, after.version, after.tail];
     const read = await this.on.run(scripts.writesAfter, name, args, readElements);
     if (read.kind !== 'elements') return read;
-    const elements = read.elements.map(readElement);
+    const elements: Element[] = [];
     const writes: Write[] = [];
+    // An answer may have thousands of writes.
+    const slices = new Slices(this.clock);
+    for (const element of read.elements) {
+      elements.push(readElement(element));
+      if (slices.isOver) await slices.pause();
+    }
     for (const [index, element] of elements.entries()) {
       const changes = await this.changesOf(name, element);
       // The element was trimmed since it was read, and its chunks with it.
@@ -23,6 +34,7 @@ export class EntryFeed {
       const { before } = element;
       const tail = elements[index + 1]?.before ?? read.tail;
       writes.push({ version: after.version + 1 + index, before, tail, changes });
+      if (slices.isOver) await slices.pause();
     }
     return { kind: 'writes', writes, head: read.head };
   }

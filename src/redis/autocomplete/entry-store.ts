@@ -69,7 +69,7 @@ export class RedisEntryStore implements EntryStore {
     this.on = new EntryCommands(commands, prefix);
     this.nameList = new DictionaryNames(commands, prefix);
     this.writes = new EntryWrites(this.on, bulk);
-    this.feed = new EntryFeed(this.on);
+    this.feed = new EntryFeed(this.on, clock);
     this.imports = new EntryImports(this.on, bulk);
     this.outdated = new OutdatedDictionaries(commands, prefix);
   }
