@@ -5,11 +5,11 @@ import { typoMatch } from './typo';
 
 const ASCII = /^[\0-\x7f]*$/;
 /**
- * Texts of these characters only: Latin, Greek and Cyrillic letters with their accents, signs, kana, Chinese characters and
- * Hangul syllables. Each UTF-16 unit is a grapheme cluster, so no slow segmenter is needed.
+ * Texts of these characters only: Latin, Greek and Cyrillic letters with their accents, Hebrew and Arabic letters, signs,
+ * kana, Chinese characters and Hangul syllables. Each UTF-16 unit is a grapheme cluster, so no slow segmenter is needed.
  */
 const SINGLE_UNITS =
-  /^[\0-\u02ff\u0370-\u0482\u048a-\u052f\u1e00-\u1fff\u2010-\u2027\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/;
+  /^[\0-\u02ff\u0370-\u0482\u048a-\u052f\u05d0-\u05ea\u0621-\u063a\u0641-\u064a\u1e00-\u1fff\u2010-\u2027\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/;
 /** Created once, because the creation takes long. Grapheme clusters do not depend on the locale. */
 const clusters = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
