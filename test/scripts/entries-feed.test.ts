@@ -4,7 +4,7 @@ import { pack } from '../../src/redis/autocomplete/packing';
 import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
 
 /** The script without the rule that young writes are kept. */
-const old = (lua: string) => lua.replaceAll('30000000', '0');
+const old = (lua: string) => lua.replaceAll('61000000', '0');
 const MIB = 1024 * 1024;
 const LEAST_BYTES = 64 * 1024;
 

@@ -7,7 +7,7 @@ import {
   entriesSweep,
 } from '../../generated/redis/scripts';
 import { pack } from '../../src/redis/autocomplete/packing';
-import { EntriesFixture, IN_TIME, storedMany } from '../support/entries-fixture';
+import { EntriesFixture, IN_TIME, PROFILE, storedMany } from '../support/entries-fixture';
 
 const chunk = (...values: string[]) => pack(values);
 const AGAIN_AFTER_LOSS = [IN_TIME[0], '1'];
@@ -77,12 +77,12 @@ describe('a write of entries', () => {
         'trimmed',
         (Number(seconds) - ago) * 1e6,
       );
-    await trimmedAt(10);
+    await trimmedAt(50);
     const select = (id: string, ...time: string[]) =>
       fixture.run(entriesSelect, name, id, 'id 0', '1', ...time);
     expect(await select('w1', ...AGAIN_AFTER_LOSS)).toEqual(['FORGOTTEN']);
     expect(await select('w1', ...IN_TIME)).toEqual(['OK', '1']);
-    await trimmedAt(40);
+    await trimmedAt(70);
     expect(await select('w2', ...AGAIN_AFTER_LOSS)).toEqual(['OK', '2']);
   });
 
@@ -146,6 +146,26 @@ describe('a write of entries', () => {
     expect(await fixture.store.drop(name)).toBe(true);
     while ((await fixture.store.sweep(name)) !== 'gone');
     expect(await fixture.checker.check(name)).toEqual([]);
+  });
+
+  it('fails, as loads do, if the state of the generation is lost, until the dictionary is deleted', async () => {
+    const name = await fixture.dictionary(storedMany(30));
+    const state = fixture.partKey(name, 'state', String(await fixture.meta(name, 'live')));
+    await fixture.redis.command('DEL', state);
+    for (const refused of [
+      ...scripts
+        .filter(([, lua]) => lua !== entriesPutStaged)
+        .map(([, lua, args]) => fixture.run(lua, name, 'w', ...args, ...IN_TIME)),
+      fixture.run(entriesSweep, name),
+      fixture.store.startLoad(name),
+      fixture.store.inspect(name),
+    ]) {
+      await expect(refused).rejects.toThrow('DAMAGED');
+    }
+    expect(await fixture.redis.command('EXISTS', state)).toBe('0');
+    expect(await fixture.store.drop(name)).toBe(true);
+    expect(await fixture.store.create(name, PROFILE)).toEqual({ kind: 'ok' });
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
   it('answers EXPIRED if a staged chunk is missing, and commits nothing', async () => {

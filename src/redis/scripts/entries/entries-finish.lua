@@ -9,7 +9,7 @@
 -- @include shared/pending.lua
 if not live then return { 'UNKNOWN' } end
 if not pending then return { 'OK' } end
-local entries = open_generation(live)
+local entries = open_live()
 write_pending(entries)
 save_generation(entries)
 return { pending and 'AGAIN' or 'OK' }

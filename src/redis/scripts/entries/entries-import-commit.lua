@@ -28,7 +28,7 @@ if refused then return refused end
 if (redis.call('HGET', key_head .. 'state:' .. generation, 'sequence') or '0') ~= ARGV[3] then return { 'LOST' } end
 -- The replaced generation must contain all its writes, for the servers that load it.
 if pending then
-  local entries = open_generation(live)
+  local entries = open_live()
   write_pending(entries)
   save_generation(entries)
   return { 'AGAIN' }

@@ -15,7 +15,7 @@ local function memory(key) return redis.call('MEMORY', 'USAGE', key, 'SAMPLES', 
 
 if not live then return { 'UNKNOWN' } end
 
-local of = open_generation(live)
+local of = open_live()
 local samples, sum = math.min(of.buckets, SAMPLES), 0
 for i = 0, samples - 1 do sum = sum + memory(of.head .. math.floor(i * of.buckets / samples)) end
 local bytes = sum / samples * of.buckets + of.feed + memory(key_head .. 'state:' .. live) + memory(KEYS[1])

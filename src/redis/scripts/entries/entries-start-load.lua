@@ -11,6 +11,6 @@
 -- @include shared/read-buckets.lua
 if not live then return { 'UNKNOWN' } end
 local numbers = redis.call('HMGET', key_head .. 'state:' .. live, 'count', 'bytes', 'buckets')
+if not numbers[3] then damaged('the state of a dictionary') end
 local complete, complete_tail = end_of_buckets()
-local buckets = tonumber(numbers[3] or 1)
-return with_head(int(complete), complete_tail, numbers[1] or '0', numbers[2] or '0', read_buckets(live, 0, buckets))
+return with_head(int(complete), complete_tail, numbers[1], numbers[2], read_buckets(live, 0, tonumber(numbers[3])))

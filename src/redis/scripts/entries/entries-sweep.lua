@@ -45,7 +45,7 @@ local function remove_some(generation)
 end
 
 if live then
-  local entries = open_generation(live)
+  local entries = open_live()
   local is_finished = not pending
   if pending then write_pending(entries) end
   local is_trimmed = trim_feed(entries)

@@ -23,10 +23,15 @@
 
 local FORMAT = 2
 
--- No command is sent again after this time (us).
-local KEPT_US = 30000000
+-- No command is sent again after this time (us): the longest HOLDFAST_COMMAND_TIMEOUT and a second.
+local KEPT_US = 61000000
 
 local function int(number) return string.format('%.0f', number) end
+
+-- Ends the script. Must precede all changes of the script.
+local function damaged(lost)
+  error(redis.error_reply('DAMAGED Redis has lost ' .. lost .. '. Delete the dictionary, and import it again'))
+end
 
 local clock = redis.call('TIME')
 

@@ -4,7 +4,7 @@
 --   the changes: kind 'p' { id, record, id, record, ... }, 'd' { id, id, ... }, 's' { id, number of all selections },
 --   'b' { number of staged chunks, their bytes } (each chunk is like the changes of 'p'), 'c' {} (creation or commit)
 -- The feed has at most 4 MiB with its staged chunks and `done`, apart from the last element. Beyond a quarter of the dictionary's
--- bytes, only the elements of the last 30 s are kept, and elements that an open import has not followed yet.
+-- bytes, only the elements of the last 61 s are kept, and elements that an open import has not followed yet.
 --
 -- @include dictionary.lua
 -- @include tail.lua

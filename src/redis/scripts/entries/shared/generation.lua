@@ -30,6 +30,13 @@ local function open_generation(id)
   return of
 end
 
+-- Opens the live generation. Without `state`, a write would begin an empty state beside the entries.
+local function open_live()
+  local of = open_generation(live)
+  if not of.stored[3] then damaged('the state of a dictionary') end
+  return of
+end
+
 -- Writes the numbers that have changed.
 local function save_generation(of)
   local changed = {}

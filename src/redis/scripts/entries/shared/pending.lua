@@ -5,14 +5,11 @@
 -- @include dictionary.lua
 -- @include generation.lua
 
--- Writes one chunk of the pending put to the buckets. Must precede all changes of the script, because a lost chunk ends the
--- script.
+-- Writes one chunk of the pending put to the buckets. Must precede all changes of the script, because it may end the script.
 local function write_pending(of)
   local id, count, next_chunk, before = unpack(cmsgpack.unpack(pending))
   local chunk = redis.call('GET', key_head .. 'stage:' .. id .. ':' .. next_chunk)
-  if not chunk then
-    error(redis.error_reply('DAMAGED Redis has lost a chunk of a committed put. Delete the dictionary, and import it again'))
-  end
+  if not chunk then damaged('a chunk of a committed put') end
   local changes = cmsgpack.unpack(chunk)
   for i = 1, #changes, 2 do put_entry(of, changes[i], changes[i + 1]) end
   next_chunk = next_chunk + 1

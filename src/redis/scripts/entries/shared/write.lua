@@ -11,7 +11,7 @@ if not live then return { 'UNKNOWN' } end
 
 local write_id = ARGV[1]
 
-local entries = open_generation(live)
+local entries = open_live()
 
 local effect = redis.call('HGET', key_head .. 'done:' .. live, write_id)
 
