@@ -1,10 +1,13 @@
 import { StoreFailure } from '../../src/engine/errors';
 import type { RedisConnection } from '../../src/redis/connection/connection';
-import { connect, EntriesFixture, stored, storeOf } from '../support/entries-fixture';
+import { connect, EntriesFixture, PROFILE, stored, storeOf } from '../support/entries-fixture';
 import { eventually } from '../support/eventually';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
+import { failureOf } from '../support/store-failure';
 
 const COMMAND_TIMEOUT_MS = 600;
+/** Longer than a deletion and a creation on a busy machine. */
+const PATIENT_TIMEOUT_MS = 20_000;
 const isScript = ({ name }: RedisCommand) => name.startsWith('EVAL');
 
 describe('a write of entries over a bad connection', () => {
@@ -34,6 +37,25 @@ describe('a write of entries over a bad connection', () => {
     expect(await store.delete(name, ['a'])).toEqual({ kind: 'ok', deleted: 1 });
     await lost;
     expect((await fixture.head(name)).version).toBe(5);
+  });
+
+  it('has an unknown outcome, and is not done again, if the dictionary was deleted and created meanwhile', async () => {
+    const name = await fixture.dictionary([stored('a')]);
+    const patient = await connect(`redis://${proxy.address}`, PATIENT_TIMEOUT_MS);
+    try {
+      const lost = proxy.dropNextReply(isScript);
+      proxy.refuseNew();
+      const failure = failureOf(storeOf(patient.commands).select(name, 'a', 1));
+      await lost;
+      expect(await fixture.store.drop(name)).toBe(true);
+      await fixture.store.create(name, PROFILE);
+      await fixture.store.put(name, [stored('a')]);
+      proxy.passEverything();
+      expect(await failure).toMatchObject({ carriedOut: 'unknown' });
+      expect(await fixture.content(name)).toEqual({ a: ['record of a', 0] });
+    } finally {
+      patient.close();
+    }
   });
 
   it('is never done after its time, even if the command arrives later', async () => {
