@@ -17,6 +17,12 @@ export type Fault =
 const NEVER = '9007199254740991';
 const MAY_HAVE_RUN = '1';
 
+/** A deletion of nothing and a selection of nothing leave no trace, so they may run again. */
+function hasEffect(answer: unknown): boolean {
+  const { effect = 1 } = answer as { effect?: number };
+  return effect > 0;
+}
+
 /** Commands of a server with a fault. */
 export class UnreliableCommands {
   private fault: Fault = { kind: 'none' };
@@ -31,7 +37,7 @@ export class UnreliableCommands {
     this.repetitions = [];
   }
 
-  /** Sends each timed script of the call again, as if each reply had been lost. */
+  /** Sends the timed scripts of the call with an effect again, as if their replies had been lost. */
   get timedAgain(): readonly (() => Promise<unknown>)[] {
     return this.repetitions;
   }
@@ -47,10 +53,11 @@ export class UnreliableCommands {
           () => inner.runRaw(script, keys, args, read),
           () => inner.runRaw(script, keys, args, read),
         ),
-      runTimed: (script, keys, args, read) => {
+      runTimed: async (script, keys, args, read) => {
         const again = () => inner.runRaw(script, keys, [...args, NEVER, MAY_HAVE_RUN], read);
-        this.repetitions.push(again);
-        return this.send(() => inner.runTimed(script, keys, args, read), again);
+        const answer = await this.send(() => inner.runTimed(script, keys, args, read), again);
+        if (hasEffect(answer)) this.repetitions.push(again);
+        return answer;
       },
       query: (command, args, read) =>
         this.send(
