@@ -44,6 +44,8 @@ interface Stage {
 
 const OLD = towns(60, 'old');
 const NEW = towns(150, 'new');
+/** More entries than the first script of a load reads. */
+const MANY = towns(1200, 'old');
 
 /** Changes of a dictionary with the old towns. Each must have the same result if one of its commands is lost. */
 const ACTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
@@ -103,9 +105,15 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     await expectContent(client, name, NEW, 'new');
     expect((await client.get(name)).generation).toBe(2n);
   },
-  'load of the buckets': async ({ client, name, lost }) => {
-    const trap = lost('dictionary read buckets');
+  'start of a load': async ({ client, name, lost }) => {
+    const trap = lost('dictionary start load');
     await expectContent(client, name, OLD, 'old');
+    await trap;
+  },
+  'load of the buckets': async ({ client, name, lost }) => {
+    for (const half of [MANY.slice(0, 600), MANY.slice(600)]) await client.put(name, half);
+    const trap = lost('dictionary read buckets');
+    await expectContent(client, name, MANY, 'old');
     await trap;
   },
 };

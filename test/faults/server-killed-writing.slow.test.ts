@@ -23,6 +23,8 @@ afterAll(async () => {
 
 const OLD = towns(150, 'old');
 const NEW = towns(1000, 'new');
+/** More entries than the first script of a load reads. */
+const MANY = towns(1200, 'old');
 
 /** Kills the server when it sends the n-th command of a kind for the dictionary. */
 function killAt(member: Member, name: string, kind: ScriptKind | 'stage', number: number): void {
@@ -114,11 +116,12 @@ test.each(['dictionary start load', 'dictionary read buckets'] as const)(
   async (kind) => {
     const name = `load, ${kind}`;
     const { survivor, victim } = await begin(name);
+    for (const half of [MANY.slice(0, 600), MANY.slice(600)]) await survivor.put(name, half);
     killAt(fleet.member(1), name, kind, 1);
     expect(await refusal(victim.suggest(name, 'old'))).toMatchObject({ code: 'UNAVAILABLE' });
-    await expectContent(survivor, name, OLD, 'old');
+    await expectContent(survivor, name, MANY, 'old');
     await restart();
-    await expectContent(clients.at(fleet.member(1)), name, OLD, 'old');
+    await expectContent(clients.at(fleet.member(1)), name, MANY, 'old');
     await expectSound(fleet.redis, survivor, name);
   },
 );
