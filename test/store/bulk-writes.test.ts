@@ -13,19 +13,24 @@ function setUp(facts: Partial<NodeReport> | undefined) {
 }
 
 test('admits a write while memory and replicas allow it, and without a report', async () => {
-  await setUp({ memoryShare: 0.79, replicaLagBytes: 8 * MIB }).writes.admit(KEY);
-  await setUp(undefined).writes.admit(KEY);
+  await setUp({ memoryShare: 0.79, replicaLagBytes: 8 * MIB })
+    .writes.newCall()
+    .admit(KEY);
+  await setUp(undefined).writes.newCall().admit(KEY);
 });
 
 test('refuses a write when Redis uses 80 % of its memory', async () => {
   const { writes } = setUp({ memoryShare: 0.8, replicaLagBytes: 0 });
-  await expect(writes.admit(KEY)).rejects.toMatchObject({ carriedOut: 'no', kind: 'full' });
+  await expect(writes.newCall().admit(KEY)).rejects.toMatchObject({ carriedOut: 'no', kind: 'full' });
 });
 
 test('lets a write wait until the replicas lack at most 8 MiB', async () => {
   const { node, clock, writes } = setUp({ memoryShare: 0, replicaLagBytes: 8 * MIB + 1 });
   let isAdmitted = false;
-  const admitted = writes.admit(KEY).then(() => (isAdmitted = true));
+  const admitted = writes
+    .newCall()
+    .admit(KEY)
+    .then(() => (isAdmitted = true));
   for (let n = 0; n < 20; n += 1) {
     await clock.advance(250);
   }
@@ -35,11 +40,23 @@ test('lets a write wait until the replicas lack at most 8 MiB', async () => {
   await admitted;
 });
 
-test('refuses a write if the replicas stay behind for a minute', async () => {
-  const { clock, writes } = setUp({ memoryShare: 0, replicaLagBytes: 9 * MIB });
-  const refused = expect(writes.admit(KEY)).rejects.toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
-  for (let n = 0; n < 241; n += 1) {
-    await clock.advance(250);
-  }
-  await refused;
+test('refuses a write if its call has waited 30 s for the replicas, with all chunks', async () => {
+  const { node, clock, writes } = setUp({ memoryShare: 0, replicaLagBytes: 9 * MIB });
+  const wait = async (count: number) => {
+    for (let n = 0; n < count; n += 1) await clock.advance(250);
+  };
+  const call = writes.newCall();
+  const first = call.admit(KEY);
+  await wait(60);
+  node.facts = undefined;
+  await wait(1);
+  await first;
+  node.facts = { memoryShare: 0, replicaLagBytes: 9 * MIB };
+  let isRefused = false;
+  const refused = expect(call.admit(KEY)).rejects.toMatchObject({ carriedOut: 'no', kind: 'overloaded' });
+  const settled = refused.then(() => (isRefused = true));
+  await wait(58);
+  expect(isRefused).toBe(false);
+  await wait(1);
+  await settled;
 });

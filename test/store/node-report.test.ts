@@ -169,6 +169,18 @@ describe('the report of a node for writes of dictionaries', () => {
     );
   });
 
+  it('counts only the kept writes for a replica that is getting a copy of all data', () => {
+    const replicas = (state: string) => ({
+      connected_slaves: '1',
+      master_repl_offset: '5000',
+      slave0: `ip=127.0.0.1,port=6380,state=${state},offset=0,lag=0`,
+      mem_clients_slaves: '300',
+    });
+    for (const state of ['wait_bgsave', 'send_bulk', 'online']) {
+      expect(shareOf(replicas(state)).replicaLagBytes).toBe(300);
+    }
+  });
+
   it.each([
     [{ 'repl-backlog-size': '1048576' }, /repl-backlog-size is 1048576.*set it to 16777216 or more/],
     [

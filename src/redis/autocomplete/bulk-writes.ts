@@ -8,7 +8,14 @@ const MOST_MEMORY_SHARE = 0.8;
 const MOST_LAG_BYTES = 8 * 2 ** 20;
 /** A report comes about once a second. */
 const PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 60_000;
+/** The longest wait of one call, for all its chunks together. */
+const LONGEST_WAIT_MS = 30_000;
+
+/** The chunks of one call. */
+export interface BulkCall {
+  /** Resolves when the next chunk may be written. Rejects if memory is short, or if replicas stay behind. */
+  admit(key: string): Promise<void>;
+}
 
 /**
  * Keeps writes of dictionaries from harming leases. The command window already sends them last (command-window.ts); this
@@ -20,15 +27,19 @@ export class BulkWrites {
     private readonly clock: Clock,
   ) {}
 
-  /** Resolves when a chunk may be written. Rejects if memory is short, or if replicas stay behind. */
-  async admit(key: string): Promise<void> {
-    const deadline = this.clock.now() + LONGEST_PAUSE_MS;
-    for (;;) {
-      const report = this.commands.reportOf(key);
-      if ((report?.memoryShare ?? 0) >= MOST_MEMORY_SHARE) throw new StoreFailure('no', 'full');
-      if ((report?.replicaLagBytes ?? 0) <= MOST_LAG_BYTES) return;
-      if (this.clock.now() >= deadline) throw new StoreFailure('no', 'unavailable');
-      await new Promise<void>((resolve) => this.clock.after(PAUSE_MS, resolve));
-    }
+  newCall(): BulkCall {
+    let waitedMs = 0;
+    return {
+      admit: async (key) => {
+        for (;;) {
+          const report = this.commands.reportOf(key);
+          if ((report?.memoryShare ?? 0) >= MOST_MEMORY_SHARE) throw new StoreFailure('no', 'full');
+          if ((report?.replicaLagBytes ?? 0) <= MOST_LAG_BYTES) return;
+          if (waitedMs >= LONGEST_WAIT_MS) throw new StoreFailure('no', 'overloaded');
+          await new Promise<void>((resolve) => this.clock.after(PAUSE_MS, resolve));
+          waitedMs += PAUSE_MS;
+        }
+      },
+    };
   }
 }

@@ -38,8 +38,9 @@ export class EntryImports {
   async put(name: string, importId: string, entries: readonly StoredEntry[]): Promise<Ok | LostImport> {
     const key = keyOf(name, importId);
     if (entries.length === 0) return this.signOfLife(name, importId);
+    const admission = this.bulk.newCall();
     for (const chunk of putChunks(entries)) {
-      await this.bulk.admit(this.on.keyOf(name));
+      await admission.admit(this.on.keyOf(name));
       const number = this.#sent.get(key);
       if (number === undefined) return LOST;
       this.#sent.set(key, number + 1);

@@ -1,7 +1,7 @@
 import type { Missing, StoredEntry } from '../../engine/autocomplete/entry-store';
 import { StoreFailure } from '../../engine/errors';
 import type { RawArgument, Script } from '../connection/operation';
-import type { BulkWrites } from './bulk-writes';
+import type { BulkCall, BulkWrites } from './bulk-writes';
 import { deleteChunks, putChunks } from './entry-chunks';
 import { newWriteId, scripts, type EntryCommands } from './entry-commands';
 import { OK, readImportStep, readWritten, type Ok, type Written } from './entry-replies';
@@ -20,12 +20,13 @@ export class EntryWrites {
     const chunks = putChunks(entries);
     const first = chunks.next().value;
     if (first === undefined) return OK;
-    await this.bulk.admit(this.on.keyOf(name));
+    const admission = this.bulk.newCall();
+    await admission.admit(this.on.keyOf(name));
     const second = chunks.next().value;
     const written =
       second === undefined
         ? await this.write(scripts.put, name, newWriteId(), [first])
-        : await this.putStaged(name, [first, second], chunks);
+        : await this.putStaged(name, admission, [first, second], chunks);
     return written.kind === 'written' ? OK : written;
   }
 
@@ -56,23 +57,24 @@ export class EntryWrites {
   /** Stages the chunks, commits them with one script, and then lets bounded scripts write them to the buckets. */
   private async putStaged(
     name: string,
+    admission: BulkCall,
     first: readonly Buffer[],
     others: Iterable<Buffer>,
   ): Promise<Written | Missing> {
     const writeId = newWriteId();
     let count = 0;
     for (const chunks of [first, others]) {
-      for (const chunk of chunks) await this.stage(name, writeId, count++, chunk);
+      for (const chunk of chunks)
+        await this.stage(this.on.chunkKey(name, writeId, count++), admission, chunk);
     }
     const written = await this.write(scripts.putStaged, name, writeId, [count]);
     if (written.kind === 'written') await this.finish(name);
     return written;
   }
 
-  private async stage(name: string, writeId: string, number: number, chunk: Buffer): Promise<void> {
-    const key = this.on.chunkKey(name, writeId, number);
+  private async stage(key: string, admission: BulkCall, chunk: Buffer): Promise<void> {
     try {
-      await this.bulk.admit(key);
+      await admission.admit(key);
       await this.on.commands.query('SET', [key, chunk, 'PX', STAGED_MS], () => undefined);
     } catch (error) {
       // A staged chunk has no effect.

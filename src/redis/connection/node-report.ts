@@ -17,7 +17,10 @@ export interface NodeReport {
   readonly confirmingReplicas: number;
   /** How much of `maxmemory` Redis uses: 1 is all; 0: there is no limit. */
   readonly memoryShare: number;
-  /** How many bytes of writes the replica lacks that lacks the most; 0: there is no replica. */
+  /**
+   * How many bytes of writes the replica lacks that lacks the most; 0: there is no replica. A replica that is getting a
+   * copy of all data lacks the writes since the beginning of the copy.
+   */
   readonly replicaLagBytes: number;
   /** Sentences for the log and for GetServerInfo. */
   readonly warnings: readonly string[];
@@ -87,13 +90,16 @@ function memoryShareOf(info: NodeAnswers['info']): number {
   return limit === 0 ? 0 : Number(info.get('used_memory') ?? 0) / limit;
 }
 
-/** INFO has a line for each replica: `slave0:ip=10.0.0.2,port=6379,state=online,offset=1234,lag=0`. */
+/**
+ * INFO has a line for each replica: `slave0:ip=10.0.0.2,port=6379,state=online,offset=1234,lag=0`. The offset is 0 until
+ * the replica has all data. Redis keeps the writes meanwhile, and `mem_clients_slaves` is the memory of kept writes.
+ */
 function replicaLagBytesOf(info: NodeAnswers['info']): number {
   const written = Number(info.get('master_repl_offset') ?? 0);
-  let lagBytes = 0;
+  let lagBytes = Number(info.get('mem_clients_slaves') ?? 0);
   for (let index = 0; index < Number(info.get('connected_slaves') ?? 0); index += 1) {
     const [, offset] = /,offset=(\d+)/.exec(info.get(`slave${index}`) ?? '') ?? [];
-    if (offset !== undefined) lagBytes = Math.max(lagBytes, written - Number(offset));
+    if (Number(offset) > 0) lagBytes = Math.max(lagBytes, written - Number(offset));
   }
   return lagBytes;
 }
