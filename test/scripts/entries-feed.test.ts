@@ -121,6 +121,65 @@ describe('the feed of entries', () => {
     expect(Object.keys(await fixture.content(name))).toEqual(['a', 'b']);
   });
 
+  it('has at most 4 MiB and one write while an import has not followed, because a writer lets the import follow', async () => {
+    const name = await fixture.dictionary();
+    for (const id of ['1', '2']) await fixture.store.startImport(name, id, undefined, PROFILE);
+    for (let i = 0; i < 100; i += 1) {
+      await fixture.other.put(name, [{ entryId: `${i}`, record: Buffer.alloc(60_000, 'x') }]);
+      expect(await state(name, 'feed')).toBeLessThanOrEqual(4 * MIB + 61_000);
+    }
+    expect(await length(name)).toBeGreaterThan(60);
+    expect(await fixture.store.putImported(name, '1', [stored('1'), stored('imported')])).toEqual({
+      kind: 'ok',
+    });
+    expect(await fixture.store.commitImport(name, '1')).toEqual({ kind: 'ok' });
+    const content = await fixture.content(name);
+    expect(Object.keys(content)).toHaveLength(101);
+    expect(content['1']?.[0]).toHaveLength(60_000);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it('does not wait for the import of a dead server when the feed is full', async () => {
+    const name = await fixture.dictionary();
+    await fixture.store.startImport(name, 'import', undefined, PROFILE);
+    const built = fixture.partKey(name, 'state', String(await fixture.meta(name, 'import:import')));
+    await fixture.redis.command('HINCRBY', built, 'heard', -61_000_000);
+    const large = { entryId: 'a', record: Buffer.alloc(60_000, 'x') };
+    for (let i = 0; i < 100; i += 1) await fixture.other.put(name, [large]);
+    expect(await fixture.meta(name, 'import:import')).toBeNull();
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it('ends an import that cannot follow when the feed is full', async () => {
+    const name = await fixture.dictionary();
+    await fixture.store.startImport(name, 'import', undefined, PROFILE);
+    const built = fixture.partKey(name, 'state', String(await fixture.meta(name, 'import:import')));
+    await fixture.redis.command('HSET', built, 'at', 'another history');
+    const large = { entryId: 'a', record: Buffer.alloc(60_000, 'x') };
+    for (let i = 0; i < 100; i += 1) await fixture.other.put(name, [large]);
+    expect(await fixture.store.commitImport(name, 'import')).toEqual({ kind: 'lost' });
+  });
+
+  it('keeps a put of more than 4 MiB until an import has followed', async () => {
+    const name = await fixture.dictionary();
+    await fixture.store.startImport(name, 'import', undefined, PROFILE);
+    const entries = storedMany(300).map(({ entryId }) => ({ entryId, record: Buffer.alloc(15_000, 'x') }));
+    await fixture.other.put(name, entries);
+    await fixture.other.put(name, [stored('later')]);
+    await fixture.other.put(name, [stored('last')]);
+    expect(await fixture.store.commitImport(name, 'import')).toEqual({ kind: 'ok' });
+    expect(Object.keys(await fixture.content(name))).toHaveLength(302);
+  });
+
+  it('gives at most 1,000 writes in an answer', async () => {
+    const name = await fixture.dictionary(storedMany(1));
+    const before = await fixture.head(name);
+    for (let i = 0; i < 1010; i += 1) await fixture.store.select(name, 'id 0', 1);
+    const read = await fixture.store.writesAfter(name, before);
+    expect(read.kind === 'writes' && read.writes.length).toBe(1000);
+    expect(read.kind === 'writes' && read.head.version).toBe(before.version + 1010);
+  });
+
   it('gives large feeds in answers of at most 256 KiB and one write', async () => {
     const name = await fixture.dictionary();
     const before = await fixture.head(name);

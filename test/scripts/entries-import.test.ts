@@ -179,6 +179,21 @@ describe('an import of entries', () => {
     }
   });
 
+  it('keeps the ids of many writes in small keys, and removes these keys after its end', async () => {
+    const name = await fixture.dictionary();
+    for (const end of ['commitImport', 'abandonImport'] as const) {
+      await start(name);
+      const ids = Array.from({ length: 2600 }, (_, i) => `${i} `.padEnd(512, 'x'));
+      await fixture.store.delete(name, ids);
+      await fixture.store.putImported(name, 'import', [stored('a'), ...ids.map((id) => stored(id))]);
+      expect(await fixture.checkAtRest(name)).toEqual([]);
+      await fixture.store[end](name, 'import');
+      expect(await fixture.checkAtRest(name)).toEqual([]);
+      expect(await fixture.redis.command('KEYS', fixture.partKey(name, 'e', '*:pins', '*'))).toEqual([]);
+    }
+    expect(Object.keys(await fixture.content(name))).toEqual(['a']);
+  });
+
   it('is lost if the feed lacks a write, or has another history', async () => {
     for (const damage of ['trim', 'fork']) {
       const name = await fixture.dictionary();

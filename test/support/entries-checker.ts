@@ -50,7 +50,7 @@ export class EntriesChecker {
       }
     }
     for (const [generation, role] of roles) {
-      broken.push(...(await this.checkGeneration(name, meta, generation, role, expected, unfinished)));
+      broken.push(...(await this.checkGeneration(name, meta, generation, role, expected)));
     }
     for (const key of keys) {
       if (!expected.has(key) && !(await this.expires(key))) broken.push(`${key} belongs to nothing`);
@@ -79,7 +79,6 @@ export class EntriesChecker {
     generation: string,
     role: Role,
     expected: Set<string>,
-    unfinished: boolean,
   ): Promise<string[]> {
     const key = entriesKey(this.prefix, name);
     const head = key.slice(0, key.indexOf(':d:meta:') + ':d:'.length);
@@ -87,7 +86,7 @@ export class EntriesChecker {
     const state = await this.client.hgetall(keyOf('state', generation));
     const number = (field: string) => Number(state[field] ?? 0);
     const buckets = Number(state.buckets ?? 1);
-    for (const part of ['state', 'feed', 'done', 'pins']) expected.add(keyOf(part, generation));
+    for (const part of ['state', 'feed', 'done']) expected.add(keyOf(part, generation));
     const found = { count: 0, bytes: 0, selected: 0 };
     const broken: string[] = [];
     const pipeline = this.client.pipeline();
@@ -112,9 +111,6 @@ export class EntriesChecker {
       for (const field of ['count', 'bytes', 'selected'] as const) {
         if (number(field) !== found[field]) broken.push(`${field} is ${number(field)}, not ${found[field]}`);
       }
-    }
-    if (role !== 'import' && !unfinished && (await this.client.exists(keyOf('pins', generation))) > 0) {
-      broken.push(`${generation} has pins`);
     }
     broken.push(...(await this.checkFeed(meta, generation, role, keyOf, state, expected)));
     return broken.map((what) => `${role} ${generation}: ${what}`);
@@ -158,13 +154,13 @@ export class EntriesChecker {
   }
 }
 
-type Role = 'live' | 'import' | 'garbage';
+type Role = 'live' | 'import' | 'pins' | 'garbage';
 
 function rolesOf(meta: Dump['meta']): Map<string, Role> {
   const roles = new Map<string, Role>();
   for (const [field, value] of meta) {
     if (field === 'live') roles.set(value, 'live');
-    if (field.startsWith('import:')) roles.set(value, 'import');
+    if (field.startsWith('import:')) roles.set(value, 'import').set(`${value}:pins`, 'pins');
     if (field.startsWith('garbage:')) roles.set(field.slice('garbage:'.length), 'garbage');
   }
   return roles;

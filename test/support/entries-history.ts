@@ -3,6 +3,7 @@ import { StoreFailure } from '../../src/engine/errors';
 import type { RedisEntryStore } from '../../src/redis/autocomplete/entry-store';
 import { loadedContent, PROFILE, storedMany, storeOf, type EntriesFixture } from './entries-fixture';
 import { EntriesModel } from './entries-model';
+import { script, type Script } from '../../src/redis/connection/operation';
 import { Stopped, UnreliableCommands, type Fault } from './unreliable-commands';
 
 const sizes = fc.oneof(
@@ -68,6 +69,10 @@ export const stepsOf = fc.array(
   },
 );
 
+/** The script with a feed of at most 20 kB. */
+const smallFeed = ({ text }: Script): Script =>
+  script(text.replaceAll('4194304', '20000').replaceAll('math.max(65536', 'math.max(5000'));
+
 type Step = typeof stepsOf extends fc.Arbitrary<(infer One)[]> ? One : never;
 type Deed = Step['deed'];
 
@@ -86,9 +91,10 @@ export class EntriesHistory {
   constructor(
     private readonly on: EntriesFixture,
     readonly name: string,
+    hasSmallFeed: boolean,
   ) {
     this.servers = [0, 1].map(() => {
-      const commands = new UnreliableCommands(on.commands);
+      const commands = new UnreliableCommands(on.commands, hasSmallFeed ? smallFeed : undefined);
       return { commands, store: storeOf(commands.commands) };
     });
   }

@@ -11,11 +11,14 @@ export function describeEntriesProperties(limits: PropertyLimits): void {
     });
     afterAll(() => fixture?.close());
 
-    it('equals the model, leaves no key, and has exact counts', async () => {
+    it.each([
+      ['the usual feed', false],
+      ['a feed of 20 kB, so that writers let imports follow', true],
+    ])('equals the model, leaves no key, and has exact counts, with %s', async (_, hasSmallFeed) => {
       await assertWithinTime(
         stepsOf,
         async (steps) => {
-          const history = new EntriesHistory(fixture, fixture.name());
+          const history = new EntriesHistory(fixture, fixture.name(), hasSmallFeed);
           await fixture.store.create(history.name, PROFILE);
           for (const step of steps) await history.step(step);
           await history.end();

@@ -1,4 +1,5 @@
 import type { Commands } from '../../src/redis/connection/command-runner';
+import type { Script } from '../../src/redis/connection/operation';
 
 /** Thrown instead of an answer: the process of the server has stopped. */
 export class Stopped extends Error {
@@ -29,7 +30,10 @@ export class UnreliableCommands {
   private sent = 0;
   private repetitions: (() => Promise<unknown>)[] = [];
 
-  constructor(private readonly inner: Commands) {}
+  constructor(
+    private readonly inner: Commands,
+    private readonly variantOf: (script: Script) => Script = (script) => script,
+  ) {}
 
   begin(fault: Fault): void {
     this.fault = fault;
@@ -48,14 +52,14 @@ export class UnreliableCommands {
       run: inner.run.bind(inner),
       runGuarded: inner.runGuarded.bind(inner),
       reportOf: inner.reportOf.bind(inner),
-      runRaw: (script, keys, args, read) =>
-        this.send(
-          () => inner.runRaw(script, keys, args, read),
-          () => inner.runRaw(script, keys, args, read),
-        ),
+      runRaw: (script, keys, args, read) => {
+        const run = () => inner.runRaw(this.variantOf(script), keys, args, read);
+        return this.send(run, run);
+      },
       runTimed: async (script, keys, args, read) => {
-        const again = () => inner.runRaw(script, keys, [...args, NEVER, MAY_HAVE_RUN], read);
-        const answer = await this.send(() => inner.runTimed(script, keys, args, read), again);
+        const variant = this.variantOf(script);
+        const again = () => inner.runRaw(variant, keys, [...args, NEVER, MAY_HAVE_RUN], read);
+        const answer = await this.send(() => inner.runTimed(variant, keys, args, read), again);
         if (hasEffect(answer)) this.repetitions.push(again);
         return answer;
       },

@@ -4,8 +4,15 @@ import { confirmed } from '../connection/confirmed';
 import type { BulkWrites } from './bulk-writes';
 import { putChunks } from './entry-chunks';
 import { newGenerationId, newWriteId, scripts, type EntryCommands } from './entry-commands';
-import { LOST, OK, profileText, readImportStep, readStartImport, type Again, type Ok } from './entry-replies';
+import { LOST, OK, profileText, readImportStep, readStartImport, type Ok } from './entry-replies';
+import { partlyDone } from './entry-writes';
 import { pack } from './packing';
+
+/**
+ * The most steps of one call that follow the live generation. Other writers may be faster. A write to a full feed also
+ * lets imports follow, so the import loses no write.
+ */
+const MOST_FOLLOW_STEPS = 16;
 
 /** Imports of dictionaries. One server carries out an import from its start to its end. */
 export class EntryImports {
@@ -61,13 +68,16 @@ export class EntryImports {
     const writeId = newWriteId();
     const sentCount = this.#sent.get(keyOf(name, importId)) ?? 0;
     const read = confirmed(this.on.keyOf(name), readImportStep, ({ kind }) => kind === 'ok');
-    for (;;) {
-      const step = await this.on.runTimed(scripts.commitImport, name, [importId, writeId, sentCount], read);
-      if (step.kind === 'lost') return this.lost(name, importId);
-      if (step.kind === 'again') continue;
-      this.#sent.delete(keyOf(name, importId));
-      return OK;
+    const commit = () => this.on.runTimed(scripts.commitImport, name, [importId, writeId, sentCount], read);
+    let step = await commit();
+    // Since the first step, writers may complete the commit.
+    while (step.kind === 'again') {
+      step = await commit().catch((error: unknown) => {
+        throw partlyDone(error);
+      });
     }
+    this.#sent.delete(keyOf(name, importId));
+    return step;
   }
 
   async abandon(name: string, importId: string): Promise<void> {
@@ -75,12 +85,14 @@ export class EntryImports {
     await this.on.run(scripts.abandonImport, name, [importId], () => undefined);
   }
 
-  /** Follows the live generation regularly, because the feed keeps the writes for a bounded time only. */
+  /** Follows the live generation regularly, so that writers need not wait until the import follows. */
   private async follow(name: string, importId: string): Promise<Ok | LostImport> {
-    let step: Ok | Again | LostImport;
-    do step = await this.on.run(scripts.followImport, name, [importId], readImportStep);
-    while (step.kind === 'again');
-    return step.kind === 'lost' ? this.lost(name, importId) : OK;
+    for (let steps = 0; steps < MOST_FOLLOW_STEPS; steps += 1) {
+      const step = await this.on.run(scripts.followImport, name, [importId], readImportStep);
+      if (step.kind === 'lost') return this.lost(name, importId);
+      if (step.kind === 'ok') break;
+    }
+    return OK;
   }
 
   private lost(name: string, importId: string): LostImport {

@@ -68,7 +68,7 @@ export class EntryWrites {
         await this.stage(this.on.chunkKey(name, writeId, count++), admission, chunk);
     }
     const written = await this.write(scripts.putStaged, name, writeId, [count]);
-    if (written.kind === 'written') await this.finish(name);
+    if (written.kind === 'written') while (await this.finishStep(name));
     return written;
   }
 
@@ -82,12 +82,16 @@ export class EntryWrites {
     }
   }
 
-  /** The put is committed, so a failure is not reported. Every later write and every sweep goes on with the work. */
-  private async finish(name: string): Promise<void> {
+  /**
+   * Does a step of the work that writes wait for. Returns true if work is left. A failure is not reported: the caller's
+   * own write is committed, or is sent again. Every later write and every sweep goes on with the work.
+   */
+  private async finishStep(name: string): Promise<boolean> {
     try {
-      while ((await this.on.run(scripts.finish, name, [], readImportStep)).kind === 'again');
+      return (await this.on.run(scripts.finish, name, [], readImportStep)).kind === 'again';
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
+      return false;
     }
   }
 
@@ -100,6 +104,7 @@ export class EntryWrites {
     for (;;) {
       const written = await this.on.runTimed(one, name, [writeId, ...args], readWritten);
       if (written.kind !== 'again') return written;
+      await this.finishStep(name);
     }
   }
 }

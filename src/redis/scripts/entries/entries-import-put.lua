@@ -18,13 +18,11 @@ if sequence <= received then return { 'OK' } end
 -- A failover may lose chunks that were answered.
 if sequence > received + 1 then return { 'LOST' } end
 
-local build, source = open_generation(generation), open_generation(live or '')
-local pins = key_head .. 'pins:' .. generation
-local has_pins = redis.call('EXISTS', pins) == 1
+local build, source, pins = open_generation(generation), open_generation(live or ''), open_generation(generation .. ':pins')
 local changes = cmsgpack.unpack(ARGV[3])
 for i = 1, #changes, 2 do
   local id = changes[i]
-  if not has_pins or redis.call('HEXISTS', pins, id) == 0 then
+  if pins.count == 0 or redis.call('HEXISTS', bucket_of(pins, id), id) == 0 then
     put_entry(build, id, changes[i + 1])
     set_selections(build, id, selections_of(source, id))
   end

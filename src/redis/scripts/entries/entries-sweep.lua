@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Does one step of the remaining work: finishes a put, trims the feed, gives up silent imports, removes old generations.
+-- Does one step of the remaining work: finishes a put or a commit, trims the feed, gives up silent imports, removes old
+-- generations.
 --
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
 -- Reply MORE (call again) | LATER (an import runs, or an old generation is kept) | CLEAN | GONE (no key is left)
@@ -9,7 +10,7 @@
 -- @include shared/imports.lua
 -- @include shared/generation.lua
 -- @include shared/feed.lua
--- @include shared/pending.lua
+-- @include shared/unfinished.lua
 
 -- The most keys that one step removes.
 local REMOVED_KEYS = 64
@@ -38,20 +39,13 @@ local function remove_some(generation)
     redis.call('HSET', state, 'staged', int(of.staged))
     return false
   end
-  redis.call('UNLINK', feed, state, key_head .. 'done:' .. generation, key_head .. 'pins:' .. generation)
+  redis.call('UNLINK', feed, state, key_head .. 'done:' .. generation)
   redis.call('HDEL', KEYS[1], 'garbage:' .. generation)
   if meta[7] == generation then redis.call('HDEL', KEYS[1], 'previous') end
   return true
 end
 
-if live then
-  local entries = open_live()
-  local is_finished = not pending
-  if pending then write_pending(entries) end
-  local is_trimmed = trim_feed(entries)
-  save_generation(entries)
-  if not is_trimmed or not is_finished then return { 'MORE' } end
-end
+if live and not finish_step() then return { 'MORE' } end
 local imports, kept = give_up_silent(), 0
 for _, garbage in ipairs(fields_of('garbage:')) do
   -- A generation must not stay for longer because the clock was set back.

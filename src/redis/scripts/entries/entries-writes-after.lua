@@ -6,17 +6,18 @@
 -- Reply OK, profile, live generation, version, tail, { elements of the feed (shared/feed.lua) }, tail after the last element
 --       | GAP | UNKNOWN | FORMAT number
 -- Holds The first element follows the given version, and the elements follow each other. The elements end after
---       256 KiB. A replaced generation answers its own writes, until it is removed. The first write of the live
+--       256 KiB or 1,000 writes. A replaced generation answers its own writes, until it is removed. The first write of the live
 --       generation follows the last write of the replaced generation.
 --
 -- @include shared/head.lua
 -- @include shared/history.lua
 -- @include shared/tail.lua
 
--- The elements end when they have so many bytes.
+-- The elements end at one of these bounds.
 local ANSWER_BYTES = 262144
--- The most elements that are read at once. An element has at most 64 KiB.
-local READ_AT_ONCE = 16
+local ANSWER_WRITES = 1000
+-- The most elements that are read at once. An element has at most 64 KiB, so at most 192 KiB are read in vain.
+local READ_AT_ONCE = 4
 
 if not live then return { 'UNKNOWN' } end
 local generation, after, after_tail = ARGV[1], tonumber(ARGV[2]), ARGV[3]
@@ -26,7 +27,7 @@ if after == last and after_tail ~= last_tail then return { 'GAP' } end
 local feed = key_head .. 'feed:' .. generation
 local answer, bytes, from = {}, 0, after - last
 if from < 0 and redis.call('LLEN', feed) < -from then return { 'GAP' } end
-while from < 0 and bytes < ANSWER_BYTES do
+while from < 0 and bytes < ANSWER_BYTES and #answer < ANSWER_WRITES do
   for _, element in ipairs(redis.call('LRANGE', feed, from, math.min(from + READ_AT_ONCE - 1, -1))) do
     if #answer == 0 then
       local _, header = cmsgpack.unpack_one(element)

@@ -8,6 +8,7 @@
 --   version      number of writes and commits; `tail` names their history (see tail.lua)
 --   pending      a put that is committed, but not in the buckets yet (see pending.lua)
 --   previous     the generation before `live`, while it is kept: its `done` answers repeated writes
+--   committing   a commit that still follows writes (see open-commit.lua)
 --   committed    the last committed import, so that a repeated commit gets the same answer
 --   import:ID    the generation that the import ID builds
 --   garbage:G    the time when the keys of the generation G may be removed (us)
@@ -18,7 +19,8 @@
 --   done:G       hash: the effects of exactly the writes in the feed, by their ids
 --   stage:ID:N   string: chunk N of the put with this id, as the argument of entries-put
 --   dropped      string: the id of the last deletion of the dictionary, for KEPT_US
---   pins:G       hash: for an import, the ids that were written since its start, which its batches must not overwrite
+-- The pins of an import that builds G are a generation of their own, G:pins, with empty records: the ids that were
+-- written since the start of the import, which its batches must not overwrite.
 -- The server makes the ids of generations and writes from random bits. No id is used twice.
 
 local FORMAT = 2
@@ -39,7 +41,7 @@ local now = clock[1] * 1000000 + clock[2]
 
 local key_head = string.sub(KEYS[1], 1, string.find(KEYS[1], '}:d:meta:', 1, true) + 3)
 
-local meta = redis.call('HMGET', KEYS[1], 'format', 'live', 'version', 'tail', 'pending', 'profile', 'previous')
+local meta = redis.call('HMGET', KEYS[1], 'format', 'live', 'version', 'tail', 'pending', 'profile', 'previous', 'committing')
 
 local live, version, tail, pending = meta[2], tonumber(meta[3] or 0), meta[4] or '', meta[5]
 

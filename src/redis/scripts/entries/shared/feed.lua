@@ -4,7 +4,8 @@
 --   the changes: kind 'p' { id, record, id, record, ... }, 'd' { id, id, ... }, 's' { id, number of all selections },
 --   'b' { number of staged chunks, their bytes } (each chunk is like the changes of 'p'), 'c' {} (creation or commit)
 -- The feed has at most 4 MiB with its staged chunks and `done`, apart from the last element. Beyond a quarter of the dictionary's
--- bytes, only the elements of the last 61 s are kept, and elements that an open import has not followed yet.
+-- bytes, only the elements of the last 61 s are kept. Elements that an open import has not followed yet are always kept:
+-- a write to a full feed waits until the import has followed (unfinished.lua).
 --
 -- @include dictionary.lua
 -- @include tail.lua
@@ -48,7 +49,7 @@ local function remove_first(of, element, header, at)
   of.staged = of.staged - 1
 end
 
--- Trims the feed of the live generation. Returns true if the feed is within its bounds.
+-- Trims the feed of the live generation. Returns true if the feed has room for a write.
 local function trim_feed(of)
   local bound = math.max(LEAST_FEED_BYTES, math.min(MOST_FEED_BYTES, math.floor(of.bytes / 4)))
   if of.feed <= bound then return true end
@@ -61,13 +62,13 @@ local function trim_feed(of)
     if not is_full and math.abs(now - header[3]) < KEPT_US then break end
     length = length or redis.call('LLEN', key)
     pinned = pinned or pinned_version()
-    if length == 1 or not is_full and version - length + 1 >= pinned then break end
+    if length == 1 or version - length + 1 >= pinned then break end
     remove_first(of, element, header, at)
     trimmed = header[3]
     length = length - 1
   end
   if trimmed then redis.call('HSET', key_head .. 'state:' .. of.id, 'trimmed', int(trimmed)) end
-  return of.feed <= MOST_FEED_BYTES or length == 1
+  return of.feed <= MOST_FEED_BYTES or length == 1 and version < pinned
 end
 
 -- Adds a write as the next version. The caller saves the generation.

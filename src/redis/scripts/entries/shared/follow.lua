@@ -4,19 +4,18 @@
 -- @include generation.lua
 -- @include tail.lua
 
--- The most values of changes in a step, apart from the last write of the step.
+-- A step ends with the write or the chunk that reaches one of these bounds: values of changes, and bytes.
 local FOLLOWED_VALUES = 128
+local FOLLOWED_BYTES = 65536
 
-local function pin(build, id) redis.call('HSET', key_head .. 'pins:' .. build.id, id, 1) end
-
-local function follow_change(build, source, kind, changes)
+local function follow_change(build, pins, source, kind, changes)
   if kind == 's' then
     local id = changes[1]
     if redis.call('HEXISTS', bucket_of(build, id), id) == 1 then set_selections(build, id, int(changes[2])) end
   elseif kind == 'd' then
     for _, id in ipairs(changes) do
       delete_entry(build, id)
-      pin(build, id)
+      put_entry(pins, id, '')
     end
   else
     for i = 1, #changes, 2 do
@@ -24,7 +23,7 @@ local function follow_change(build, source, kind, changes)
       put_entry(build, id, changes[i + 1])
       -- Later selections, which the count already contains, follow with their own counts.
       set_selections(build, id, selections_of(source, id))
-      pin(build, id)
+      put_entry(pins, id, '')
     end
   end
 end
@@ -38,26 +37,30 @@ local function follow(build)
   if source_id ~= '' and source_id ~= live then return 'LOST' end
   local feed = key_head .. 'feed:' .. live
   if version < followed or version - followed > redis.call('LLEN', feed) then return 'LOST' end
-  local source, left = open_generation(live), FOLLOWED_VALUES
-  while followed < version and left > 0 do
+  local source, pins = open_generation(live), open_generation(build.id .. ':pins')
+  local values, bytes = 0, 0
+  while followed < version and values < FOLLOWED_VALUES and bytes < FOLLOWED_BYTES do
     local element = redis.call('LINDEX', feed, followed - version)
     local next_value, header = cmsgpack.unpack_one(element)
     if header[1] ~= at then return 'LOST' end
     local _, changes = cmsgpack.unpack_one(element, next_value)
     local is_whole = true
+    bytes = bytes + #element
     if header[4] == 'b' then
       local chunk = redis.call('GET', key_head .. 'stage:' .. header[2] .. ':' .. chunks)
       if not chunk then return 'LOST' end
       chunks = chunks + 1
       is_whole = chunks == changes[1]
       changes = cmsgpack.unpack(chunk)
+      bytes = bytes + #chunk
     end
-    follow_change(build, source, header[4], changes)
-    left = left - #changes - 1
+    follow_change(build, pins, source, header[4], changes)
+    values = values + #changes + 1
     if is_whole then followed, at, chunks = followed + 1, tail_after(at, header[2]), 0 end
   end
   redis.call('HSET', state, 'source', live, 'followed', int(followed), 'at', at, 'chunks', int(chunks))
   save_generation(build)
+  if pins.count > 0 then save_generation(pins) end
   if followed < version then return 'AGAIN' end
   return at == tail and 'OK' or 'LOST'
 end

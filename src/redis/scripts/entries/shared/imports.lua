@@ -30,10 +30,17 @@ local function discard(generation, removed_at)
   redis.call('HSET', KEYS[1], 'garbage:' .. generation, int(removed_at))
 end
 
+-- Pins are of no use after the end of an import.
+local function discard_pins(generation)
+  local pins = generation .. ':pins'
+  if redis.call('EXISTS', key_head .. 'state:' .. pins) == 1 then discard(pins, now) end
+end
+
 -- A dictionary without live generation and imports has no profile.
 local function give_up(import, generation)
-  redis.call('HDEL', KEYS[1], 'import:' .. import)
+  redis.call('HDEL', KEYS[1], 'import:' .. import, 'committing')
   discard(generation, now)
+  discard_pins(generation)
   if not live and #fields_of('import:') == 0 then redis.call('HDEL', KEYS[1], 'profile', 'committed') end
 end
 

@@ -3,6 +3,7 @@
 -- write was done (FORGOTTEN), or if other work comes first (AGAIN).
 --
 -- @include feed.lua
+-- @include open-commit.lua
 -- @include pending.lua
 -- @include generation.lua
 -- @include timed.lua
@@ -28,7 +29,7 @@ if may_have_run then
   if trimmed and math.abs(now - trimmed) < KEPT_US then return { 'FORGOTTEN' } end
 end
 
-if pending or entries.feed > MOST_FEED_BYTES and not trim_feed(entries) then
+if pending or open_commit() or entries.feed > MOST_FEED_BYTES and not trim_feed(entries) then
   if pending then write_pending(entries) end
   save_generation(entries)
   return { 'AGAIN' }
