@@ -5,6 +5,9 @@ import type { RedisProcess } from '../support/processes/redis-process';
 import type { DictionaryClient } from './dictionary-client';
 import { PREFIX } from './observer';
 
+/** Enough for the sweep after a call, on a machine with busy cores. The rounds of sweeps are further apart. */
+const SWEPT_MS = 10_000;
+
 /** The keys of a dictionary, except the chunks of a put that was cut short and the mark of a deletion, which expire. */
 export async function keysOf(redis: RedisProcess, name: string): Promise<string[]> {
   const meta = entriesKey(PREFIX, name);
@@ -62,7 +65,7 @@ export async function expectSound(
   redis: RedisProcess,
   client: DictionaryClient,
   name: string,
-  timeoutMs = 5000,
+  timeoutMs = SWEPT_MS,
 ): Promise<void> {
   await eventuallyPasses(
     `${name} to be at rest`,
@@ -79,7 +82,11 @@ export async function expectSound(
 }
 
 /** Waits until Redis has no key of a dictionary and does not list its name. */
-export async function expectNothingLeft(redis: RedisProcess, name: string, timeoutMs = 5000): Promise<void> {
+export async function expectNothingLeft(
+  redis: RedisProcess,
+  name: string,
+  timeoutMs = SWEPT_MS,
+): Promise<void> {
   await eventuallyPasses(
     `nothing to be left of ${name}`,
     async () => {

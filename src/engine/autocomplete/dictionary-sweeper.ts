@@ -18,7 +18,10 @@ const FIRST_ROUND_DELAY_MS = 1000;
  * changes. Every server sweeps all dictionaries, some in each round. Two servers may sweep the same dictionary.
  */
 export class DictionarySweeper {
-  private readonly inProgress = new Set<string>();
+  /** The dictionaries that are swept now. True: another sweep follows. */
+  private readonly inProgress = new Map<string, boolean>();
+  /** The names that failed removals may have taken, or may still take, from the list of names. */
+  private readonly maybeUnlisted = new Set<string>();
   private timer: Timer | undefined;
   private lastName: string | undefined;
   private stopped = false;
@@ -34,11 +37,18 @@ export class DictionarySweeper {
 
   /** Sweeps one dictionary now, in the background. */
   sweepSoon(name: string): void {
-    if (this.stopped || this.inProgress.has(name)) return;
-    this.inProgress.add(name);
+    if (this.stopped) return;
+    const isInProgress = this.inProgress.has(name);
+    // A sweep that is in progress may have missed the caller's change.
+    this.inProgress.set(name, isInProgress);
+    if (isInProgress) return;
     this.sweep(name)
       .catch((error: unknown) => reportDefect(error, this.onDefect))
-      .finally(() => this.inProgress.delete(name))
+      .finally(() => {
+        const follows = this.inProgress.get(name);
+        this.inProgress.delete(name);
+        if (follows) this.sweepSoon(name);
+      })
       .catch(this.onDefect);
   }
 
@@ -61,7 +71,7 @@ export class DictionarySweeper {
   private async runRound(): Promise<void> {
     const names = await this.store.names('', this.lastName, NAMES_PER_ROUND);
     this.lastName = names.length < NAMES_PER_ROUND ? undefined : names[names.length - 1];
-    for (const name of names) {
+    for (const name of new Set([...this.maybeUnlisted, ...names])) {
       if (this.stopped) return;
       // A failure of one dictionary must not stop the others.
       await this.sweep(name).catch((error: unknown) => reportDefect(error, this.onDefect));
@@ -69,12 +79,20 @@ export class DictionarySweeper {
   }
 
   private async sweep(name: string): Promise<void> {
-    let state = await this.store.sweep(name);
-    while (state === 'more' && !this.stopped) state = await this.store.sweep(name);
-    if (state !== 'gone') return;
-    await this.store.unregister(name);
-    // Another call may have created the dictionary again, and registered its name just before this server removed it.
-    const stateAfter = await this.store.sweep(name).catch(() => undefined);
-    if (stateAfter !== 'gone') await this.store.register(name);
+    let isMaybeUnlisted = this.maybeUnlisted.delete(name);
+    try {
+      let state = await this.store.sweep(name);
+      while (state === 'more' && !this.stopped) state = await this.store.sweep(name);
+      if (state === 'gone') {
+        isMaybeUnlisted = true;
+        await this.store.unregister(name);
+        // Another call may have created the dictionary again, and registered its name just before this server removed it.
+        state = await this.store.sweep(name);
+      }
+      if (isMaybeUnlisted && state !== 'gone') await this.store.register(name);
+    } catch (error) {
+      if (isMaybeUnlisted) this.maybeUnlisted.add(name);
+      throw error;
+    }
   }
 }

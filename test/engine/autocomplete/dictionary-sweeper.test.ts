@@ -68,6 +68,14 @@ test('the sweeper repeats the sweep of a dictionary while there is more to do', 
   expect(store.swept).toEqual(['towns', 'towns', 'towns']);
 });
 
+test('the sweeper sweeps a dictionary once more if it is asked again during a sweep', async () => {
+  const { store, sweeper } = startSweeper();
+  for (let asked = 0; asked < 3; asked += 1) sweeper.sweepSoon('towns');
+  expect(store.swept).toEqual(['towns']);
+  await settled();
+  expect(store.swept).toEqual(['towns', 'towns']);
+});
+
 test('the sweeper removes a dictionary that does not exist any more from the list of names', async () => {
   const { store, sweeper } = startSweeper();
   store.names.add('towns');
@@ -85,6 +93,27 @@ test.each(['later', 'clean', 'more'] as const)(
     store.states.set('towns', ['gone', state]);
     sweeper.sweepSoon('towns');
     await settled();
+    expect(store.names).toEqual(new Set(['towns']));
+  },
+);
+
+test.each(['later', 'clean', 'more'] as const)(
+  'the sweeper puts a name back in its next round if the removal from the list failed and the state is then "%s"',
+  async (state) => {
+    const { store, clock, defects, sweeper } = startSweeper();
+    await clock.advance(1500);
+    store.names.add('towns');
+    store.states.set('towns', ['gone', state, 'clean']);
+    const { unregister } = store.port;
+    store.port.unregister = async (name) => {
+      await unregister(name);
+      throw new Error('the answer was lost');
+    };
+    sweeper.sweepSoon('towns');
+    await settled();
+    expect(store.names).toEqual(new Set());
+    expect(defects).toHaveLength(1);
+    await clock.advance(15_000);
     expect(store.names).toEqual(new Set(['towns']));
   },
 );
