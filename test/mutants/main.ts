@@ -1,6 +1,6 @@
 /**
- * The program of `npm run test:mutants`. Breaks the Lua scripts of leases and epochs at one place at a time, and runs the
- * tests of test/scripts that execute the place. docs/testing.md describes the run and its list of survivors.
+ * The program of `npm run test:mutants`. Breaks the Lua scripts at one place at a time, and runs the tests of
+ * test/scripts that execute the place. docs/testing.md describes the run and its list of survivors.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,14 +8,11 @@ import { parseArgs } from 'node:util';
 import setUp from '../support/global-setup';
 import { ROOT } from '../support/root';
 import { measureCoverage, watchRedis } from './coverage';
-import { MutantRun } from './mutant-run';
+import { MutantRun, type Result } from './mutant-run';
 import { mutantsOf, type Mutant } from './mutations';
 import { judge, reportText } from './report';
 import { ScriptTexts } from './script-texts';
-import { loadTestFiles, surviveCrashes } from './test-files';
-
-/** The autocomplete scripts are not mutated. */
-const MUTATED = /^(?!autocomplete\/)/;
+import { loadTestFiles, SUITES, surviveCrashes, type Suite } from './test-files';
 
 const USAGE = `usage: npm run test:mutants -- [options]
 
@@ -59,47 +56,64 @@ function killedBefore(): string[] {
 
 const nameOf = ({ file, change }: Mutant): string => `${file}: ${change}`;
 
-async function main(): Promise<boolean> {
-  const { file, line, every, most, resume, verbose } = options();
-  const texts = await ScriptTexts.open();
-  const sources = [...texts.sources].filter(([path]) => MUTATED.test(path)).sort();
-  const all = sources.flatMap(([path, text]) => mutantsOf(path, text));
-  const first = every > 1 ? Math.floor(Date.now() / 86_400_000) % every : 0;
-  const before = new Set(resume ? killedBefore() : []);
-  const chosen = all.filter(
-    (mutant, index) =>
-      !before.has(nameOf(mutant)) &&
-      mutant.file.includes(file) &&
-      (line === undefined || mutant.line === line) &&
-      index % every === first,
-  );
-  await setUp();
-  surviveCrashes();
-  watchRedis();
-  mkdirSync(dirname(KILLED), { recursive: true });
-  const files = loadTestFiles();
+interface SuiteRun {
+  readonly texts: ScriptTexts;
+  readonly suite: Suite;
+  readonly paths: readonly string[];
+  readonly mutants: readonly Mutant[];
+  readonly options: Options;
+}
+
+async function runSuite({ texts, suite, paths, mutants, options }: SuiteRun): Promise<Result[]> {
+  const files = loadTestFiles(suite);
   const tests = files.flatMap((one) => one.tests);
-  const started = performance.now();
-  console.log(`${chosen.length} of ${all.length} mutants, ${tests.length} tests`);
-  const run = new MutantRun(texts, files, most);
+  console.log(`${mutants.length} mutants, ${tests.length} tests`);
+  const run = new MutantRun(texts, files, options.most);
   await run.measureTests();
-  run.coverage = await measureCoverage(
-    texts,
-    tests,
-    sources.map(([path]) => path),
-  );
-  const results = [];
-  for (const mutant of chosen) {
+  run.coverage = await measureCoverage(texts, tests, paths);
+  const results: Result[] = [];
+  for (const mutant of mutants) {
     const result = await run.check(mutant);
     results.push(result);
     const { fate, test, ms } = result;
     if (fate === 'killed') appendFileSync(KILLED, `${nameOf(mutant)}\n`);
-    if (verbose || fate === 'survived')
+    if (options.verbose || fate !== 'killed')
       console.log(
         `${fate} ${mutant.file}:${mutant.line} ${mutant.change} (${Math.round(ms)} ms) ${test ?? ''}`,
       );
   }
   await run.close();
+  return results;
+}
+
+async function main(): Promise<boolean> {
+  const given = options();
+  const { file, line, every, resume } = given;
+  const texts = await ScriptTexts.open();
+  const first = every > 1 ? Math.floor(Date.now() / 86_400_000) % every : 0;
+  const before = new Set(resume ? killedBefore() : []);
+  await setUp();
+  surviveCrashes();
+  watchRedis();
+  mkdirSync(dirname(KILLED), { recursive: true });
+  const started = performance.now();
+  const all: Mutant[] = [];
+  const results: Result[] = [];
+  for (const suite of SUITES) {
+    const sources = [...texts.sources].filter(([path]) => suite.scripts.test(path)).sort();
+    const ofSuite = sources.flatMap(([path, text]) => mutantsOf(path, text));
+    all.push(...ofSuite);
+    const mutants = ofSuite.filter(
+      (mutant, index) =>
+        !before.has(nameOf(mutant)) &&
+        mutant.file.includes(file) &&
+        (line === undefined || mutant.line === line) &&
+        index % every === first,
+    );
+    if (mutants.length === 0) continue;
+    const paths = sources.map(([path]) => path);
+    results.push(...(await runSuite({ texts, suite, paths, mutants, options: given })));
+  }
   const report = judge(results, all);
   console.log(reportText(report, (performance.now() - started) / 1000));
   return report.isGood;

@@ -131,14 +131,25 @@ function collect(file: TestFile, hooks: Hooks, path: string): void {
   require(path);
 }
 
-/** The tests of the autocomplete scripts run no script that is mutated, and `includes` runs no script at all. */
-const OTHERS = /^(entries-|recents-|includes\.)|\.slow\./;
+/** Scripts that are mutated, and the tests that run them. */
+export interface Suite {
+  /** Matches the paths below src/redis/scripts. */
+  readonly scripts: RegExp;
+  /** Matches the names of files in test/scripts. */
+  readonly tests: RegExp;
+}
 
-/** The quick tests in test/scripts of all scripts that are mutated. */
-export function loadTestFiles(): readonly TestFile[] {
+/** The scripts of recent searches (autocomplete/) are not mutated, and the test `includes` runs no script. */
+export const SUITES: readonly Suite[] = [
+  { scripts: /^(?!autocomplete\/|entries\/)/, tests: /^(?!entries-|recents-|includes\.)/ },
+  { scripts: /^entries\//, tests: /^entries-/ },
+];
+
+/** The quick tests of a suite. */
+export function loadTestFiles({ tests }: Suite): readonly TestFile[] {
   const folder = join(__dirname, '..', 'scripts');
   return readdirSync(folder)
-    .filter((name) => name.endsWith('.test.js') && !OTHERS.test(name))
+    .filter((name) => /(?<!\.slow)\.test\.js$/.test(name) && tests.test(name))
     .sort()
     .map((name) => new TestFile(name.replace('.test.js', ''), join(folder, name)));
 }
