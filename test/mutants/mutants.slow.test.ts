@@ -6,11 +6,11 @@ import { ROOT } from '../support/root';
 const TIMEOUT_MS = 900_000;
 
 /** `npm run test:mutants` runs the mutants of all scripts. */
-it(
-  'a test fails for each mutant of permits-touch that survivors.ts does not explain',
-  async () => {
+it.each(['permits-touch', 'entries-drop'])(
+  'a test fails for each mutant of %s that survivors.ts does not explain',
+  async (file) => {
     const main = join(ROOT, 'dist', 'test', 'mutants', 'main.js');
-    const run = new ChildProgram({ label: 'the mutation run', args: [main, '--file', 'permits-touch'] });
+    const run = new ChildProgram({ label: 'the mutation run', args: [main, '--file', file] });
     try {
       await run.start();
       const { code } = await run.ended(TIMEOUT_MS);

@@ -9,6 +9,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
   {
     reason: 'The code spares a command or a write. The result is the same.',
     mutants: {
+      'entries/entries-create.lua': ['true for `not live`'],
       'epochs/epoch-adopt.lua': ['true for `after ~= before`'],
       'leases/permits-acquire.lua': [
         '`request.attach ~= attach and request.fencing_token` without `request.fencing_token`',
@@ -106,6 +107,17 @@ export const EXPLANATIONS: readonly Explanation[] = [
       ],
       'leases/permits-touch.lua': [
         '`request and server_of(request.attach) == server` without `server_of(request.attach) == server`',
+      ],
+    },
+  },
+  {
+    reason: 'The bound limits the time of the script. More or fewer samples estimate the same memory.',
+    mutants: {
+      'entries/entries-inspect.lua': [
+        '40 in `local SAMPLES = 20`',
+        '10 in `local SAMPLES = 20`',
+        '`of.buckets` for `math.min(of.buckets, SAMPLES)`',
+        '`SAMPLES` for `math.min(of.buckets, SAMPLES)`',
       ],
     },
   },

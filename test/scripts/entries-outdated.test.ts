@@ -1,3 +1,4 @@
+import { entriesDropOutdated } from '../../generated/redis/scripts';
 import { dictionaryKey } from '../../src/redis/keys';
 import { EntriesFixture, PREFIX, PROFILE, stored } from '../support/entries-fixture';
 
@@ -57,6 +58,24 @@ describe('a dictionary of the first layout', () => {
     expect(await keysOf(name)).toEqual([]);
     expect(await fixture.store.drop(name)).toBe(false);
     expect(await fixture.store.create(name, PROFILE)).toEqual({ kind: 'ok' });
+  });
+
+  it('is deleted in steps of at most 64 parts', async () => {
+    const name = await outdated();
+    const drop = async () =>
+      (await fixture.redis.command('EVAL', entriesDropOutdated, 1, dictionaryKey(PREFIX, name))) as string[];
+    const replies: string[] = [];
+    for (let before = (await keysOf(name)).length; replies.at(-1) !== 'OK';) {
+      replies.push(...(await drop()));
+      const after = (await keysOf(name)).length;
+      // The last step of a generation removes its other five keys.
+      expect(before - after).toBeLessThanOrEqual(64);
+      before = after;
+    }
+    // Each generation has 150 parts: 64, 64, 22, and its other keys.
+    expect(replies).toEqual([...Array<string>(8).fill('MORE'), 'OK']);
+    expect(await keysOf(name)).toEqual([]);
+    expect(await drop()).toEqual(['UNKNOWN']);
   });
 
   it('is deleted to its end by the sweeps of another server', async () => {

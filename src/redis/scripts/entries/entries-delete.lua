@@ -14,7 +14,6 @@ local function is_import_open()
   for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
     if string.sub(field, 1, 7) == 'import:' then return true end
   end
-  return false
 end
 if deleted > 0 or is_import_open() then
   add_write(entries, write_id, 'd', ARGV[2], deleted)

@@ -13,14 +13,12 @@ local dropped = key_head .. 'dropped'
 if redis.call('GET', dropped) == ARGV[1] then return { 'OK' } end
 local refused = refusal()
 if refused then return refused end
-local existed = live
 for _, garbage in ipairs(fields_of('garbage:')) do discard(garbage[1], now) end
 if live then
   discard(live, now)
   redis.call('HDEL', KEYS[1], 'live', 'version', 'tail', 'pending', 'generation')
   redis.call('SET', dropped, ARGV[1], 'PX', KEPT_US / 1000)
-  live = false
 end
 for _, import in ipairs(fields_of('import:')) do give_up(import[1], import[2]) end
-if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HDEL', KEYS[1], 'profile', 'committed', 'previous') end
-return { existed and 'OK' or 'UNKNOWN' }
+redis.call('HDEL', KEYS[1], 'profile', 'committed', 'previous')
+return { live and 'OK' or 'UNKNOWN' }

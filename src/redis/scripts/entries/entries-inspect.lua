@@ -24,4 +24,4 @@ for i, import in ipairs(fields_of('import:')) do
   imports[i] = redis.call('HMGET', key_head .. 'state:' .. import[2], 'started', 'received')
 end
 return {
-  'OK', meta[6], redis.call('HGET', KEYS[1], 'generation') or '0', int(of.count), int(bytes), int(of.feed), imports }
+  'OK', meta[6], redis.call('HGET', KEYS[1], 'generation'), int(of.count), int(bytes), int(of.feed), imports }
