@@ -171,37 +171,6 @@ test('loads the dictionary again if the store has forgotten the writes in betwee
   expect(await ask('', NOW, 20)).toHaveLength(9);
 });
 
-test('loads a small dictionary by one read of the primary', async () => {
-  const store = storeOf(entry('1', 'Anna'), entry('22', 'Bob'));
-  store.select('1', 3);
-  store.bucketsAtStart = 4;
-  open(store);
-  expect(await ask('')).toEqual(['1 prefix 3', '22 prefix 0']);
-  expect(store.commands).toEqual(['startLoad']);
-  store.put(entry('3', 'Carl', 1));
-  expect(await ask('')).toEqual(['1 prefix 3', '3 prefix 1', '22 prefix 0']);
-});
-
-test('reads the latest writes at the primary after a load by a replica', async () => {
-  const store = storeOf(entry('1', 'Anna'));
-  store.bucketsAtStart = 4;
-  store.source = 'replica';
-  open(store);
-  store.before = (command) => {
-    if (command === 'writesAfter') store.put(entry('2', 'Bob'));
-  };
-  expect(await ask('')).toEqual(['1 prefix 0', '2 prefix 0']);
-  expect(store.commands).toEqual(['startLoad', 'writesAfter']);
-});
-
-test('reads the rest of the buckets after the first ones', async () => {
-  const store = storeOf(entry('1', 'Anna'), entry('22', 'Bob'), entry('333', 'Carl'));
-  store.bucketsAtStart = 2;
-  open(store);
-  expect(await ask('')).toEqual(['1 prefix 0', '22 prefix 0', '333 prefix 0']);
-  expect(store.commands).toEqual(['startLoad', 'readBuckets', 'readBuckets', 'writesAfter']);
-});
-
 test('begins a load again if the store goes back to an earlier state during the load', async () => {
   const store = storeOf(entry('1', 'Anna'));
   const backup = store.state;

@@ -75,11 +75,12 @@ export class LoadedDictionaries implements DictionaryIndexes {
   }
 
   async load(dictionary: string, patienceMs: number): Promise<void> {
-    await this.#within(
-      patienceMs,
+    const work = this.#withCopy(
       dictionary,
-      this.#copyFrom(dictionary, (loaded) => loaded.newestCopy()),
+      (loaded) => loaded.newestCopy(),
+      () => Promise.resolve(),
     );
+    await this.#within(patienceMs, dictionary, work);
   }
 
   forget(dictionary: string): void {
@@ -101,7 +102,7 @@ export class LoadedDictionaries implements DictionaryIndexes {
     const recent = this.#use(dictionary).recentCopy(maxStalenessMs);
     const work = recent
       ? search(recent)
-      : this.#copyFrom(dictionary, (loaded) => loaded.currentCopy()).then(search);
+      : this.#withCopy(dictionary, (loaded) => loaded.currentCopy(), search);
     return this.#within(patienceMs, dictionary, work);
   }
 
@@ -116,12 +117,17 @@ export class LoadedDictionaries implements DictionaryIndexes {
     }
   }
 
-  async #copyFrom(dictionary: string, ask: AskForCopy): Promise<GenerationCopy> {
+  async #withCopy<T>(
+    dictionary: string,
+    ask: AskForCopy,
+    search: (copy: GenerationCopy) => Promise<T>,
+  ): Promise<T> {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
       const copy = await ask(this.#use(dictionary));
       if (copy === undefined) continue;
       if ('kind' in copy) throw missingDictionary(dictionary, copy);
-      return copy;
+      // The copy may have made room for others since the answer. The search begins before anything else runs.
+      if (!copy.isClosed) return search(copy);
     }
     throw dictionaryLoading(dictionary);
   }
