@@ -179,6 +179,24 @@ describe('an import of entries', () => {
     }
   });
 
+  it('counts in the memory of the dictionary, and so does the replaced generation while it is kept', async () => {
+    const name = await fixture.dictionary(storedMany(1000));
+    const memory = async () => {
+      const view = await fixture.store.inspect(name);
+      return view.kind === 'ok' ? view.memoryBytes : NaN;
+    };
+    const before = await memory();
+    const live = String(await fixture.meta(name, 'live'));
+    await start(name);
+    await fixture.store.putImported(name, 'import', storedMany(1000));
+    expect(await memory()).toBeGreaterThan(1.5 * before);
+    await fixture.store.commitImport(name, 'import');
+    expect(await memory()).toBeGreaterThan(1.5 * before);
+    await fixture.redis.command('HSET', fixture.key(name), `garbage:${live}`, 1);
+    while ((await fixture.store.sweep(name)) === 'more');
+    expect(await memory()).toBeLessThan(1.2 * before);
+  });
+
   it('keeps the ids of many writes in small keys, and removes these keys after its end', async () => {
     const name = await fixture.dictionary();
     for (const end of ['commitImport', 'abandonImport'] as const) {

@@ -176,7 +176,7 @@ export interface EntryStore {
 /** The part of a dictionary's view that the store knows. */
 export interface StoredDictionary extends Pick<DictionaryView, 'entryCount' | 'generation' | 'imports'> {
   readonly profile: Profile;
-  /** Estimated memory in the store (bytes), without open imports. */
+  /** Estimated memory in the store (bytes), with open imports and replaced generations that are not removed yet. */
   readonly memoryBytes: number;
   /** The part of `memoryBytes` that the last writes take. */
   readonly feedBytes: number;

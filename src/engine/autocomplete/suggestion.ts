@@ -112,7 +112,7 @@ export interface DictionaryView {
   readonly name: string;
   readonly profile: Profile;
   readonly entryCount: number;
-  /** Estimated memory in the store (bytes), without open imports. */
+  /** Estimated memory in the store (bytes), with open imports and replaced generations that are not removed yet. */
   readonly memoryBytes: number;
   /** The part of `memoryBytes` that the latest changes take. */
   readonly feedBytes: number;

@@ -2736,7 +2736,8 @@ type Dictionary struct {
 	FoldVersion int32 `protobuf:"varint,3,opt,name=fold_version,json=foldVersion,proto3" json:"fold_version,omitempty"`
 	// Number of entries.
 	EntryCount int64 `protobuf:"varint,4,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`
-	// Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
+	// Estimated memory in the store, in bytes: entries, `feed_bytes`, open imports, and the entries that the
+	// last import replaced, which the store keeps for 10 minutes.
 	MemoryBytes int64 `protobuf:"varint,5,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
 	// The number of the generation: 1 after the creation, plus 1 for each committed import.
 	Generation int64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`

@@ -86,8 +86,8 @@ type AutocompleteServiceClient interface {
 	//
 	// Atomic: every query sees all entries of the call, or none of them.
 	//
-	// Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-	// STORE_UNAVAILABLE. Set a longer deadline.
+	// Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+	// OVERLOADED. Set a longer deadline.
 	//
 	// Idempotent: a retry is harmless.
 	//
@@ -426,8 +426,8 @@ type AutocompleteServiceServer interface {
 	//
 	// Atomic: every query sees all entries of the call, or none of them.
 	//
-	// Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-	// STORE_UNAVAILABLE. Set a longer deadline.
+	// Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+	// OVERLOADED. Set a longer deadline.
 	//
 	// Idempotent: a retry is harmless.
 	//

@@ -1212,7 +1212,9 @@ class Dictionary(google.protobuf.message.Message):
     entry_count: builtins.int
     """Number of entries."""
     memory_bytes: builtins.int
-    """Estimated memory in the store, in bytes, with `feed_bytes`, without open imports."""
+    """Estimated memory in the store, in bytes: entries, `feed_bytes`, open imports, and the entries that the
+    last import replaced, which the store keeps for 10 minutes.
+    """
     generation: builtins.int
     """The number of the generation: 1 after the creation, plus 1 for each committed import."""
     server_memory_bytes: builtins.int

@@ -138,8 +138,8 @@ class AutocompleteServiceStub:
 
     Atomic: every query sees all entries of the call, or none of them.
 
-    Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-    STORE_UNAVAILABLE. Set a longer deadline.
+    Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+    OVERLOADED. Set a longer deadline.
 
     Idempotent: a retry is harmless.
 
@@ -403,8 +403,8 @@ class AutocompleteServiceAsyncStub:
 
     Atomic: every query sees all entries of the call, or none of them.
 
-    Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-    STORE_UNAVAILABLE. Set a longer deadline.
+    Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+    OVERLOADED. Set a longer deadline.
 
     Idempotent: a retry is harmless.
 
@@ -680,8 +680,8 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
 
         Atomic: every query sees all entries of the call, or none of them.
 
-        Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-        STORE_UNAVAILABLE. Set a longer deadline.
+        Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+        OVERLOADED. Set a longer deadline.
 
         Idempotent: a retry is harmless.
 

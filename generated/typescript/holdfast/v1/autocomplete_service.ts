@@ -612,7 +612,10 @@ export interface Dictionary {
   foldVersion: number;
   /** Number of entries. */
   entryCount: bigint;
-  /** Estimated memory in the store, in bytes, with `feed_bytes`, without open imports. */
+  /**
+   * Estimated memory in the store, in bytes: entries, `feed_bytes`, open imports, and the entries that the
+   * last import replaced, which the store keeps for 10 minutes.
+   */
   memoryBytes: bigint;
   /** The number of the generation: 1 after the creation, plus 1 for each committed import. */
   generation: bigint;
@@ -4419,8 +4422,8 @@ export const AutocompleteServiceService = {
    *
    * Atomic: every query sees all entries of the call, or none of them.
    *
-   * Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-   * STORE_UNAVAILABLE. Set a longer deadline.
+   * Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+   * OVERLOADED. Set a longer deadline.
    *
    * Idempotent: a retry is harmless.
    *
@@ -4687,8 +4690,8 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    *
    * Atomic: every query sees all entries of the call, or none of them.
    *
-   * Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-   * STORE_UNAVAILABLE. Set a longer deadline.
+   * Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+   * OVERLOADED. Set a longer deadline.
    *
    * Idempotent: a retry is harmless.
    *
@@ -4934,8 +4937,8 @@ export interface AutocompleteServiceClient extends Client {
    *
    * Atomic: every query sees all entries of the call, or none of them.
    *
-   * Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-   * STORE_UNAVAILABLE. Set a longer deadline.
+   * Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+   * OVERLOADED. Set a longer deadline.
    *
    * Idempotent: a retry is harmless.
    *

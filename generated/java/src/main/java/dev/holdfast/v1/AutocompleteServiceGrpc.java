@@ -677,8 +677,8 @@ public final class AutocompleteServiceGrpc {
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * Atomic: every query sees all entries of the call, or none of them.
-     * Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-     * STORE_UNAVAILABLE. Set a longer deadline.
+     * Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+     * OVERLOADED. Set a longer deadline.
      * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
@@ -1020,8 +1020,8 @@ public final class AutocompleteServiceGrpc {
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * Atomic: every query sees all entries of the call, or none of them.
-     * Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-     * STORE_UNAVAILABLE. Set a longer deadline.
+     * Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+     * OVERLOADED. Set a longer deadline.
      * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
@@ -1319,8 +1319,8 @@ public final class AutocompleteServiceGrpc {
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * Atomic: every query sees all entries of the call, or none of them.
-     * Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-     * STORE_UNAVAILABLE. Set a longer deadline.
+     * Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+     * OVERLOADED. Set a longer deadline.
      * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
@@ -1559,8 +1559,8 @@ public final class AutocompleteServiceGrpc {
      * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
      * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * Atomic: every query sees all entries of the call, or none of them.
-     * Waits while a replica of the store is far behind, for up to a minute. Then the call ends with
-     * STORE_UNAVAILABLE. Set a longer deadline.
+     * Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
+     * OVERLOADED. Set a longer deadline.
      * Idempotent: a retry is harmless.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>

@@ -167,7 +167,8 @@ private static final long serialVersionUID = 0L;
   private long memoryBytes_ = 0L;
   /**
    * <pre>
-   * Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
+   * Estimated memory in the store, in bytes: entries, `feed_bytes`, open imports, and the entries that the
+   * last import replaced, which the store keeps for 10 minutes.
    * </pre>
    *
    * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -1267,7 +1268,8 @@ private static final long serialVersionUID = 0L;
     private long memoryBytes_ ;
     /**
      * <pre>
-     * Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
+     * Estimated memory in the store, in bytes: entries, `feed_bytes`, open imports, and the entries that the
+     * last import replaced, which the store keeps for 10 minutes.
      * </pre>
      *
      * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -1279,7 +1281,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
+     * Estimated memory in the store, in bytes: entries, `feed_bytes`, open imports, and the entries that the
+     * last import replaced, which the store keeps for 10 minutes.
      * </pre>
      *
      * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -1295,7 +1298,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
+     * Estimated memory in the store, in bytes: entries, `feed_bytes`, open imports, and the entries that the
+     * last import replaced, which the store keeps for 10 minutes.
      * </pre>
      *
      * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>

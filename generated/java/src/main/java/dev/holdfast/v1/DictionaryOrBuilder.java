@@ -78,7 +78,8 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * Estimated memory in the store, in bytes, with `feed_bytes`, without open imports.
+   * Estimated memory in the store, in bytes: entries, `feed_bytes`, open imports, and the entries that the
+   * last import replaced, which the store keeps for 10 minutes.
    * </pre>
    *
    * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
