@@ -1,3 +1,5 @@
+import { NO_CHARACTER } from './branches';
+
 /** What the characters read so far say about the form. */
 export const UNDECIDED = 0;
 /** The characters are a typo of the query, so each form that begins with the characters matches. */
@@ -10,6 +12,10 @@ const FAR = 100;
 /** Stands for a character that is not there. Equal to no character, and to no other missing character. */
 const BEFORE_FORM = -1;
 const OUTSIDE_QUERY = -2;
+/** Stands for all characters that are not near in the query. */
+const OTHER = -3;
+/** All bits. */
+const ANY_CHARACTER = -1;
 
 /**
  * The edit distances between a query and the beginnings of one form: the optimal string alignment distance, as in
@@ -28,6 +34,10 @@ export class EditRows {
   readonly #typed: Int32Array;
   /** The characters of the form, from depth 1. */
   readonly #characters: Int32Array;
+  /** By row, one bit for each mark (branches.ts): the marks of characters after which the next row is not TOO_FAR. */
+  readonly #continuations: Int32Array;
+  /** By row, one bit for each mark: the marks of all characters that are compared with the character of the row. */
+  readonly #compared: Int32Array;
 
   constructor(query: readonly number[], maxEdits: number) {
     const rows = query.length + maxEdits + 1;
@@ -39,6 +49,12 @@ export class EditRows {
     this.#typed = new Int32Array(rows + this.#width).fill(OUTSIDE_QUERY);
     this.#typed.set(query, maxEdits + 2);
     this.#characters = new Int32Array(rows).fill(BEFORE_FORM);
+    this.#continuations = new Int32Array(rows).fill(ANY_CHARACTER);
+    this.#compared = new Int32Array(rows);
+    for (let depth = 1; depth < rows; depth += 1) {
+      for (const typed of this.#typed.subarray(depth, depth + this.#width))
+        this.#compared[depth] = (this.#compared[depth] as number) | (1 << typed);
+    }
   }
 
   /** Adds the row of the character at this depth. The rows of all lower depths are those of the same form. */
@@ -49,6 +65,8 @@ export class EditRows {
     const width = this.#width;
     const before = this.#characters[depth - 1];
     this.#characters[depth] = character;
+    // The next row is of another form.
+    this.#characters[depth + 1] = BEFORE_FORM;
     const row = depth * width;
     let nearest = FAR;
     let left = FAR;
@@ -70,11 +88,38 @@ export class EditRows {
     const whole = this.#queryLength - depth + maxEdits + 1;
     if (whole < width - 1 && (cells[row + whole] as number) <= maxEdits) return MATCHES;
     // A swap skips a row, but then a cell of the skipped row is near enough too.
-    return nearest > maxEdits ? TOO_FAR : UNDECIDED;
+    if (nearest > maxEdits) return TOO_FAR;
+    this.#continuations[depth] = nearest < maxEdits ? ANY_CHARACTER : this.#continuationsWithoutEdit(depth);
+    return UNDECIDED;
   }
 
-  /** The characters at all depths up to this depth decide whether a form matches. */
-  get maxDepth(): number {
-    return this.#queryLength + this.#maxEdits;
+  /**
+   * Adds the row of a character of which only the mark (branches.ts) is known. False: a character with this mark is near in
+   * the query, so the row depends on the character. `mayContinue` must be true for the row before and this mark. Then the
+   * new row is UNDECIDED: the character can stand for one of the query, but cannot complete a match.
+   */
+  addMark(mark: number, depth: number): boolean {
+    if (((this.#compared[depth] as number) & (1 << mark)) !== 0) return false;
+    // All such characters after the same beginning have one row.
+    if (this.#characters[depth] !== OTHER) this.add(OTHER, depth);
+    return true;
+  }
+
+  /** False: no form with a character of this mark after the row of this depth matches. The row must be UNDECIDED. */
+  mayContinue(depth: number, mark: number): boolean {
+    return mark !== NO_CHARACTER && ((this.#continuations[depth] as number) & (1 << mark)) !== 0;
+  }
+
+  /**
+   * The row has no cell below `maxEdits`, so only a correct character can follow. The last character of a swap is correct
+   * too: the first character can also be an insertion, which costs as much.
+   */
+  #continuationsWithoutEdit(depth: number): number {
+    let continuations = 0;
+    for (let cell = 1; cell < this.#width - 1; cell += 1) {
+      const isNear = this.#cells[depth * this.#width + cell] === this.#maxEdits;
+      if (isNear) continuations |= 1 << (this.#typed[depth + 1 + cell] as number);
+    }
+    return continuations;
   }
 }

@@ -1,5 +1,5 @@
+import { fillBranches } from './branches';
 import { PositionSet, splitStarts, StartCounter } from './character-starts';
-import { fillCommon } from './common-beginnings';
 import type { CollectedRows, EntryCollector } from './entry-collector';
 import { randomSeed } from './id-hash';
 import { isSuffixIndex, type EntryTable, type SuffixIndex } from './layer';
@@ -119,7 +119,7 @@ function fillTable(table: EntryTable, rows: CollectedRows, order: Uint32Array, m
 }
 
 function fillLists(index: SuffixIndex, lengths: ListLengths, meter: WorkMeter): void {
-  const { forms, beginnings, wordStarts, otherStarts } = index;
+  const { forms, beginnings, wordStarts, otherStarts, branches } = index;
   const { buffer, byteOffset } = beginnings.positions;
   const startCount = lengths.beginnings + lengths.wordStarts + lengths.otherStarts;
   const starts = new Uint32Array(buffer, byteOffset, startCount);
@@ -127,7 +127,7 @@ function fillLists(index: SuffixIndex, lengths: ListLengths, meter: WorkMeter): 
   sortSuffixes(forms, starts, scratch, meter);
   splitStarts(forms, starts, lengths, beginningsAndWordStarts(index, meter), scratch, meter);
   for (const { minima } of [beginnings, wordStarts, otherStarts]) fillMinima(minima, meter);
-  fillCommon(forms, beginnings.positions, index, meter);
+  fillBranches(forms, beginnings.positions, branches, meter);
 }
 
 function beginningsAndWordStarts({ forms, formsAt, count }: EntryTable, meter: WorkMeter): PositionSet {

@@ -32,9 +32,6 @@ export interface LayerMemory extends MemoryBlock {
   readonly shape: LayerShape;
 }
 
-/** The number of elements of `common` for each element of `commonMinima`. */
-export const COMMON_GROUP = 64;
-
 /** Memory of one thread, for a small layer. */
 export function ownMemory(byteLength: number): MemoryBlock {
   return { buffer: new ArrayBuffer(byteLength), byteOffset: 0 };
@@ -44,19 +41,19 @@ export function ownMemory(byteLength: number): MemoryBlock {
 export function sizeOfLayer(shape: LayerShape): number {
   const { entryCount, formBytes, entryBytes, lists } = shape;
   const words = 2 * entryCount + 1 + placesFor(entryCount) + wordsOfLists(lists);
-  const bytes = formBytes + entryBytes + (lists === undefined ? 0 : bytesOfCommon(lists));
+  const bytes = formBytes + entryBytes;
   return entryCount * Float64Array.BYTES_PER_ELEMENT + words * Uint32Array.BYTES_PER_ELEMENT + bytes;
 }
 
 function wordsOfLists(lists: ListLengths | undefined): number {
-  return Object.values<number>({ ...lists }).reduce(
-    (sum, length) => sum + length + sumOf(minimaLengths(length)),
-    0,
-  );
+  if (lists === undefined) return 0;
+  const { beginnings, wordStarts, otherStarts } = lists;
+  const branches = beginnings;
+  return branches + sumOf([beginnings, wordStarts, otherStarts].map(wordsOfList));
 }
 
-function bytesOfCommon({ beginnings }: ListLengths): number {
-  return beginnings + Math.ceil(beginnings / COMMON_GROUP);
+function wordsOfList(length: number): number {
+  return length + sumOf(minimaLengths(length));
 }
 
 function sumOf(numbers: readonly number[]): number {
@@ -103,8 +100,7 @@ function openLists(views: Views, lists: ListLengths) {
     beginnings: withMinima(beginnings),
     wordStarts: withMinima(wordStarts),
     otherStarts: withMinima(otherStarts),
-    common: views.bytes(lists.beginnings),
-    commonMinima: views.bytes(Math.ceil(lists.beginnings / COMMON_GROUP)),
+    branches: views.words(lists.beginnings),
   };
 }
 

@@ -43,13 +43,8 @@ export interface SuffixIndex extends EntryTable {
   readonly wordStarts: SortedPositions;
   /** All other characters. */
   readonly otherStarts: SortedPositions;
-  /**
-   * For each element of `beginnings`: the number of characters that its form has in common with the form of the element
-   * before; 0 for the first. Larger numbers than 255 are 255.
-   */
-  readonly common: Uint8Array;
-  /** The minimum of each 64 neighbours in `common`. */
-  readonly commonMinima: Uint8Array;
+  /** The branch that begins with each element of `beginnings` (branches.ts). */
+  readonly branches: Uint32Array;
 }
 
 /** A part of a dictionary that can be searched. Small parts have no sorted positions. */

@@ -1,8 +1,7 @@
-import { EditRows, MATCHES, UNDECIDED } from './edit-rows';
-import { endOfEqualForms } from './equal-forms';
+import { commonOf, markOf, nextMarkOf, sizeOf } from './branches';
+import { EditRows, MATCHES, TOO_FAR, UNDECIDED } from './edit-rows';
 import { intervalOf, type Interval } from './interval';
 import type { SuffixIndex } from './layer';
-import { COMMON_GROUP } from './layer-memory';
 import type { Query } from './query';
 import { characterLength, codePointAt } from './utf8';
 import { STEPS, type Work } from './work';
@@ -23,14 +22,13 @@ export function typoIntervals(index: SuffixIndex, query: Query, work: Work): Int
 
 /**
  * Reads forms in the order of `beginnings`. After d characters have decided whether the form matches, all next forms with
- * the same d characters are skipped.
+ * the same d characters are skipped. The marks of a branch (branches.ts) rule out most forms, which are then not read: a
+ * form is far in memory.
  */
 class TypoSearch {
   readonly found: Interval[] = [];
   readonly #rows: EditRows;
-  /** The position after the first d characters of the form, from the form's beginning, by d. */
-  readonly #ends: Uint32Array;
-  /** The number of characters that were read of the last form. */
+  /** The number of characters of the last form that were read, or whose marks ruled out a match. */
   #depth = 0;
 
   constructor(
@@ -39,61 +37,65 @@ class TypoSearch {
     private readonly work: Work,
   ) {
     this.#rows = new EditRows(query.codePoints, query.maxEdits);
-    this.#ends = new Uint32Array(this.#rows.maxDepth + 1);
   }
 
   /** Searches the elements from `from` to `to`. False: the work is used up. */
   search(from: number, to: number): boolean {
+    const { branches } = this.index;
     this.#depth = 0;
     let element = from;
     while (element < to) {
-      const depthBefore = Math.min(this.#depth, this.index.common[element] as number);
-      const verdict = this.#read(element, depthBefore);
-      const next = verdict === UNDECIDED ? this.#afterEqual(element, to) : this.#afterCommon(element, to);
+      const branch = branches[element] as number;
+      this.#depth = Math.min(this.#depth, commonOf(branch));
+      const verdict = this.#isRuledOut(branch) ? TOO_FAR : this.#read(element);
+      const next = verdict === UNDECIDED ? element + 1 : this.#endOfNode(element, to);
       if (verdict === MATCHES) this.#keep(element, next);
-      const steps = STEPS.farForm + (this.#depth - depthBefore) * STEPS.editRow;
-      if (!this.work.spend(steps + ((next - element) / COMMON_GROUP) * STEPS.farForm)) return false;
+      if (!this.work.spend(STEPS.branch)) return false;
       element = next;
     }
     return true;
   }
 
-  /** Reads a form until its match is decided. UNDECIDED: the form is too short. */
-  #read(element: number, depth: number): number {
-    const { forms, beginnings } = this.index;
-    const beginning = beginnings.positions[element] as number;
-    this.#depth = depth;
-    let at = beginning + (this.#ends[depth] as number);
-    for (;;) {
-      const firstByte = forms[at] as number;
-      if (firstByte === 0) return UNDECIDED;
-      const character = codePointAt(forms, at);
-      at += characterLength(firstByte);
-      this.#depth += 1;
-      this.#ends[this.#depth] = at - beginning;
-      const verdict = this.#rows.add(character, this.#depth);
-      if (verdict !== UNDECIDED) return verdict;
+  /** No form of the branch matches, by its marks. False: the form must be read. */
+  #isRuledOut(branch: number): boolean {
+    const depth = commonOf(branch);
+    // Characters before the branch are not known yet.
+    if (depth > this.#depth) return false;
+    if (this.#rows.mayContinue(depth, markOf(branch))) {
+      if (!this.#rows.addMark(markOf(branch), depth + 1)) return false;
+      this.#depth = depth + 1;
+      if (this.#rows.mayContinue(depth + 1, nextMarkOf(branch))) return false;
     }
+    this.#depth += 1;
+    return true;
   }
 
-  /** The first element after `element` that has not all characters that were read. */
-  #afterCommon(element: number, to: number): number {
-    const { common, commonMinima } = this.index;
+  /** Reads the next characters of a form until its match is decided. UNDECIDED: the form is too short. */
+  #read(element: number): number {
+    const { forms, beginnings } = this.index;
+    let at = beginnings.positions[element] as number;
     const depth = this.#depth;
-    let next = element + 1;
-    while (next < to && (common[next] as number) >= depth) {
-      next += 1;
-      while (next % COMMON_GROUP === 0 && next < to && (commonMinima[next / COMMON_GROUP] as number) >= depth)
-        next += COMMON_GROUP;
+    for (let passed = 0; passed < depth; passed += 1) at += characterLength(forms[at] as number);
+    let verdict: number = UNDECIDED;
+    while (verdict === UNDECIDED && forms[at] !== 0) {
+      this.#depth += 1;
+      verdict = this.#rows.add(codePointAt(forms, at), this.#depth);
+      at += characterLength(forms[at] as number);
+    }
+    this.work.spend(STEPS.farForm + depth * STEPS.formByte + (this.#depth - depth) * STEPS.editRow);
+    return verdict;
+  }
+
+  /** The first element after `element`, at most `to`, without all characters that were read. */
+  #endOfNode(element: number, to: number): number {
+    const { branches } = this.index;
+    const branch = branches[element] as number;
+    let next = element + (commonOf(branch) + 1 === this.#depth ? sizeOf(branch) : 1);
+    while (next < to && commonOf(branches[next] as number) >= this.#depth) {
+      next += sizeOf(branches[next] as number);
+      this.work.spend(STEPS.branch);
     }
     return Math.min(next, to);
-  }
-
-  /** The first element after `element` with another form. */
-  #afterEqual(element: number, to: number): number {
-    const { common } = this.index;
-    if (element + 1 >= to || (common[element + 1] as number) < this.#depth) return element + 1;
-    return endOfEqualForms(this.index, element, to);
   }
 
   #keep(from: number, to: number): void {

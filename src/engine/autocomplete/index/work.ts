@@ -54,8 +54,10 @@ export const STEPS = {
   halving: 1.5,
   /** Reads one character of a form and adds one row of edit distances. */
   editRow: 0.4,
+  /** Reads the branch of an element of `beginnings`. */
+  branch: 0.1,
   /** Reads the first byte of a form that is not near in memory. */
-  farForm: 0.7,
+  farForm: 1.5,
   /** Calls the native search for bytes. */
   nativeSearch: 1,
   /** Passes one byte in the native search. */

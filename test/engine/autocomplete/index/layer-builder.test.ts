@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { fold } from '../../../../src/engine/autocomplete/fold';
+import { commonOf, markOf, nextMarkOf, sizeOf } from '../../../../src/engine/autocomplete/index/branches';
 import { rankOfId } from '../../../../src/engine/autocomplete/index/id-table';
 import {
   isSuffixIndex,
@@ -67,13 +68,26 @@ function suffixAt(forms: Uint8Array, at: number): Buffer {
 const sortedBySuffix = (forms: Uint8Array, positions: readonly number[]): number[] =>
   [...positions].sort((a, b) => Buffer.compare(suffixAt(forms, a), suffixAt(forms, b)) || a - b);
 
-/** The common beginning of neighbours in characters. */
-function commonOf(index: SuffixIndex): number[] {
+/** The mark of a character as branches.ts describes it; 0 after the last character. */
+function markAt(characters: readonly string[], at: number): number {
+  const codePoint = characters[at]?.codePointAt(0);
+  return codePoint === undefined ? 0 : 32 + (codePoint % 32);
+}
+
+/** The parts of the branches as branches.ts describes them. */
+function branchesOf(index: SuffixIndex) {
   const forms = [...index.beginnings.positions].map((at) => [...suffixAt(index.forms, at).toString()]);
-  return forms.map((form, place) => {
-    const before = forms[place - 1] ?? [];
+  const starts = forms.map((form, element) => {
+    const before = forms[element - 1] ?? [];
     const different = form.findIndex((character, at) => character !== before[at]);
-    return Math.min(different < 0 ? form.length : different, 255);
+    const common = Math.min(different < 0 ? form.length : different, 255);
+    return { common, mark: markAt(form, common), nextMark: markAt(form, common + 1) };
+  });
+  return starts.map(({ common, mark, nextMark }, element) => {
+    const isPart = (other: (typeof starts)[number]) =>
+      other.common > common || (mark === 0 && other.mark === 0 && other.common === common);
+    const size = starts.slice(element + 1).findIndex((other) => !isPart(other));
+    return { common, mark, nextMark, size: size < 0 ? forms.length - element : size + 1 };
   });
 }
 
@@ -106,12 +120,13 @@ function expectIndex(index: SuffixIndex, entries: readonly TestEntry[]): void {
   expect([...index.beginnings.positions]).toEqual(sortedBySuffix(index.forms, starts.beginnings));
   expect([...index.wordStarts.positions]).toEqual(sortedBySuffix(index.forms, starts.wordStarts));
   expect([...index.otherStarts.positions]).toEqual(sortedBySuffix(index.forms, starts.otherStarts));
-  const common = commonOf(index);
-  expect([...index.common]).toEqual(common);
-  const groups = Array.from({ length: Math.ceil(common.length / 64) }, (_, group) =>
-    Math.min(...common.slice(64 * group, 64 * group + 64)),
-  );
-  expect([...index.commonMinima]).toEqual(groups);
+  const branches = Array.from(index.branches, (branch) => ({
+    common: commonOf(branch),
+    mark: markOf(branch),
+    nextMark: nextMarkOf(branch),
+    size: sizeOf(branch),
+  }));
+  expect(branches).toEqual(branchesOf(index));
 }
 
 const numbered = (count: number, text: (n: number) => string): TestEntry[] =>

@@ -6,20 +6,32 @@ import { Work } from '../../../../src/engine/autocomplete/index/work';
 import { allowedEdits, isTypo } from '../../../../src/engine/autocomplete/typo';
 import { indexOf } from '../../../support/collected-entries';
 
-const unit = fc.constantFrom('a', 'b', 'c', 'é', '東', '😀');
-const query = fc.string({ unit, minLength: 4, maxLength: 12 });
-const form = fc.string({
-  unit: fc.constantFrom('a', 'b', 'c', 'é', '東', '😀', ' '),
-  minLength: 1,
-  maxLength: 16,
-});
-/** A form near a query. */
-const nearly = (typed: string) =>
-  fc.array(fc.tuple(fc.nat(12), fc.nat(2), unit), { maxLength: 3 }).map((edits) => {
-    const characters = [...typed];
-    for (const [at, removed, added] of edits) characters.splice(1 + (at % 12), removed, added);
-    return characters.join('');
+/** Few characters, so that many are equal. Some have the same mark (branches.ts). */
+const unit = fc.constantFrom(...'abcé東😀á');
+/** Many characters, so that most are not near in a query. */
+const manyUnits = fc.constantFrom(...'abcdefghijklmnoáâå東😀');
+const queryOfUnits = (units: fc.Arbitrary<string>) => fc.string({ unit: units, minLength: 4, maxLength: 12 });
+const formOfUnits = (units: fc.Arbitrary<string>) =>
+  fc.string({
+    unit: fc.oneof({ weight: 7, arbitrary: units }, fc.constant(' ')),
+    minLength: 1,
+    maxLength: 16,
   });
+/** A form near a query. */
+const nearly = (typed: string, units: fc.Arbitrary<string>) =>
+  fc
+    .array(fc.tuple(fc.nat(12), fc.nat(2), fc.oneof(units, fc.constant(''), fc.constant('swap'))), {
+      maxLength: 3,
+    })
+    .map((edits) => {
+      const characters = [...typed];
+      for (const [at, removed, added] of edits) {
+        const from = 1 + (at % 12);
+        if (added === 'swap') characters.splice(from, 2, ...characters.slice(from, from + 2).reverse());
+        else characters.splice(from, removed, ...[...added]);
+      }
+      return characters.join('');
+    });
 
 function matchesByRows(rows: EditRows, characters: readonly number[], sharedDepth: number): boolean {
   for (let depth = sharedDepth + 1; depth <= characters.length; depth += 1) {
@@ -31,11 +43,26 @@ function matchesByRows(rows: EditRows, characters: readonly number[], sharedDept
 
 const codePoints = (text: string) => Array.from(text, (character) => character.codePointAt(0) as number);
 
+/** Compares the found forms with those of typo.ts, and returns the texts of these. */
+function expectTypos(typed: string, texts: readonly string[]): string[] {
+  const index = indexOf(texts.map((text, number) => ({ id: `${number}`, text })));
+  const intervals = typoIntervals(index, queryOf(typed, new Set(['typo'])), new Work()) ?? [];
+  const found = intervals.flatMap(({ from, to }) => [...index.beginnings.positions.subarray(from, to)]);
+  const textAt = (at: number) => Buffer.from(index.forms.subarray(at, index.forms.indexOf(0, at))).toString();
+  const expected = [...index.beginnings.positions].filter(
+    (at) => isTypo(typed, textAt(at)) && !textAt(at).startsWith(typed),
+  );
+  expect(found).toEqual(expected);
+  return found.map(textAt);
+}
+
 describe('EditRows', () => {
   it('agrees with isTypo of typo.ts on forms with the same first character', () => {
     fc.assert(
       fc.property(
-        query.chain((typed) => fc.tuple(fc.constant(typed), fc.oneof(nearly(typed), form))),
+        queryOfUnits(unit).chain((typed) =>
+          fc.tuple(fc.constant(typed), fc.oneof(nearly(typed, unit), formOfUnits(unit))),
+        ),
         ([typed, other]) => {
           const text = [...typed][0] + [...other].slice(1).join('');
           const typedCodePoints = codePoints(typed);
@@ -52,37 +79,41 @@ describe('typoIntervals', () => {
   it('contains each form that begins with a typo of the query but not with the query, and no other form', () => {
     fc.assert(
       fc.property(
-        query.chain((typed) =>
-          fc.tuple(
-            fc.constant(typed),
-            fc.array(fc.oneof(nearly(typed), nearly(typed), form), { maxLength: 30 }),
-          ),
+        fc.constantFrom(unit, manyUnits).chain((units) =>
+          queryOfUnits(units).chain((typed) => {
+            const near = nearly(typed, units);
+            return fc.tuple(
+              fc.constant(typed),
+              fc.array(fc.oneof(near, near, formOfUnits(units)), { maxLength: 60 }),
+            );
+          }),
         ),
-        ([typed, texts]) => {
-          const index = indexOf(texts.map((text, number) => ({ id: `${number}`, text })));
-          const intervals = typoIntervals(index, queryOf(typed, new Set(['typo'])), new Work()) ?? [];
-          const found = intervals.flatMap(({ from, to }) => [
-            ...index.beginnings.positions.subarray(from, to),
-          ]);
-          const expected = [...index.beginnings.positions].filter((at) => {
-            const text = Buffer.from(index.forms.subarray(at, index.forms.indexOf(0, at))).toString();
-            return isTypo(typed, text) && !text.startsWith(typed);
-          });
-          expect(found).toEqual(expected);
-        },
+        ([typed, texts]) => void expectTypos(typed, texts),
       ),
       { numRuns: 500 },
     );
   });
 
+  it.each([
+    ['abcde', ['abd', 'abde']],
+    ['abcdefgh', ['abb', 'abb0y', 'abc', 'abc0efgz']],
+  ])('finds the typos of %s after texts that end or differ earlier', (typed, texts) => {
+    expect(expectTypos(typed, texts)).toEqual(texts.slice(-1));
+  });
+
   it('finds typos in texts of more than 255 characters with a common beginning', () => {
     const beginning = 'ab'.repeat(140);
     const texts = ['xy', 'xz', 'yx', '', 'x'].map((end) => beginning + end);
-    const index = indexOf(texts.map((text, number) => ({ id: `${number}`, text })));
-    const typed = `${beginning}xyy`;
-    const intervals = typoIntervals(index, queryOf(typed, new Set(['typo'])), new Work()) ?? [];
-    const count = intervals.reduce((sum, { from, to }) => sum + to - from, 0);
-    expect(count).toBe(texts.filter((text) => isTypo(typed, text)).length);
+    expect(expectTypos(`${beginning}xyy`, texts)).toEqual(
+      ['x', 'xy', 'xz', 'yx'].map((end) => beginning + end),
+    );
+  });
+
+  it('finds typos before and after branches with more elements than the largest size', () => {
+    const long = Array.from({ length: 5000 }, (_, number) => `abx${number}`);
+    const equal = Array.from({ length: 5000 }, () => 'abz');
+    const texts = [...long, ...equal, 'abcd', 'abdc1', 'abxd1', 'abzdd', 'abed'];
+    expect(expectTypos('abcdd', texts)).toEqual(['abcd', 'abzdd']);
   });
 
   it('stops at the bound of work', () => {
