@@ -25,6 +25,10 @@ export function answerTasks<Calls extends TasksOf<Calls>>(
       post({ id, value: undefined, error: error as Error }, []);
     }
   });
+  // The call cannot be answered, so the thread ends.
+  parentPort?.on('messageerror', (error) => {
+    throw error;
+  });
 }
 
 /** @param nice The priority of this thread for the system: 0 normal, 19 lowest. */

@@ -2,7 +2,7 @@ import { join, relative } from 'node:path';
 import { Worker, type Transferable } from 'node:worker_threads';
 import type { AnswerMessage, CallMessage, NameOf, TasksOf } from './task-calls';
 
-/** The thread ended before it answered a call. */
+/** The thread was closed, or ended before it answered a call. */
 export class ThreadLost extends Error {
   override readonly name = 'ThreadLost';
 }
@@ -27,6 +27,8 @@ export class TaskThread<Calls extends TasksOf<Calls>> {
   #worker: Worker | undefined;
   readonly #calls = new Map<number, OpenCall>();
   #lastId = 0;
+  #lossCount = 0;
+  #isClosed = false;
 
   /** @param module The path of the module that the thread runs, without extension. The module calls `answerTasks`. */
   constructor(
@@ -34,22 +36,31 @@ export class TaskThread<Calls extends TasksOf<Calls>> {
     private readonly settings: unknown,
   ) {}
 
+  /** How often the thread has ended. A thread that starts again knows nothing of earlier calls. */
+  get lossCount(): number {
+    return this.#lossCount;
+  }
+
   /** Rejects with the error of the thread, or with `ThreadLost`. The buffers in `transfer` belong to the thread now. */
   call<Name extends NameOf<Calls>>(
     name: Name,
     value: Calls[Name]['takes'],
     transfer: readonly Transferable[] = [],
   ): Promise<Calls[Name]['answers']> {
+    if (this.#isClosed) return Promise.reject(new ThreadLost('the thread was closed'));
     const worker = this.#started();
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
+      // A value that cannot be sent rejects the call here.
+      worker.postMessage({ id, name, value } satisfies CallMessage<Calls, Name>, transfer);
       this.#calls.set(id, { resolve, reject });
       if (this.#calls.size === 1) worker.ref();
-      worker.postMessage({ id, name, value } satisfies CallMessage<Calls, Name>, transfer);
     });
   }
 
+  /** Ends the thread for ever. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#worker?.terminate();
   }
 
@@ -65,6 +76,11 @@ export class TaskThread<Calls extends TasksOf<Calls>> {
     });
     let cause: unknown;
     worker.on('error', (error) => (cause = error));
+    // Without its answer, a call would wait for ever.
+    worker.on('messageerror', (error) => {
+      cause = error;
+      void worker.terminate();
+    });
     worker.on('exit', (code) =>
       this.#lost(worker, new ThreadLost(`the thread ended with code ${code}`, { cause })),
     );
@@ -76,6 +92,7 @@ export class TaskThread<Calls extends TasksOf<Calls>> {
   #lost(worker: Worker, error: ThreadLost): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
+    this.#lossCount += 1;
     const calls = [...this.#calls.values()];
     this.#calls.clear();
     for (const call of calls) call.reject(error);

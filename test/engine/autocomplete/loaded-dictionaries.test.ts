@@ -6,9 +6,9 @@ import { openIndexes } from '../../../src/engine/autocomplete/loaded/open-indexe
 import { LoadedDictionaries } from '../../../src/engine/autocomplete/loaded/loaded-dictionaries';
 import type { Entry, MatchKind } from '../../../src/engine/autocomplete/suggestion';
 import { unpackRecord } from '../../../src/engine/autocomplete/stored-record';
-import { IndexThread } from '../../../src/engine/autocomplete/threads/index-thread';
 import { eventually } from '../../support/eventually';
 import { ModelEntryStore } from '../../support/model-entry-store';
+import { TestIndexThread } from '../../support/test-index-thread';
 
 const MIB = 2 ** 20;
 const NAME = 'people';
@@ -259,7 +259,7 @@ test('frees the dictionary that was not used for the longest time if the memory 
 
 test('builds again in a new thread if the thread of a build ends', async () => {
   const store = storeOf(entry('1', 'Anna'));
-  const thread = new IndexThread({ nice: 0, dutyCycle: 1 });
+  const thread = new TestIndexThread();
   const memory = new IndexMemory(MIB);
   indexes = new LoadedDictionaries({
     store,
@@ -273,7 +273,7 @@ test('builds again in a new thread if the thread of a build ends', async () => {
   });
   let reads = 0;
   store.before = async (command) => {
-    if (command === 'readBuckets' && (reads += 1) === 2) await thread.close();
+    if (command === 'readBuckets' && (reads += 1) === 2) await thread.lose();
   };
   await expect(ask('')).rejects.toMatchObject({ reason: 'DICTIONARY_LOADING' });
   expect(indexes.stateOf(NAME).loadState).toBe('failed');

@@ -85,10 +85,11 @@ test('reads the rest of the buckets after the first ones', async () => {
 test('searches no copy that made room for others just before the search', async () => {
   const store = storeOf(entry('1', 'Anna'));
   open(store);
-  const unload = jest.spyOn(LoadedDictionary.prototype, 'currentCopy').mockImplementationOnce(async function (
+  const unload = jest.spyOn(LoadedDictionary.prototype, 'checkedCopy').mockImplementationOnce(async function (
     this: LoadedDictionary,
+    patience,
   ) {
-    const copy = await this.currentCopy();
+    const copy = await this.checkedCopy(patience);
     this.unload();
     return copy;
   });

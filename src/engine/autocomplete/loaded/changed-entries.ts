@@ -2,11 +2,14 @@ import type { EntryChange } from '../entry-store';
 import type { CollectedEntry } from '../threads/thread-calls';
 import { entryOf, type Level } from './levels';
 
+/** A deletion counts like a put of a short text, because it takes as long. */
+const DELETED_BYTES = 24;
+
 /** The changes of some writes: the last state of each changed entry. */
 export class ChangedEntries {
   /** By id. Undefined: the entry was deleted. */
   readonly #entries = new Map<string, CollectedEntry | undefined>();
-  /** The bytes of the ids and records, about. Only grows. */
+  /** The bytes of the ids and records, about, as a measure of the work. Only grows. */
   #bytes = 0;
 
   /** `levels`: the entries before the changes. */
@@ -35,6 +38,7 @@ export class ChangedEntries {
         return;
       }
       case 'delete':
+        this.#bytes += entryId.length + DELETED_BYTES;
         this.#entries.set(entryId, undefined);
         return;
       case 'select': {

@@ -11,12 +11,19 @@ import type { IndexThread } from '../threads/index-thread';
 import type { ListTask, SuggestTask } from '../threads/thread-calls';
 import type { GenerationCopy } from './generation-copy';
 import { livingLayer } from './levels';
+import type { Patience } from './patience';
 import { searchesFull } from '../autocomplete-errors';
 
 /** A search on the main thread stops after this number of steps: about 0.3 ms. Then another thread begins it anew. */
 const STEPS_HERE = 3000;
-/** How many long searches may wait. A search takes some milliseconds. */
+/** How many long searches may be ahead of a long search. A search takes some milliseconds. */
 const MOST_WAITING = 1000;
+
+/** Who asks for a search. */
+export interface SearchCaller {
+  readonly caller: object | undefined;
+  readonly patience: Patience;
+}
 
 /** Searches copies: short searches on the main thread, and long searches in another thread. */
 export class CopySearch {
@@ -29,14 +36,14 @@ export class CopySearch {
   async rank(
     copy: GenerationCopy,
     { query, kinds, limit, after }: RankingRequest,
-    caller: object | undefined,
+    by: SearchCaller,
   ): Promise<Ranking> {
     const { profile } = copy;
     const wanted = wantedKinds(kinds, profile.typos);
     const folded = fold(query, profile.accents);
     const task: SuggestTask = { folded, wanted: [...wanted], limit, after };
     const here = suggest(copy.view, queryOf(folded, wanted), limit, after, new Work(STEPS_HERE));
-    const { entries, more } = await this.#complete(here, copy, caller, (layers) =>
+    const { entries, more } = await this.#complete(here, copy, by, (layers) =>
       this.thread.call('suggest', { ...task, layers }),
     );
     const last = entries.at(-1);
@@ -50,12 +57,12 @@ export class CopySearch {
   async list(
     copy: GenerationCopy,
     { from, to, limit, after }: ListingRequest,
-    caller: object | undefined,
+    by: SearchCaller,
   ): Promise<Listing> {
     const { accents } = copy.profile;
     const task: ListTask = { from: fold(from, accents), to: fold(to, accents), limit, after };
     const here = list(copy.view, task.from, task.to, limit, after, new Work(STEPS_HERE));
-    const { entries, more } = await this.#complete(here, copy, caller, (layers) =>
+    const { entries, more } = await this.#complete(here, copy, by, (layers) =>
       this.thread.call('list', { ...task, layers }),
     );
     const last = entries.at(-1);
@@ -65,16 +72,21 @@ export class CopySearch {
   async #complete<T extends Suggestions | FoundListing>(
     here: T | Stopped,
     copy: GenerationCopy,
-    caller: object | undefined,
+    { caller, patience }: SearchCaller,
     there: (layers: ReturnType<typeof livingLayer>[]) => Promise<T>,
   ): Promise<T> {
     if (here.kind === 'found') return here;
-    if (this.#waiting.size >= MOST_WAITING) throw searchesFull();
+    if (this.#waiting.ahead(caller) >= MOST_WAITING) throw searchesFull();
+    const mustWait = this.#isRunning;
     const { levels } = copy;
     // The search must not lose its memory while it waits.
     for (const { held } of levels) held.hold();
     try {
-      return await this.#inTurn(caller, () => there(levels.map(livingLayer)));
+      return await this.#inTurn(caller, async () => {
+        // Nobody waits for the result of this search.
+        if (mustWait && patience.isOver) throw searchesFull();
+        return there(levels.map(livingLayer));
+      });
     } finally {
       for (const { held } of levels) held.release();
     }

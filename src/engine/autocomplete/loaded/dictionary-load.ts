@@ -1,7 +1,7 @@
 import { StoreFailure } from '../../errors';
-import type { BucketsRead, EntryStore, LoadSource, LoadStart, Missing, Write } from '../entry-store';
+import type { BucketsRead, EntryStore, Head, LoadSource, LoadStart, Missing, Write } from '../entry-store';
 import { GenerationCopy, type CopyOptions } from './generation-copy';
-import { newCancelFlag, type BuildInput } from './layer-builds';
+import type { BuildInput } from './layer-builds';
 import type { Position } from './position';
 
 export type LoadStore = Pick<EntryStore, 'startLoad' | 'readBuckets' | 'writesAfter'>;
@@ -16,12 +16,13 @@ const MOST_ATTEMPTS = 5;
 
 /**
  * Loads the live generation of a dictionary: reads its buckets, then applies the writes that came meanwhile. Rejects with
- * a `StoreFailure`, with `NoMemory` or with `ThreadLost`.
+ * a `StoreFailure`, with `NoMemory` or with `ThreadLost`. `cancelFlag`: set to 1 to cancel the load.
  */
 export async function loadCopy(
   name: string,
   store: LoadStore,
   options: Omit<CopyOptions, 'profile'>,
+  cancelFlag: Int32Array,
 ): Promise<GenerationCopy | Missing> {
   for (let attempt = 1; ; attempt += 1) {
     // A replica may be too far behind for a load.
@@ -29,7 +30,7 @@ export async function loadCopy(
     const start = await store.startLoad(name, source);
     if (start.kind !== 'start') return start;
     try {
-      return await new DictionaryLoad(name, start, source, store, options).run();
+      return await new DictionaryLoad(name, start, source, store, options).run(cancelFlag);
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error;
       if (attempt === MOST_ATTEMPTS) throw new StoreFailure('no', 'unavailable', { cause: error });
@@ -56,13 +57,13 @@ class DictionaryLoad {
     this.#see(start.head);
   }
 
-  async run(): Promise<GenerationCopy> {
+  async run(cancelFlag: Int32Array): Promise<GenerationCopy> {
     const { head, entryCount, entryBytes } = this.start;
     const { builds, room } = this.options;
     const request = {
       accents: head.profile.accents,
       expected: { count: entryCount, bytes: entryBytes },
-      cancelFlag: newCancelFlag(),
+      cancelFlag,
       room,
     };
     const held = await builds.build(request, async (input) => {
@@ -107,6 +108,7 @@ class DictionaryLoad {
     for (;;) {
       const read = await this.store.writesAfter(this.name, { generationId, ...this.#position });
       if (read.kind !== 'writes') throw new Interrupted('the latest writes are gone');
+      this.#checkGeneration(read.head);
       for (const write of read.writes) this.#check(write);
       const changes = read.writes.flatMap((write) => write.changes);
       if (changes.length > 0) await input.addChanges(changes);
@@ -116,6 +118,13 @@ class DictionaryLoad {
     }
     for (const version of this.#seen.keys()) {
       if (version > this.#position.version) throw new Interrupted('the store has lost writes');
+    }
+  }
+
+  /** A replica may be too far behind to know the generation that was live when the load began. */
+  #checkGeneration({ generationId }: Head): void {
+    if (this.start.source === 'replica' && generationId !== this.start.head.generationId) {
+      throw new Interrupted('the generation was replaced');
     }
   }
 

@@ -60,7 +60,8 @@ export class GenerationCopy {
   readonly #merges: CopyMerges;
   /** The end of the last change of the levels. Changes wait for each other. */
   #lastChange: Promise<void> = Promise.resolve();
-  #closed = false;
+  /** Set when the copy is closed: its builds end. */
+  readonly #cancelFlag = newCancelFlag();
   readonly #limits: LayerLimits;
 
   constructor(
@@ -108,6 +109,11 @@ export class GenerationCopy {
     return this.#levels.reduce((sum, { held }) => sum + held.byteLength, 0);
   }
 
+  /** True: the memory may be free, so no new search may begin. */
+  get isClosed(): boolean {
+    return Atomics.load(this.#cancelFlag, 0) !== 0;
+  }
+
   /** Applies the writes that follow the present position. Queries see all of these writes or none. */
   apply(writes: readonly Write[]): Promise<void> {
     return this.#change(() => this.#applyNow(writes));
@@ -116,7 +122,7 @@ export class GenerationCopy {
   /** Goes back to the oldest layer, because later writes belong to another history. */
   rewind(): Promise<void> {
     return this.#change(() => {
-      if (this.#closed) return Promise.resolve();
+      if (this.isClosed) return Promise.resolve();
       this.#merges.cancel();
       this.#base.held.hold();
       this.#publish([{ held: this.#base.held, dead: NONE_DEAD }], this.#base);
@@ -124,15 +130,10 @@ export class GenerationCopy {
     });
   }
 
-  /** True: the memory is freed, so no new search may begin. */
-  get isClosed(): boolean {
-    return this.#closed;
-  }
-
   /** Frees the memory, except layers in use. */
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.isClosed) return;
+    Atomics.store(this.#cancelFlag, 0, 1);
     this.#merges.cancel();
     for (const { held } of this.#levels) held.release();
   }
@@ -145,12 +146,14 @@ export class GenerationCopy {
 
   async #applyNow(writes: readonly Write[]): Promise<void> {
     const last = writes.at(-1);
-    if (last === undefined || this.#closed) return;
+    if (last === undefined || this.isClosed) return;
     const present = this.#levels;
     // The copy may be closed meanwhile.
     for (const { held } of present) held.hold();
     try {
       await this.#applyTo(present, writes, last);
+    } catch (error) {
+      if (!this.isClosed) throw error;
     } finally {
       for (const { held } of present) held.release();
     }
@@ -166,7 +169,7 @@ export class GenerationCopy {
       }
     }
     const levels = await this.#levelsWith(present, changed, slices);
-    if (this.#closed) return levels.forEach(({ held }) => held.release());
+    if (this.isClosed) return levels.forEach(({ held }) => held.release());
     this.#publish(levels, { version: last.version, tail: last.tail });
     this.#merges.onChanged(changed.ids);
     this.#startMerges();
@@ -238,7 +241,7 @@ export class GenerationCopy {
     const request = {
       accents: this.profile.accents,
       expected: { count: entries.length, bytes: changed.bytes },
-      cancelFlag: newCancelFlag(),
+      cancelFlag: this.#cancelFlag,
       room,
     };
     return builds.build(request, (input) => input.addEntries(entries));
@@ -263,7 +266,7 @@ export class GenerationCopy {
     const ids = await bytesOf(changedIds, slices);
     const merged = await this.#withoutIds({ held, dead: NONE_DEAD }, ids, slices);
     const at = this.#levels.findIndex((level) => replaced.has(level.held));
-    if (this.#closed || at < 0 || isCancelled()) return held.release();
+    if (this.isClosed || at < 0 || isCancelled()) return held.release();
     const levels = [...this.#levels.slice(0, at), merged, ...this.#levels.slice(at + replaced.size)];
     if (base) this.#base = { ...base, held };
     for (const level of levels) if (level !== merged) level.held.hold();

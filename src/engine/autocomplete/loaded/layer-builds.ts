@@ -2,6 +2,7 @@ import type { EntryChange } from '../entry-store';
 import type { ExpectedEntries } from '../index/entry-collector';
 import { collectorBytes, sortBytes } from '../index/build-memory';
 import { openLayer, sizeOfLayer } from '../index/layer-memory';
+import { ThreadLost } from '../../task-thread';
 import type { Profile } from '../suggestion';
 import type { IndexThread } from '../threads/index-thread';
 import type { CollectedEntry, LivingLayer } from '../threads/thread-calls';
@@ -93,6 +94,7 @@ export class LayerBuilds {
     fill: (input: BuildInput) => Promise<void>,
   ): Promise<HeldLayer> {
     const build = ++this.#lastBuild;
+    const { lossCount } = thread;
     const forEntries = collectorBytes(expected);
     const collected = this.#reserve(forEntries, forEntries + layerBytes, room);
     let forBuild: Reservation | undefined;
@@ -110,6 +112,9 @@ export class LayerBuilds {
       return this.#held(block, { ...block, shape });
     } catch (error) {
       if (block) this.memory.free(block);
+      // A new thread does not know the build.
+      if (thread.lossCount > lossCount)
+        throw new ThreadLost('the thread of the build ended', { cause: error });
       thread.call('endBuild', { build }).catch(() => undefined);
       throw error;
     } finally {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock';
+import { StoreFailure } from '../../errors';
 import { ThreadLost } from '../../task-thread';
 import { GrowingPause } from './growing-pause';
 import { NoMemory } from './layer-builds';
@@ -19,7 +20,7 @@ export class LoadBackoff {
     this.#pause = new GrowingPause(clock);
   }
 
-  /** True: the last load has failed. */
+  /** True: the last load has failed because of the dictionary. A failure of the store says nothing about it. */
   get hasFailed(): boolean {
     return this.#lastError !== undefined;
   }
@@ -34,7 +35,7 @@ export class LoadBackoff {
       this.#pause.reset();
       return loaded;
     } catch (error) {
-      this.#lastError = error;
+      this.#lastError = error instanceof StoreFailure ? undefined : error;
       if (this.#needsPause(error)) this.#pause.begin();
       throw error;
     }

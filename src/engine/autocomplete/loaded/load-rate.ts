@@ -12,6 +12,11 @@ export class LoadRate {
 
   constructor(private readonly clock: Clock) {}
 
+  /** False: a load must wait now. */
+  get isFree(): boolean {
+    return this.#nextAt <= this.clock.now();
+  }
+
   /** Resolves when a load may begin. */
   async pass(): Promise<void> {
     const now = this.clock.now();

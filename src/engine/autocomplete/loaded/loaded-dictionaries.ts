@@ -12,14 +12,14 @@ import type { EntryStore, Missing } from '../entry-store';
 import type { Ranking } from '../ranking';
 import type { AskedView, IndexState } from '../suggestion';
 import { ThreadLost } from '../../task-thread';
-import type { CopySearch } from './copy-search';
+import type { CopySearch, SearchCaller } from './copy-search';
 import type { GenerationCopy, LayerLimits } from './generation-copy';
 import { HeadReads } from './head-reads';
 import { LoadRate } from './load-rate';
 import type { IndexMemory } from './index-memory';
 import { NoMemory, type LayerBuilds } from './layer-builds';
 import { LoadedDictionary } from './loaded-dictionary';
-import { OutOfPatience, within } from './patience';
+import { OutOfPatience, Patience } from './patience';
 
 export interface LoadedDictionariesOptions {
   readonly store: Pick<EntryStore, 'head' | 'startLoad' | 'readBuckets' | 'writesAfter'>;
@@ -37,12 +37,14 @@ export interface LoadedDictionariesOptions {
   readonly layerLimits?: LayerLimits;
 }
 
-/** A query waits for a load at most for this time, also without a deadline (ms). */
+/** A query waits for loads at most for this time, also without a deadline (ms). */
 const LONGEST_PATIENCE_MS = 60_000;
 /** How often a query asks again for a copy that had to make room for others. */
 const MOST_ATTEMPTS = 3;
 
-type AskForCopy = (loaded: LoadedDictionary) => Promise<GenerationCopy | Missing | undefined>;
+type AskForCopy = (
+  loaded: LoadedDictionary,
+) => GenerationCopy | Promise<GenerationCopy | Missing | undefined>;
 
 /** The dictionaries in the memory of this server. The dictionary that was not used for the longest time makes room. */
 export class LoadedDictionaries implements DictionaryIndexes {
@@ -50,6 +52,7 @@ export class LoadedDictionaries implements DictionaryIndexes {
   readonly #dictionaries = new Map<string, LoadedDictionary>();
   readonly #heads: HeadReads;
   readonly #loadRate: LoadRate;
+  #isClosed = false;
 
   constructor(private readonly options: LoadedDictionariesOptions) {
     this.#heads = new HeadReads(options.store, options.clock);
@@ -62,11 +65,11 @@ export class LoadedDictionaries implements DictionaryIndexes {
   }
 
   rank(dictionary: string, request: RankingRequest, asked: AskedView): Promise<Ranking> {
-    return this.#answer(dictionary, asked, (copy) => this.options.search.rank(copy, request, asked.caller));
+    return this.#answer(dictionary, asked, (copy, by) => this.options.search.rank(copy, request, by));
   }
 
   list(dictionary: string, request: ListingRequest, asked: AskedView): Promise<Listing> {
-    return this.#answer(dictionary, asked, (copy) => this.options.search.list(copy, request, asked.caller));
+    return this.#answer(dictionary, asked, (copy, by) => this.options.search.list(copy, request, by));
   }
 
   stateOf(dictionary: string): IndexState {
@@ -75,12 +78,12 @@ export class LoadedDictionaries implements DictionaryIndexes {
   }
 
   async load(dictionary: string, patienceMs: number): Promise<void> {
-    const work = this.#withCopy(
+    const patience = new Patience(patienceMs, this.options.clock);
+    await this.#withCopy(
       dictionary,
-      (loaded) => loaded.newestCopy(),
-      () => Promise.resolve(),
+      (loaded) => loaded.liveGenerationCopy(patience),
+      () => undefined,
     );
-    await this.#within(patienceMs, dictionary, work);
   }
 
   forget(dictionary: string): void {
@@ -89,6 +92,7 @@ export class LoadedDictionaries implements DictionaryIndexes {
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const loaded of this.#dictionaries.values()) loaded.close();
     this.#dictionaries.clear();
     this.options.onClose();
@@ -96,38 +100,40 @@ export class LoadedDictionaries implements DictionaryIndexes {
 
   #answer<T>(
     dictionary: string,
-    { maxStalenessMs, patienceMs }: AskedView,
-    search: (copy: GenerationCopy) => Promise<T>,
+    { maxStalenessMs, patienceMs, caller }: AskedView,
+    search: (copy: GenerationCopy, by: SearchCaller) => Promise<T>,
   ): Promise<T> {
-    const recent = this.#use(dictionary).recentCopy(maxStalenessMs);
-    const work = recent
-      ? search(recent)
-      : this.#withCopy(dictionary, (loaded) => loaded.currentCopy(), search);
-    return this.#within(patienceMs, dictionary, work);
+    const patience = new Patience(Math.min(patienceMs, LONGEST_PATIENCE_MS), this.options.clock);
+    const ask: AskForCopy = (loaded) =>
+      loaded.copyNotOlderThan(maxStalenessMs) ?? loaded.checkedCopy(patience);
+    return this.#withCopy(dictionary, ask, (copy) => search(copy, { caller, patience }));
   }
 
-  /** Rejects with the caller's error. */
-  async #within<T>(patienceMs: number, dictionary: string, work: Promise<T>): Promise<T> {
-    const patience = Math.min(patienceMs, LONGEST_PATIENCE_MS);
+  /** Resolves to the result of `use`. Rejects with the caller's error. */
+  async #withCopy<T>(
+    dictionary: string,
+    ask: AskForCopy,
+    use: (copy: GenerationCopy) => T | Promise<T>,
+  ): Promise<T> {
     try {
-      return await readOf(within(work, patience, this.options.clock), dictionaryText(dictionary));
+      return await readOf(this.#useCopy(dictionary, ask, use), dictionaryText(dictionary));
     } catch (error) {
       this.#forgetIfEmpty(dictionary);
       throw this.#callersError(error, dictionary);
     }
   }
 
-  async #withCopy<T>(
+  async #useCopy<T>(
     dictionary: string,
     ask: AskForCopy,
-    search: (copy: GenerationCopy) => Promise<T>,
+    use: (copy: GenerationCopy) => T | Promise<T>,
   ): Promise<T> {
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    for (let attempt = 0; attempt < MOST_ATTEMPTS && !this.#isClosed; attempt += 1) {
       const copy = await ask(this.#use(dictionary));
       if (copy === undefined) continue;
       if ('kind' in copy) throw missingDictionary(dictionary, copy);
       // The copy may have made room for others since the answer. The search begins before anything else runs.
-      if (!copy.isClosed) return search(copy);
+      if (!copy.isClosed) return use(copy);
     }
     throw dictionaryLoading(dictionary);
   }
@@ -155,6 +161,7 @@ export class LoadedDictionaries implements DictionaryIndexes {
       heads: this.#heads,
       loadRate: this.#loadRate,
       freeSome,
+      onLoadEnd: () => this.#forgetIfEmpty(name),
     });
   }
 
@@ -171,6 +178,6 @@ export class LoadedDictionaries implements DictionaryIndexes {
 
   /** Forgets a dictionary without a copy, so that queries for unknown names take no memory. */
   #forgetIfEmpty(dictionary: string): void {
-    if (this.#dictionaries.get(dictionary)?.loadState === 'not-loaded') this.#dictionaries.delete(dictionary);
+    if (this.#dictionaries.get(dictionary)?.loadState === 'not-loaded') this.forget(dictionary);
   }
 }

@@ -3,57 +3,50 @@ import { reportDefect } from '../../errors';
 import { dictionaryText } from '../autocomplete-errors';
 import type { EntryStore, Head, Missing, Write } from '../entry-store';
 import type { LoadState } from '../suggestion';
-import { loadCopy, type LoadStore } from './dictionary-load';
+import type { LoadStore } from './dictionary-load';
 import { GenerationCopy, type CopyOptions } from './generation-copy';
 import { GrowingPause } from './growing-pause';
-import type { HeadReads } from './head-reads';
 import type { FreeSome } from './index-memory';
-import { LoadBackoff } from './load-backoff';
-import type { LoadRate } from './load-rate';
 import { NoMemory } from './layer-builds';
+import { PacedLoads, type PacedLoadsOptions } from './paced-loads';
+import type { Patience } from './patience';
+import { Replacement } from './replacement';
 import { SharedRuns } from './shared-runs';
 
-export interface LoadedOptions extends Omit<CopyOptions, 'profile' | 'room' | 'onMergeFailed'> {
+export interface LoadedOptions
+  extends Omit<CopyOptions, 'profile' | 'room' | 'onMergeFailed'>, PacedLoadsOptions {
   readonly store: LoadStore & Pick<EntryStore, 'head'>;
-  readonly heads: HeadReads;
-  readonly loadRate: LoadRate;
   readonly clock: Clock;
   /** Frees the indexes of other dictionaries. */
   readonly freeSome: FreeSome;
   readonly onDefect: (error: unknown) => void;
   /** Receives texts for the operator. */
   readonly onWarning: (text: string) => void;
+  /** Called after each load, and after its callers have the result. */
+  readonly onLoadEnd: () => void;
 }
 
-/** How long the copy of a replaced generation answers while the new generation is loaded. */
-const REPLACED_COPY_MS = 60_000;
-/** How often an update loads the dictionary if each copy is lost before it is current. */
-const MOST_ATTEMPTS = 3;
+/** What a query gets. Undefined: the copy had to make room for others. */
+type Found = GenerationCopy | Missing | undefined;
 
 /** The entries of a dictionary in this server: loads them when they are asked for, and keeps them current. */
 export class LoadedDictionary {
   #copy: GenerationCopy | undefined;
-  /** The generation that gives the writes to the copy: its own, or the generation that has replaced it. */
-  #followedId = '';
-  /** Since when the copy's generation is replaced. Undefined: the copy's generation is live. */
-  #replacedAt: number | undefined;
-  /** The load of the new generation. */
-  #replacement: Promise<void> | undefined;
-  /** Why there is no copy. */
-  #missing: Missing | undefined;
   /** The copy has every write that was answered before this time (ms, monotonic clock). */
   #currentAt = -Infinity;
-  readonly #backoff: LoadBackoff;
+  /** Undefined: the copy's generation is live. */
+  #replacement: Replacement | undefined;
+  readonly #pacedLoads: PacedLoads;
   /** After a copy was unloaded because it could not grow. In this pause no other copy is unloaded for this reason. */
   readonly #pauseAfterUnload: GrowingPause;
-  readonly #updates = new SharedRuns(() => this.#update());
-  #closed = false;
+  readonly #follows = new SharedRuns(() => this.#makeCurrent());
+  readonly #loads = new SharedRuns(() => this.#makeCurrentOrLoad());
 
   constructor(
     readonly name: string,
     private readonly options: LoadedOptions,
   ) {
-    this.#backoff = new LoadBackoff(options.clock);
+    this.#pacedLoads = new PacedLoads(name, options);
     this.#pauseAfterUnload = new GrowingPause(options.clock);
   }
 
@@ -63,8 +56,8 @@ export class LoadedDictionary {
 
   get loadState(): LoadState {
     if (this.#copy) return 'ready';
-    if (this.#updates.inProgress) return 'loading';
-    return this.#backoff.hasFailed ? 'failed' : 'not-loaded';
+    if (this.#loads.inProgress) return 'loading';
+    return this.#pacedLoads.hasFailed ? 'failed' : 'not-loaded';
   }
 
   get byteLength(): number {
@@ -72,126 +65,132 @@ export class LoadedDictionary {
   }
 
   /** The copy, if it is not older than `maxStalenessMs`. Asks nobody. */
-  recentCopy(maxStalenessMs: number): GenerationCopy | undefined {
-    const ageMs = this.options.clock.now() - this.#currentAt;
-    return maxStalenessMs > 0 && ageMs <= maxStalenessMs ? this.#copy : undefined;
+  copyNotOlderThan(maxStalenessMs: number): GenerationCopy | undefined {
+    if (maxStalenessMs === 0 || this.#replacement?.isOverdue) return undefined;
+    return this.options.clock.now() - this.#currentAt <= maxStalenessMs ? this.#copy : undefined;
   }
 
   /**
-   * Resolves to a copy with every write that was answered before this call. Undefined: the copy had to make room for
-   * other dictionaries. Rejects with a `StoreFailure`, with `NoMemory` or with `ThreadLost`.
+   * Resolves to a copy with every write that was answered before this call. The copy of a replaced generation answers for
+   * a bounded time. Rejects with `OutOfPatience`, a `StoreFailure`, `NoMemory` or `ThreadLost`.
    */
-  async currentCopy(): Promise<GenerationCopy | Missing | undefined> {
-    if (this.#copy) {
-      const { head, notBefore } = await this.options.heads.read(this.name);
-      if (head.kind !== 'head') this.#unload(head);
-      else if (this.#isAt(head)) this.#currentAt = Math.max(this.#currentAt, notBefore);
-      else await this.#updates.begunAfterNow();
-    } else {
-      await this.#updates.begunAfterNow();
-    }
-    await this.#waitForReplacement();
-    return this.#copy ?? this.#missing;
+  async checkedCopy(patience: Patience): Promise<Found> {
+    const copy = await this.#currentCopy(patience);
+    const replacement = this.#replacement;
+    if (replacement === undefined) return copy;
+    const tried = replacement.tryLoad();
+    if (!replacement.isOverdue) return copy;
+    await patience.waitFor(tried);
+    if (this.#replacement === replacement) this.unload();
+    // The new copy may lack writes that came during its load.
+    return this.#currentCopy(patience);
   }
 
-  /** As `currentCopy`, but resolves to a copy of the live generation. */
-  async newestCopy(): Promise<GenerationCopy | Missing | undefined> {
-    const copy = await this.currentCopy();
-    if (!this.#replacement) return copy;
-    await this.#replacement;
-    return this.#copy ?? this.#missing;
+  /** As `checkedCopy`, but resolves to a copy of the live generation. */
+  async liveGenerationCopy(patience: Patience): Promise<Found> {
+    const copy = await this.checkedCopy(patience);
+    if (this.#replacement === undefined) return copy;
+    await patience.waitFor(this.#replacement.load());
+    return this.#replacement === undefined ? this.#copy : undefined;
   }
 
   /** Frees the memory. The next query loads the dictionary again. */
   unload(): void {
-    this.#unload(undefined);
+    this.#copy?.close();
+    this.#copy = undefined;
+    this.#replacement = undefined;
   }
 
+  /** Frees the memory. No query loads the dictionary again. */
   close(): void {
-    this.#closed = true;
+    this.#pacedLoads.close();
     this.unload();
   }
 
-  #unload(missing: Missing | undefined): void {
-    this.#copy?.close();
-    this.#copy = undefined;
-    this.#replacedAt = undefined;
-    this.#replacement = undefined;
-    this.#missing = missing;
-  }
-
-  #isAt(head: Head): boolean {
-    const position = this.#copy?.position;
-    return (
-      head.generationId === this.#followedId &&
-      head.version === position?.version &&
-      head.tail === position.tail
-    );
-  }
-
-  async #waitForReplacement(): Promise<void> {
-    if (this.#replacedAt === undefined) return;
-    if (this.options.clock.now() - this.#replacedAt > REPLACED_COPY_MS) await this.#replacement;
-  }
-
-  /** Makes the copy current, or loads it. */
-  async #update(): Promise<void> {
-    const askedAt = this.options.clock.now();
-    this.#missing = undefined;
-    for (let attempt = 0; attempt < MOST_ATTEMPTS && !this.#missing; attempt += 1) {
-      // A new copy has every write before its load.
-      const isCurrent = this.#copy ? await this.#follow(this.#copy) : await this.#load();
-      if (!isCurrent) continue;
-      this.#currentAt = Math.max(this.#currentAt, askedAt);
-      if (this.#replacedAt !== undefined) this.#startReplacement();
-      return;
+  async #currentCopy(patience: Patience): Promise<Found> {
+    if (this.#copy) {
+      const { head, notBefore } = await this.options.heads.read(this.name);
+      if (head.kind !== 'head') {
+        this.unload();
+        return head;
+      }
+      if (this.#copy && this.#isAt(head, this.#copy)) {
+        this.#currentAt = Math.max(this.#currentAt, notBefore);
+        return this.#copy;
+      }
+      const followed = await this.#follows.begunAfterNow();
+      if (followed) return followed;
     }
+    const load = this.#loads.begunAfterNow();
+    void load.catch(() => undefined).then(() => this.options.onLoadEnd());
+    return patience.waitFor(load);
   }
 
-  #startReplacement(): void {
+  #isAt(head: Head, copy: GenerationCopy): boolean {
+    const { version, tail } = copy.position;
+    return head.generationId === this.#followedId(copy) && head.version === version && head.tail === tail;
+  }
+
+  /** The generation that gives the writes to the copy: its own, or the generation that has replaced it. */
+  #followedId(copy: GenerationCopy): string {
+    return this.#replacement?.generationId ?? copy.generationId;
+  }
+
+  async #makeCurrent(): Promise<Found> {
+    const askedAt = this.options.clock.now();
     const copy = this.#copy;
-    if (this.#replacement || !copy) return;
-    this.#replacement = this.#replace(copy, this.#followedId);
-    this.#replacement.catch((error: unknown) => reportDefect(error, this.options.onDefect));
+    const found = copy && (await this.#follow(copy));
+    if (found && found === this.#copy) this.#currentAt = Math.max(this.#currentAt, askedAt);
+    return found;
   }
 
-  /** False: there is no copy. */
-  async #load(): Promise<boolean> {
-    this.#take(await this.#loadCopy());
-    return this.#copy !== undefined;
+  async #makeCurrentOrLoad(): Promise<Found> {
+    while (this.#copy) {
+      const found = await this.#follows.begunAfterNow();
+      if (found) return found;
+    }
+    return this.#load();
   }
 
-  #take(loaded: GenerationCopy | Missing): void {
-    this.#unload(loaded instanceof GenerationCopy ? undefined : loaded);
-    if (!(loaded instanceof GenerationCopy)) return;
-    if (this.#closed) return loaded.close();
-    this.#copy = loaded;
-    this.#followedId = loaded.generationId;
+  async #load(): Promise<Found> {
+    const beganAt = this.options.clock.now();
+    const loaded = await this.#pacedLoads.load(this.#copyOptions());
+    if (loaded instanceof GenerationCopy) this.#take(loaded, beganAt);
+    return loaded;
   }
 
-  /** Applies the writes until the copy has all writes before this call. False: the copy was dropped. */
-  async #follow(copy: GenerationCopy): Promise<boolean> {
-    const { store } = this.options;
+  /** `currentAt`: the copy has every write that was answered before. */
+  #take(copy: GenerationCopy, currentAt: number): void {
+    if (this.#pacedLoads.isClosed) return copy.close();
+    this.unload();
+    this.#copy = copy;
+    this.#currentAt = currentAt;
+  }
+
+  /** Applies the writes until the copy has all writes before this call. Undefined: the copy was dropped. */
+  async #follow(copy: GenerationCopy): Promise<Found> {
     let target: number | undefined;
     for (;;) {
-      const from = { generationId: this.#followedId, ...copy.position };
-      const read = await store.writesAfter(this.name, from);
-      if (this.#copy !== copy) return false;
+      const from = { generationId: this.#followedId(copy), ...copy.position };
+      const read = await this.options.store.writesAfter(this.name, from);
+      if (this.#copy !== copy) return undefined;
       if (read.kind === 'gap') {
-        if (await this.#rejoin(copy)) continue;
-        this.#unload(undefined);
-        return false;
+        if (!(await this.#rejoin(copy))) return undefined;
+        // The store may have another history, with lower versions.
+        target = undefined;
+        continue;
       }
       if (read.kind !== 'writes') {
-        this.#unload(read);
-        return false;
+        this.unload();
+        return read;
       }
-      if (!(await this.#apply(copy, read.writes))) return false;
+      if (!(await this.#apply(copy, read.writes))) return undefined;
+      if (this.#copy !== copy) return undefined;
       target ??= read.head.version;
-      if (read.writes.length === 0 && read.head.generationId !== this.#followedId) {
-        this.#followReplacement(read.head.generationId);
+      if (read.writes.length === 0 && read.head.generationId !== from.generationId) {
+        this.#followReplacement(copy, read.head.generationId);
       } else if (copy.position.version >= target) {
-        return true;
+        return copy;
       }
     }
   }
@@ -209,51 +208,56 @@ export class LoadedDictionary {
 
   /**
    * Finds a way to go on if the store does not have the writes after the copy's position: from a new generation that
-   * follows the position, or from the oldest layer. False: there is no way.
+   * follows the position, or from the oldest layer. False: there is no way, and the copy was dropped.
    */
   async #rejoin(copy: GenerationCopy): Promise<boolean> {
     const head = await this.options.store.head(this.name);
-    if (head.kind !== 'head') return false;
-    if (head.generationId !== this.#followedId) {
-      this.#followReplacement(head.generationId);
+    if (this.#copy !== copy) return false;
+    if (head.kind === 'head' && head.generationId !== this.#followedId(copy)) {
+      this.#followReplacement(copy, head.generationId);
       return true;
     }
     const { basePosition, position } = copy;
-    if (this.#followedId !== copy.generationId || basePosition.version === position.version) return false;
+    if (head.kind !== 'head' || this.#replacement || basePosition.version === position.version) {
+      this.unload();
+      return false;
+    }
     await copy.rewind();
     return true;
   }
 
-  /** The copy of the replaced generation follows the writes of the new generation, until the new one is loaded. */
-  #followReplacement(generationId: string): void {
-    this.#followedId = generationId;
-    this.#replacedAt ??= this.options.clock.now();
-    this.#replacement = undefined;
+  /** The copy of the replaced generation follows the writes of the live generation, until the live one is loaded. */
+  #followReplacement(copy: GenerationCopy, generationId: string): void {
+    const { clock } = this.options;
+    const since = this.#replacement?.since ?? clock.now();
+    // A failover may bring the copy's generation back.
+    this.#replacement =
+      generationId === copy.generationId
+        ? undefined
+        : new Replacement(generationId, since, () => this.#replace(generationId), clock);
   }
 
-  /** Loads the new generation beside the copy of the replaced generation. */
-  async #replace(copy: GenerationCopy, generationId: string): Promise<void> {
-    const isWanted = () => this.#copy === copy && this.#followedId === generationId;
+  /** Loads the live generation beside the copy of the replaced generation. */
+  async #replace(generationId: string): Promise<void> {
+    const isWanted = () => this.#replacement?.generationId === generationId;
+    const beganAt = this.options.clock.now();
     try {
-      const loaded = await this.#loadCopy();
-      if (isWanted()) this.#take(loaded);
-      else if (loaded instanceof GenerationCopy) loaded.close();
+      const loaded = await this.#pacedLoads.load(this.#copyOptions());
+      if (loaded instanceof GenerationCopy) {
+        if (isWanted()) this.#take(loaded, beganAt);
+        else loaded.close();
+      } else if (isWanted()) {
+        this.unload();
+      }
     } catch (error) {
       if (!isWanted()) return;
       if (error instanceof NoMemory) {
         this.#warnOfMemory('its old generation was unloaded before the new one is loaded', error);
-        return this.#unload(undefined);
+        return this.unload();
       }
-      this.#replacement = undefined;
+      reportDefect(error, this.options.onDefect);
       throw error;
     }
-  }
-
-  #loadCopy(): Promise<GenerationCopy | Missing> {
-    return this.#backoff.run(async () => {
-      await this.options.loadRate.pass();
-      return loadCopy(this.name, this.options.store, this.#copyOptions());
-    });
   }
 
   #copyOptions(): Omit<CopyOptions, 'profile'> {
