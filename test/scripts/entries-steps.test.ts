@@ -48,6 +48,19 @@ describe('a step on a dictionary', () => {
     expect(Object.keys(await fixture.content(name))).toEqual(['b']);
   });
 
+  it('deletes an entry that only copies of the replaced generation have', async () => {
+    const name = await fixture.dictionary([stored('a'), stored('b')]);
+    const old = await fixture.head(name);
+    await fixture.store.startImport(name, 'import', undefined, PROFILE);
+    await fixture.store.putImported(name, 'import', [stored('b')]);
+    await fixture.store.commitImport(name, 'import');
+    const committed = await fixture.head(name);
+    expect(await fixture.store.delete(name, ['a'])).toEqual({ kind: 'ok', deleted: 0 });
+    const read = await fixture.store.writesAfter(name, committed);
+    expect(read).toMatchObject({ writes: [{ changes: [{ kind: 'delete', entryId: 'a' }] }] });
+    expect(committed.generationId).not.toBe(old.generationId);
+  });
+
   it('counts an entry with several selections once', async () => {
     const name = await fixture.dictionary(storedMany(2));
     for (const count of [1, 2, 3]) await fixture.store.select(name, 'id 0', count);

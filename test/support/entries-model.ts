@@ -16,6 +16,8 @@ export class EntriesModel {
     private readonly imports = new Map<string, ModelImport>(),
     /** The creation of the dictionary is the first version. */
     private versions = 1,
+    /** True: an import has replaced a generation, which is kept. */
+    private hasReplaced = false,
   ) {}
 
   get version(): number {
@@ -27,7 +29,7 @@ export class EntriesModel {
     const imports = [...this.imports].map(
       ([id, one]) => [id, { entries: new Map(one.entries), written: new Set(one.written) }] as const,
     );
-    return new EntriesModel(entries, new Map(imports), this.versions);
+    return new EntriesModel(entries, new Map(imports), this.versions, this.hasReplaced);
   }
 
   get content(): Content {
@@ -57,8 +59,9 @@ export class EntriesModel {
 
   delete(ids: readonly string[]): number {
     const deleted = [...new Set(ids)].filter((id) => this.entries.delete(id));
-    // A deletion of nothing is a write only while an import is open, which must not restore the entries.
-    if (deleted.length > 0 || this.imports.size > 0) this.versions += 1;
+    // A deletion of nothing is a write only while an import is open, which must not restore the entries, or after a
+    // commit: copies of the replaced generation may have the entries.
+    if (deleted.length > 0 || this.imports.size > 0 || this.hasReplaced) this.versions += 1;
     for (const one of this.imports.values()) {
       for (const id of ids) {
         one.entries.delete(id);
@@ -99,6 +102,7 @@ export class EntriesModel {
     );
     this.imports.clear();
     this.versions += 1;
+    this.hasReplaced = true;
   }
 
   /** The dictionary is deleted and created again. */
@@ -106,6 +110,7 @@ export class EntriesModel {
     this.entries.clear();
     this.imports.clear();
     this.versions = 1;
+    this.hasReplaced = false;
   }
 
   abandon(id: string): void {

@@ -44,9 +44,10 @@ const (
 	// The text contains the query.
 	MatchKind_MATCH_KIND_CONTAINS MatchKind = 5
 	// The text begins with the query except for typos. A typo is one inserted, deleted or replaced
-	// character, or two swapped neighbours. A query of 4 to 7 characters may have 1 typo, a query of at
+	// character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1 typo, a query of at
 	// least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
-	// entries that match in no other way, and only if the profile allows typos.
+	// entries that match in no other way, also not by a kind that was not requested, and only if the
+	// profile allows typos.
 	MatchKind_MATCH_KIND_TYPO MatchKind = 6
 )
 
@@ -486,15 +487,16 @@ type Suggestion struct {
 	// The text to show.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// The parts of the text, in order; together the whole text. There are no character positions, because
-	// programming languages count positions differently. No part is matched if only an alias matches, or
-	// if the query is empty.
+	// programming languages count positions differently. At most one part is matched: one occurrence of the
+	// query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+	// matched if an alias gives the `match_kind`, or if the folded query is empty.
 	Segments []*Segment `protobuf:"bytes,3,rep,name=segments,proto3" json:"segments,omitempty"`
 	// The payload of the entry or of the recent.
 	Payload []byte `protobuf:"bytes,4,opt,name=payload,proto3" json:"payload,omitempty"`
 	// How the suggestion matches the query.
 	MatchKind MatchKind `protobuf:"varint,5,opt,name=match_kind,json=matchKind,proto3,enum=holdfast.v1.MatchKind" json:"match_kind,omitempty"`
-	// Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
-	// to another page.
+	// Weight plus selections, below 2^53. 0 for a recent without an entry, with an entry that does not match
+	// the query, or with an entry that belongs to another page.
 	Score int64 `protobuf:"varint,6,opt,name=score,proto3" json:"score,omitempty"`
 	// True if the suggestion is one of the caller's recents.
 	Recent bool `protobuf:"varint,7,opt,name=recent,proto3" json:"recent,omitempty"`
@@ -1802,13 +1804,13 @@ type SuggestRequest struct {
 
 	// The dictionary's name, as in CreateDictionaryRequest. Required.
 	Dictionary string `protobuf:"bytes,1,opt,name=dictionary,proto3" json:"dictionary,omitempty"`
-	// The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-	// matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+	// The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+	// after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
 	// The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The `next_page_token` of the previous page. Empty: the first page. All other fields except
-	// `page_size` must be the same as for the previous page.
+	// `page_size` and `max_staleness` must be the same as for the previous page.
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// The requested kinds. Default: all kinds.
 	MatchKinds []MatchKind `protobuf:"varint,5,rep,packed,name=match_kinds,json=matchKinds,proto3,enum=holdfast.v1.MatchKind" json:"match_kinds,omitempty"`
@@ -1817,8 +1819,8 @@ type SuggestRequest struct {
 	RecentsList string `protobuf:"bytes,6,opt,name=recents_list,json=recentsList,proto3" json:"recents_list,omitempty"`
 	// How old the answer may be. Within this time after the last check for changes, the server does not ask
 	// the store, and also answers while the store cannot be reached. Answers of different servers may then
-	// go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-	// from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+	// go back in time, and may lack changes that the same client has just made by this server. Holds for
+	// entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
 	MaxStaleness *durationpb.Duration `protobuf:"bytes,7,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"`
 }
 
@@ -2124,7 +2126,7 @@ func (*SuggestStreamResponse_Suggestions) isSuggestStreamResponse_Result() {}
 
 func (*SuggestStreamResponse_Error) isSuggestStreamResponse_Result() {}
 
-// The same error as the error of a Suggest call with this query.
+// The same error as the error of a Suggest call with this query. The names of fields begin with `suggest.`.
 type SuggestError struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache

@@ -102,13 +102,14 @@ type AutocompleteServiceClient interface {
 	DeleteEntries(ctx context.Context, in *DeleteEntriesRequest, opts ...grpc.CallOption) (*DeleteEntriesResponse, error)
 	// Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
 	// creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
-	// half-close.
+	// half-close. A dictionary can have 4 open imports.
 	//
 	// The server builds the new generation beside the present one, which stays in use. Only `commit` with
 	// the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
 	// cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-	// the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
-	// take precedence over the batches of the import, also in the new generation.
+	// the stream. Selections stay with their `entry_id`; the selections of entries that the new
+	// generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
+	// batches of the import, also in the new generation.
 	//
 	// Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
 	// server reads as fast as the store writes: respect the flow control of the client library. A batch waits
@@ -147,12 +148,12 @@ type AutocompleteServiceClient interface {
 	// QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
 	Suggest(ctx context.Context, in *SuggestRequest, opts ...grpc.CallOption) (*SuggestResponse, error)
 	// Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-	// never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
-	// memory.
+	// never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
+	// user types; an idle stream costs only memory.
 	//
 	// Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-	// can send each keystroke, and never gets an older answer after a newer answer. While the client does
-	// not read, the server looks up nothing. Then the server looks up the newest query.
+	// can send each keystroke. While the client does not read, the server looks up nothing. Then the server
+	// looks up the newest query. `max_staleness` holds for each query, as in Suggest.
 	//
 	// A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
 	// message, and the stream continues. After the client's half-close the
@@ -442,13 +443,14 @@ type AutocompleteServiceServer interface {
 	DeleteEntries(context.Context, *DeleteEntriesRequest) (*DeleteEntriesResponse, error)
 	// Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
 	// creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
-	// half-close.
+	// half-close. A dictionary can have 4 open imports.
 	//
 	// The server builds the new generation beside the present one, which stays in use. Only `commit` with
 	// the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
 	// cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-	// the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
-	// take precedence over the batches of the import, also in the new generation.
+	// the stream. Selections stay with their `entry_id`; the selections of entries that the new
+	// generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
+	// batches of the import, also in the new generation.
 	//
 	// Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
 	// server reads as fast as the store writes: respect the flow control of the client library. A batch waits
@@ -487,12 +489,12 @@ type AutocompleteServiceServer interface {
 	// QUOTA_EXCEEDED (the dictionary does not fit into the memory of this server).
 	Suggest(context.Context, *SuggestRequest) (*SuggestResponse, error)
 	// Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-	// never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
-	// memory.
+	// never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
+	// user types; an idle stream costs only memory.
 	//
 	// Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-	// can send each keystroke, and never gets an older answer after a newer answer. While the client does
-	// not read, the server looks up nothing. Then the server looks up the newest query.
+	// can send each keystroke. While the client does not read, the server looks up nothing. Then the server
+	// looks up the newest query. `max_staleness` holds for each query, as in Suggest.
 	//
 	// A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
 	// message, and the stream continues. After the client's half-close the

@@ -47,9 +47,10 @@ class _MatchKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     """The text contains the query."""
     MATCH_KIND_TYPO: _MatchKind.ValueType  # 6
     """The text begins with the query except for typos. A typo is one inserted, deleted or replaced
-    character, or two swapped neighbours. A query of 4 to 7 characters may have 1 typo, a query of at
+    character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1 typo, a query of at
     least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
-    entries that match in no other way, and only if the profile allows typos.
+    entries that match in no other way, also not by a kind that was not requested, and only if the
+    profile allows typos.
     """
 
 class MatchKind(_MatchKind, metaclass=_MatchKindEnumTypeWrapper):
@@ -72,9 +73,10 @@ MATCH_KIND_CONTAINS: MatchKind.ValueType  # 5
 """The text contains the query."""
 MATCH_KIND_TYPO: MatchKind.ValueType  # 6
 """The text begins with the query except for typos. A typo is one inserted, deleted or replaced
-character, or two swapped neighbours. A query of 4 to 7 characters may have 1 typo, a query of at
+character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1 typo, a query of at
 least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
-entries that match in no other way, and only if the profile allows typos.
+entries that match in no other way, also not by a kind that was not requested, and only if the
+profile allows typos.
 """
 global___MatchKind = MatchKind
 
@@ -279,16 +281,17 @@ class Suggestion(google.protobuf.message.Message):
     match_kind: global___MatchKind.ValueType
     """How the suggestion matches the query."""
     score: builtins.int
-    """Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
-    to another page.
+    """Weight plus selections, below 2^53. 0 for a recent without an entry, with an entry that does not match
+    the query, or with an entry that belongs to another page.
     """
     recent: builtins.bool
     """True if the suggestion is one of the caller's recents."""
     @property
     def segments(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Segment]:
         """The parts of the text, in order; together the whole text. There are no character positions, because
-        programming languages count positions differently. No part is matched if only an alias matches, or
-        if the query is empty.
+        programming languages count positions differently. At most one part is matched: one occurrence of the
+        query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+        matched if an alias gives the `match_kind`, or if the folded query is empty.
         """
 
     def __init__(
@@ -810,14 +813,14 @@ class SuggestRequest(google.protobuf.message.Message):
     dictionary: builtins.str
     """The dictionary's name, as in CreateDictionaryRequest. Required."""
     query: builtins.str
-    """The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-    matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+    """The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+    after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
     """
     page_size: builtins.int
     """The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative."""
     page_token: builtins.str
     """The `next_page_token` of the previous page. Empty: the first page. All other fields except
-    `page_size` must be the same as for the previous page.
+    `page_size` and `max_staleness` must be the same as for the previous page.
     """
     recents_list: builtins.str
     """The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
@@ -831,8 +834,8 @@ class SuggestRequest(google.protobuf.message.Message):
     def max_staleness(self) -> google.protobuf.duration_pb2.Duration:
         """How old the answer may be. Within this time after the last check for changes, the server does not ask
         the store, and also answers while the store cannot be reached. Answers of different servers may then
-        go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-        from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+        go back in time, and may lack changes that the same client has just made by this server. Holds for
+        entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
         """
 
     def __init__(
@@ -940,7 +943,7 @@ global___SuggestStreamResponse = SuggestStreamResponse
 
 @typing.final
 class SuggestError(google.protobuf.message.Message):
-    """The same error as the error of a Suggest call with this query."""
+    """The same error as the error of a Suggest call with this query. The names of fields begin with `suggest.`."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

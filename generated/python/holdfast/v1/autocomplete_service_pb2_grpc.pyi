@@ -27,10 +27,11 @@ class AutocompleteServiceStub:
     Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
     folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
     If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
-    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
-    scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
-    Japanese. White space is not changed.
+    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
+    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
+    of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+    NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
+    Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
 
     Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
     best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
@@ -39,10 +40,12 @@ class AutocompleteServiceStub:
 
     Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
     dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
-    recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
-    such recent, else with the first such entry in the order of suggestions that no other recent stands
-    for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
-    twice, and each matching entry appears as a recent or as an entry.
+    recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
+    an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
+    suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
+    the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
+    other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
+    appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
 
     Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
     512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
@@ -164,13 +167,14 @@ class AutocompleteServiceStub:
     ]
     """Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
     creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
-    half-close.
+    half-close. A dictionary can have 4 open imports.
 
     The server builds the new generation beside the present one, which stays in use. Only `commit` with
     the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
     cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-    the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
-    take precedence over the batches of the import, also in the new generation.
+    the stream. Selections stay with their `entry_id`; the selections of entries that the new
+    generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
+    batches of the import, also in the new generation.
 
     Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
     server reads as fast as the store writes: respect the flow control of the client library. A batch waits
@@ -224,12 +228,12 @@ class AutocompleteServiceStub:
         holdfast.v1.autocomplete_service_pb2.SuggestStreamResponse,
     ]
     """Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-    never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
-    memory.
+    never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
+    user types; an idle stream costs only memory.
 
     Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-    can send each keystroke, and never gets an older answer after a newer answer. While the client does
-    not read, the server looks up nothing. Then the server looks up the newest query.
+    can send each keystroke. While the client does not read, the server looks up nothing. Then the server
+    looks up the newest query. `max_staleness` holds for each query, as in Suggest.
 
     A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
     message, and the stream continues. After the client's half-close the
@@ -293,10 +297,11 @@ class AutocompleteServiceAsyncStub:
     Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
     folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
     If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
-    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
-    scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
-    Japanese. White space is not changed.
+    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
+    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
+    of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+    NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
+    Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
 
     Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
     best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
@@ -305,10 +310,12 @@ class AutocompleteServiceAsyncStub:
 
     Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
     dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
-    recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
-    such recent, else with the first such entry in the order of suggestions that no other recent stands
-    for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
-    twice, and each matching entry appears as a recent or as an entry.
+    recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
+    an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
+    suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
+    the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
+    other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
+    appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
 
     Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
     512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
@@ -429,13 +436,14 @@ class AutocompleteServiceAsyncStub:
     ]
     """Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
     creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
-    half-close.
+    half-close. A dictionary can have 4 open imports.
 
     The server builds the new generation beside the present one, which stays in use. Only `commit` with
     the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
     cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-    the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
-    take precedence over the batches of the import, also in the new generation.
+    the stream. Selections stay with their `entry_id`; the selections of entries that the new
+    generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
+    batches of the import, also in the new generation.
 
     Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
     server reads as fast as the store writes: respect the flow control of the client library. A batch waits
@@ -489,12 +497,12 @@ class AutocompleteServiceAsyncStub:
         holdfast.v1.autocomplete_service_pb2.SuggestStreamResponse,
     ]
     """Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-    never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
-    memory.
+    never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
+    user types; an idle stream costs only memory.
 
     Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-    can send each keystroke, and never gets an older answer after a newer answer. While the client does
-    not read, the server looks up nothing. Then the server looks up the newest query.
+    can send each keystroke. While the client does not read, the server looks up nothing. Then the server
+    looks up the newest query. `max_staleness` holds for each query, as in Suggest.
 
     A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
     message, and the stream continues. After the client's half-close the
@@ -558,10 +566,11 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
     Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
     folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
     If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
-    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
-    scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
-    Japanese. White space is not changed.
+    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
+    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
+    of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+    NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
+    Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
 
     Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
     best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
@@ -570,10 +579,12 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
 
     Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
     dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
-    recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
-    such recent, else with the first such entry in the order of suggestions that no other recent stands
-    for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
-    twice, and each matching entry appears as a recent or as an entry.
+    recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
+    an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
+    suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
+    the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
+    other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
+    appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
 
     Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
     512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
@@ -710,13 +721,14 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[holdfast.v1.autocomplete_service_pb2.ImportDictionaryResponse, collections.abc.Awaitable[holdfast.v1.autocomplete_service_pb2.ImportDictionaryResponse]]:
         """Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
         creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
-        half-close.
+        half-close. A dictionary can have 4 open imports.
 
         The server builds the new generation beside the present one, which stays in use. Only `commit` with
         the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
         cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-        the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
-        take precedence over the batches of the import, also in the new generation.
+        the stream. Selections stay with their `entry_id`; the selections of entries that the new
+        generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
+        batches of the import, also in the new generation.
 
         Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
         server reads as fast as the store writes: respect the flow control of the client library. A batch waits
@@ -776,12 +788,12 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[holdfast.v1.autocomplete_service_pb2.SuggestStreamResponse], collections.abc.AsyncIterator[holdfast.v1.autocomplete_service_pb2.SuggestStreamResponse]]:
         """Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-        never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
-        memory.
+        never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
+        user types; an idle stream costs only memory.
 
         Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-        can send each keystroke, and never gets an older answer after a newer answer. While the client does
-        not read, the server looks up nothing. Then the server looks up the newest query.
+        can send each keystroke. While the client does not read, the server looks up nothing. Then the server
+        looks up the newest query. `max_staleness` holds for each query, as in Suggest.
 
         A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
         message, and the stream continues. After the client's half-close the

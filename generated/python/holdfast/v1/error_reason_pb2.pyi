@@ -297,7 +297,7 @@ class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
       - The trailer `holdfast-reason`, for clients that do not decode details.
       - The end of the message, in brackets, for people.
 
-    Errors of the gRPC library have no reason: an oversized or undecodable message, an unknown method,
+    Errors of the gRPC library have no reason: an undecodable message, an unknown method,
     CANCELLED, DEADLINE_EXCEEDED. Programs decide by the reason, never by the text of the message.
 
     RetryInfo means `google.rpc.RetryInfo` in the details: the delay before the next attempt. Pushback

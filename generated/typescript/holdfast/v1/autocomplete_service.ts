@@ -47,9 +47,10 @@ export enum MatchKind {
   MATCH_KIND_CONTAINS = 5,
   /**
    * MATCH_KIND_TYPO - The text begins with the query except for typos. A typo is one inserted, deleted or replaced
-   * character, or two swapped neighbours. A query of 4 to 7 characters may have 1 typo, a query of at
+   * character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1 typo, a query of at
    * least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
-   * entries that match in no other way, and only if the profile allows typos.
+   * entries that match in no other way, also not by a kind that was not requested, and only if the
+   * profile allows typos.
    */
   MATCH_KIND_TYPO = 6,
   UNRECOGNIZED = -1,
@@ -218,8 +219,9 @@ export interface Suggestion {
   text: string;
   /**
    * The parts of the text, in order; together the whole text. There are no character positions, because
-   * programming languages count positions differently. No part is matched if only an alias matches, or
-   * if the query is empty.
+   * programming languages count positions differently. At most one part is matched: one occurrence of the
+   * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+   * matched if an alias gives the `match_kind`, or if the folded query is empty.
    */
   segments: Segment[];
   /** The payload of the entry or of the recent. */
@@ -227,8 +229,8 @@ export interface Suggestion {
   /** How the suggestion matches the query. */
   matchKind: MatchKind;
   /**
-   * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
-   * to another page.
+   * Weight plus selections, below 2^53. 0 for a recent without an entry, with an entry that does not match
+   * the query, or with an entry that belongs to another page.
    */
   score: bigint;
   /** True if the suggestion is one of the caller's recents. */
@@ -428,15 +430,15 @@ export interface SuggestRequest {
   /** The dictionary's name, as in CreateDictionaryRequest. Required. */
   dictionary: string;
   /**
-   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-   * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+   * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
    */
   query: string;
   /** The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative. */
   pageSize: number;
   /**
    * The `next_page_token` of the previous page. Empty: the first page. All other fields except
-   * `page_size` must be the same as for the previous page.
+   * `page_size` and `max_staleness` must be the same as for the previous page.
    */
   pageToken: string;
   /** The requested kinds. Default: all kinds. */
@@ -449,8 +451,8 @@ export interface SuggestRequest {
   /**
    * How old the answer may be. Within this time after the last check for changes, the server does not ask
    * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * go back in time, and may lack changes that the same client has just made by this server. Holds for
+   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
    */
   maxStaleness: Duration | undefined;
 }
@@ -491,7 +493,7 @@ export interface SuggestStreamResponse {
     | undefined;
 }
 
-/** The same error as the error of a Suggest call with this query. */
+/** The same error as the error of a Suggest call with this query. The names of fields begin with `suggest.`. */
 export interface SuggestError {
   /** The number of the gRPC status code, for example 3 for INVALID_ARGUMENT. */
   code: number;
@@ -4283,10 +4285,11 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
  * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
  * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
  * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
- * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks that belong to no single script:
- * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. The marks of all other
- * scripts are parts of letters and stay: vowels of Thai, signs of Devanagari, the voiced sound marks of
- * Japanese. White space is not changed.
+ * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
+ * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
+ * of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+ * NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
+ * Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
  *
  * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
  * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
@@ -4295,10 +4298,12 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
  *
  * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
  * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
- * recent without an `entry_id` is one suggestion with one other of the same folded text: with the latest
- * such recent, else with the first such entry in the order of suggestions that no other recent stands
- * for. Such a suggestion shows the recent, with the kind of the recent's text. So no `entry_id` appears
- * twice, and each matching entry appears as a recent or as an entry.
+ * recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
+ * an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
+ * suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
+ * the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
+ * other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
+ * appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
  *
  * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
  * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
@@ -4459,13 +4464,14 @@ export const AutocompleteServiceService = {
   /**
    * Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
    * creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
-   * half-close.
+   * half-close. A dictionary can have 4 open imports.
    *
    * The server builds the new generation beside the present one, which stays in use. Only `commit` with
    * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
    * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-   * the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
-   * take precedence over the batches of the import, also in the new generation.
+   * the stream. Selections stay with their `entry_id`; the selections of entries that the new
+   * generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
+   * batches of the import, also in the new generation.
    *
    * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
    * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
@@ -4538,12 +4544,12 @@ export const AutocompleteServiceService = {
   },
   /**
    * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-   * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
-   * memory.
+   * never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
+   * user types; an idle stream costs only memory.
    *
    * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-   * can send each keystroke, and never gets an older answer after a newer answer. While the client does
-   * not read, the server looks up nothing. Then the server looks up the newest query.
+   * can send each keystroke. While the client does not read, the server looks up nothing. Then the server
+   * looks up the newest query. `max_staleness` holds for each query, as in Suggest.
    *
    * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
    * message, and the stream continues. After the client's half-close the
@@ -4710,13 +4716,14 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
   /**
    * Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
    * creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
-   * half-close.
+   * half-close. A dictionary can have 4 open imports.
    *
    * The server builds the new generation beside the present one, which stays in use. Only `commit` with
    * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
    * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-   * the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
-   * take precedence over the batches of the import, also in the new generation.
+   * the stream. Selections stay with their `entry_id`; the selections of entries that the new
+   * generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
+   * batches of the import, also in the new generation.
    *
    * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
    * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
@@ -4761,12 +4768,12 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
   suggest: handleUnaryCall<SuggestRequest, SuggestResponse>;
   /**
    * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-   * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
-   * memory.
+   * never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
+   * user types; an idle stream costs only memory.
    *
    * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-   * can send each keystroke, and never gets an older answer after a newer answer. While the client does
-   * not read, the server looks up nothing. Then the server looks up the newest query.
+   * can send each keystroke. While the client does not read, the server looks up nothing. Then the server
+   * looks up the newest query. `max_staleness` holds for each query, as in Suggest.
    *
    * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
    * message, and the stream continues. After the client's half-close the
@@ -4985,13 +4992,14 @@ export interface AutocompleteServiceClient extends Client {
   /**
    * Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
    * creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
-   * half-close.
+   * half-close. A dictionary can have 4 open imports.
    *
    * The server builds the new generation beside the present one, which stays in use. Only `commit` with
    * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
    * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-   * the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
-   * take precedence over the batches of the import, also in the new generation.
+   * the stream. Selections stay with their `entry_id`; the selections of entries that the new
+   * generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
+   * batches of the import, also in the new generation.
    *
    * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
    * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
@@ -5079,12 +5087,12 @@ export interface AutocompleteServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-   * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
-   * memory.
+   * never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
+   * user types; an idle stream costs only memory.
    *
    * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-   * can send each keystroke, and never gets an older answer after a newer answer. While the client does
-   * not read, the server looks up nothing. Then the server looks up the newest query.
+   * can send each keystroke. While the client does not read, the server looks up nothing. Then the server
+   * looks up the newest query. `max_staleness` holds for each query, as in Suggest.
    *
    * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
    * message, and the stream continues. After the client's half-close the

@@ -230,16 +230,19 @@ export class LoadedDictionary {
   #followReplacement(copy: GenerationCopy, generationId: string): void {
     const { clock } = this.options;
     const since = this.#replacement?.since ?? clock.now();
+    const replacement: Replacement = new Replacement(
+      generationId,
+      since,
+      () => this.#replace(replacement),
+      clock,
+    );
     // A failover may bring the copy's generation back.
-    this.#replacement =
-      generationId === copy.generationId
-        ? undefined
-        : new Replacement(generationId, since, () => this.#replace(generationId), clock);
+    this.#replacement = generationId === copy.generationId ? undefined : replacement;
   }
 
   /** Loads the live generation beside the copy of the replaced generation. */
-  async #replace(generationId: string): Promise<void> {
-    const isWanted = () => this.#replacement?.generationId === generationId;
+  async #replace(replacement: Replacement): Promise<void> {
+    const isWanted = () => this.#replacement === replacement;
     const beganAt = this.options.clock.now();
     try {
       const loaded = await this.#pacedLoads.load(this.#copyOptions());

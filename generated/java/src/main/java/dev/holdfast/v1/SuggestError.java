@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The same error as the error of a Suggest call with this query.
+ * The same error as the error of a Suggest call with this query. The names of fields begin with `suggest.`.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SuggestError}
@@ -312,7 +312,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The same error as the error of a Suggest call with this query.
+   * The same error as the error of a Suggest call with this query. The names of fields begin with `suggest.`.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SuggestError}

@@ -101,8 +101,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object query_ = "";
   /**
    * <pre>
-   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-   * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+   * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -123,8 +123,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-   * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+   * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The `next_page_token` of the previous page. Empty: the first page. All other fields except
-   * `page_size` must be the same as for the previous page.
+   * `page_size` and `max_staleness` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -188,7 +188,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The `next_page_token` of the previous page. Empty: the first page. All other fields except
-   * `page_size` must be the same as for the previous page.
+   * `page_size` and `max_staleness` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -342,8 +342,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * How old the answer may be. Within this time after the last check for changes, the server does not ask
    * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * go back in time, and may lack changes that the same client has just made by this server. Holds for
+   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -357,8 +357,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * How old the answer may be. Within this time after the last check for changes, the server does not ask
    * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * go back in time, and may lack changes that the same client has just made by this server. Holds for
+   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -372,8 +372,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * How old the answer may be. Within this time after the last check for changes, the server does not ask
    * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * go back in time, and may lack changes that the same client has just made by this server. Holds for
+   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1011,8 +1011,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object query_ = "";
     /**
      * <pre>
-     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-     * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+     * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1032,8 +1032,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-     * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+     * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1054,8 +1054,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-     * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+     * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1072,8 +1072,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-     * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+     * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1087,8 +1087,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-     * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+     * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1153,7 +1153,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The `next_page_token` of the previous page. Empty: the first page. All other fields except
-     * `page_size` must be the same as for the previous page.
+     * `page_size` and `max_staleness` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1174,7 +1174,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The `next_page_token` of the previous page. Empty: the first page. All other fields except
-     * `page_size` must be the same as for the previous page.
+     * `page_size` and `max_staleness` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1196,7 +1196,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The `next_page_token` of the previous page. Empty: the first page. All other fields except
-     * `page_size` must be the same as for the previous page.
+     * `page_size` and `max_staleness` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1214,7 +1214,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The `next_page_token` of the previous page. Empty: the first page. All other fields except
-     * `page_size` must be the same as for the previous page.
+     * `page_size` and `max_staleness` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1229,7 +1229,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The `next_page_token` of the previous page. Empty: the first page. All other fields except
-     * `page_size` must be the same as for the previous page.
+     * `page_size` and `max_staleness` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1538,8 +1538,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * How old the answer may be. Within this time after the last check for changes, the server does not ask
      * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * go back in time, and may lack changes that the same client has just made by this server. Holds for
+     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1552,8 +1552,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * How old the answer may be. Within this time after the last check for changes, the server does not ask
      * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * go back in time, and may lack changes that the same client has just made by this server. Holds for
+     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1570,8 +1570,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * How old the answer may be. Within this time after the last check for changes, the server does not ask
      * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * go back in time, and may lack changes that the same client has just made by this server. Holds for
+     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1593,8 +1593,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * How old the answer may be. Within this time after the last check for changes, the server does not ask
      * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * go back in time, and may lack changes that the same client has just made by this server. Holds for
+     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1614,8 +1614,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * How old the answer may be. Within this time after the last check for changes, the server does not ask
      * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * go back in time, and may lack changes that the same client has just made by this server. Holds for
+     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1642,8 +1642,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * How old the answer may be. Within this time after the last check for changes, the server does not ask
      * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * go back in time, and may lack changes that the same client has just made by this server. Holds for
+     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1662,8 +1662,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * How old the answer may be. Within this time after the last check for changes, the server does not ask
      * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * go back in time, and may lack changes that the same client has just made by this server. Holds for
+     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1677,8 +1677,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * How old the answer may be. Within this time after the last check for changes, the server does not ask
      * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * go back in time, and may lack changes that the same client has just made by this server. Holds for
+     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1695,8 +1695,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * How old the answer may be. Within this time after the last check for changes, the server does not ask
      * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-     * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * go back in time, and may lack changes that the same client has just made by this server. Holds for
+     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>

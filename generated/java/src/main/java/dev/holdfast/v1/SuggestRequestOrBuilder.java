@@ -30,8 +30,8 @@ public interface SuggestRequestOrBuilder extends
 
   /**
    * <pre>
-   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-   * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+   * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -40,8 +40,8 @@ public interface SuggestRequestOrBuilder extends
   java.lang.String getQuery();
   /**
    * <pre>
-   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
-   * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
+   * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -63,7 +63,7 @@ public interface SuggestRequestOrBuilder extends
   /**
    * <pre>
    * The `next_page_token` of the previous page. Empty: the first page. All other fields except
-   * `page_size` must be the same as for the previous page.
+   * `page_size` and `max_staleness` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -73,7 +73,7 @@ public interface SuggestRequestOrBuilder extends
   /**
    * <pre>
    * The `next_page_token` of the previous page. Empty: the first page. All other fields except
-   * `page_size` must be the same as for the previous page.
+   * `page_size` and `max_staleness` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -157,8 +157,8 @@ public interface SuggestRequestOrBuilder extends
    * <pre>
    * How old the answer may be. Within this time after the last check for changes, the server does not ask
    * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * go back in time, and may lack changes that the same client has just made by this server. Holds for
+   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -169,8 +169,8 @@ public interface SuggestRequestOrBuilder extends
    * <pre>
    * How old the answer may be. Within this time after the last check for changes, the server does not ask
    * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * go back in time, and may lack changes that the same client has just made by this server. Holds for
+   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -181,8 +181,8 @@ public interface SuggestRequestOrBuilder extends
    * <pre>
    * How old the answer may be. Within this time after the last check for changes, the server does not ask
    * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time. Holds for entries and for the existence of the dictionary; recents are always read
-   * from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * go back in time, and may lack changes that the same client has just made by this server. Holds for
+   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>

@@ -152,8 +152,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The parts of the text, in order; together the whole text. There are no character positions, because
-   * programming languages count positions differently. No part is matched if only an alias matches, or
-   * if the query is empty.
+   * programming languages count positions differently. At most one part is matched: one occurrence of the
+   * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+   * matched if an alias gives the `match_kind`, or if the folded query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -165,8 +166,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The parts of the text, in order; together the whole text. There are no character positions, because
-   * programming languages count positions differently. No part is matched if only an alias matches, or
-   * if the query is empty.
+   * programming languages count positions differently. At most one part is matched: one occurrence of the
+   * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+   * matched if an alias gives the `match_kind`, or if the folded query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -179,8 +181,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The parts of the text, in order; together the whole text. There are no character positions, because
-   * programming languages count positions differently. No part is matched if only an alias matches, or
-   * if the query is empty.
+   * programming languages count positions differently. At most one part is matched: one occurrence of the
+   * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+   * matched if an alias gives the `match_kind`, or if the folded query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -192,8 +195,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The parts of the text, in order; together the whole text. There are no character positions, because
-   * programming languages count positions differently. No part is matched if only an alias matches, or
-   * if the query is empty.
+   * programming languages count positions differently. At most one part is matched: one occurrence of the
+   * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+   * matched if an alias gives the `match_kind`, or if the folded query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -205,8 +209,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The parts of the text, in order; together the whole text. There are no character positions, because
-   * programming languages count positions differently. No part is matched if only an alias matches, or
-   * if the query is empty.
+   * programming languages count positions differently. At most one part is matched: one occurrence of the
+   * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+   * matched if an alias gives the `match_kind`, or if the folded query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -262,8 +267,8 @@ private static final long serialVersionUID = 0L;
   private long score_ = 0L;
   /**
    * <pre>
-   * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
-   * to another page.
+   * Weight plus selections, below 2^53. 0 for a recent without an entry, with an entry that does not match
+   * the query, or with an entry that belongs to another page.
    * </pre>
    *
    * <code>int64 score = 6 [json_name = "score"];</code>
@@ -1017,8 +1022,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1033,8 +1039,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1049,8 +1056,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1065,8 +1073,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1088,8 +1097,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1108,8 +1118,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1130,8 +1141,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1153,8 +1165,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1173,8 +1186,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1193,8 +1207,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1214,8 +1229,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1233,8 +1249,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1252,8 +1269,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1265,8 +1283,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1281,8 +1300,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1298,8 +1318,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1311,8 +1332,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1325,8 +1347,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The parts of the text, in order; together the whole text. There are no character positions, because
-     * programming languages count positions differently. No part is matched if only an alias matches, or
-     * if the query is empty.
+     * programming languages count positions differently. At most one part is matched: one occurrence of the
+     * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+     * matched if an alias gives the `match_kind`, or if the folded query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1470,8 +1493,8 @@ private static final long serialVersionUID = 0L;
     private long score_ ;
     /**
      * <pre>
-     * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
-     * to another page.
+     * Weight plus selections, below 2^53. 0 for a recent without an entry, with an entry that does not match
+     * the query, or with an entry that belongs to another page.
      * </pre>
      *
      * <code>int64 score = 6 [json_name = "score"];</code>
@@ -1483,8 +1506,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
-     * to another page.
+     * Weight plus selections, below 2^53. 0 for a recent without an entry, with an entry that does not match
+     * the query, or with an entry that belongs to another page.
      * </pre>
      *
      * <code>int64 score = 6 [json_name = "score"];</code>
@@ -1500,8 +1523,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
-     * to another page.
+     * Weight plus selections, below 2^53. 0 for a recent without an entry, with an entry that does not match
+     * the query, or with an entry that belongs to another page.
      * </pre>
      *
      * <code>int64 score = 6 [json_name = "score"];</code>

@@ -55,8 +55,9 @@ public interface SuggestionOrBuilder extends
   /**
    * <pre>
    * The parts of the text, in order; together the whole text. There are no character positions, because
-   * programming languages count positions differently. No part is matched if only an alias matches, or
-   * if the query is empty.
+   * programming languages count positions differently. At most one part is matched: one occurrence of the
+   * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+   * matched if an alias gives the `match_kind`, or if the folded query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -66,8 +67,9 @@ public interface SuggestionOrBuilder extends
   /**
    * <pre>
    * The parts of the text, in order; together the whole text. There are no character positions, because
-   * programming languages count positions differently. No part is matched if only an alias matches, or
-   * if the query is empty.
+   * programming languages count positions differently. At most one part is matched: one occurrence of the
+   * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+   * matched if an alias gives the `match_kind`, or if the folded query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -76,8 +78,9 @@ public interface SuggestionOrBuilder extends
   /**
    * <pre>
    * The parts of the text, in order; together the whole text. There are no character positions, because
-   * programming languages count positions differently. No part is matched if only an alias matches, or
-   * if the query is empty.
+   * programming languages count positions differently. At most one part is matched: one occurrence of the
+   * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+   * matched if an alias gives the `match_kind`, or if the folded query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -86,8 +89,9 @@ public interface SuggestionOrBuilder extends
   /**
    * <pre>
    * The parts of the text, in order; together the whole text. There are no character positions, because
-   * programming languages count positions differently. No part is matched if only an alias matches, or
-   * if the query is empty.
+   * programming languages count positions differently. At most one part is matched: one occurrence of the
+   * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+   * matched if an alias gives the `match_kind`, or if the folded query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -97,8 +101,9 @@ public interface SuggestionOrBuilder extends
   /**
    * <pre>
    * The parts of the text, in order; together the whole text. There are no character positions, because
-   * programming languages count positions differently. No part is matched if only an alias matches, or
-   * if the query is empty.
+   * programming languages count positions differently. At most one part is matched: one occurrence of the
+   * query by `match_kind`. A character that matches in part is matched, for example `ß` by `s`. No part is
+   * matched if an alias gives the `match_kind`, or if the folded query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -137,8 +142,8 @@ public interface SuggestionOrBuilder extends
 
   /**
    * <pre>
-   * Weight plus selections, below 2^53. 0 for a recent without an entry, or with an entry that belongs
-   * to another page.
+   * Weight plus selections, below 2^53. 0 for a recent without an entry, with an entry that does not match
+   * the query, or with an entry that belongs to another page.
    * </pre>
    *
    * <code>int64 score = 6 [json_name = "score"];</code>
