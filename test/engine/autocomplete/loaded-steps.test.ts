@@ -3,6 +3,7 @@ import { openIndexes } from '../../../src/engine/autocomplete/loaded/open-indexe
 import type { LoadedDictionaries } from '../../../src/engine/autocomplete/loaded/loaded-dictionaries';
 import type { Entry, MatchKind } from '../../../src/engine/autocomplete/suggestion';
 import { LoadedDictionary } from '../../../src/engine/autocomplete/loaded/loaded-dictionary';
+import { IndexThread } from '../../../src/engine/autocomplete/threads/index-thread';
 import { Slices } from '../../../src/engine/autocomplete/loaded/slices';
 import { eventually } from '../../support/eventually';
 import { ModelEntryStore } from '../../support/model-entry-store';
@@ -60,6 +61,16 @@ test('loads a small dictionary by one read of the primary', async () => {
   expect(store.commands).toEqual(['startLoad']);
   store.put(entry('3', 'Carl', 1));
   expect(await ask('')).toEqual(['1 prefix 3', '3 prefix 1', '22 prefix 0']);
+});
+
+test('builds a very small dictionary without another thread', async () => {
+  const calls = jest.spyOn(IndexThread.prototype, 'call');
+  const store = storeOf(...Array.from({ length: 1000 }, (_, n) => entry(`${n}`, `name ${n}`)));
+  store.bucketsAtStart = 4;
+  open(store);
+  expect((await ask('name 999'))[0]).toBe('999 exact 0');
+  expect(calls).not.toHaveBeenCalled();
+  calls.mockRestore();
 });
 
 test('reads the latest writes at the primary after a load by a replica', async () => {

@@ -4,8 +4,8 @@ import { collectorBytes, sortBytes } from '../index/build-memory';
 import { openLayer, sizeOfLayer } from '../index/layer-memory';
 import { ThreadLost } from '../../task-thread';
 import type { Profile } from '../suggestion';
-import type { IndexThread } from '../threads/index-thread';
 import type { CollectedEntry, LivingLayer } from '../threads/thread-calls';
+import { BuildsHere, type BuildThread } from './builds-here';
 import { HeldLayer } from './held-layer';
 import type { FreeSome, IndexMemory, Reservation } from './index-memory';
 import type { Block } from './memory-arena';
@@ -52,33 +52,48 @@ export interface BuildInput {
   addLayers(layers: readonly LivingLayer[]): Promise<void>;
 }
 
+/** A build that expects more bytes is small, and not very small. */
+const MOST_BYTES_HERE = 32 * 1024;
 /** A build that expects more bytes is large. */
 const LARGE_BYTES = 2 ** 20;
+
+export interface BuildThreads {
+  readonly small: BuildThread;
+  readonly large: BuildThread;
+  /** For very small layers. Default: the main thread. */
+  readonly here?: BuildThread;
+}
 
 export function newCancelFlag(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
 /**
- * Builds layers in two threads: small layers in one thread, one after another, and large layers in the other. So a large
- * build never delays a small one, and only one large build at a time takes memory.
+ * Builds layers: very small layers on the main thread, small layers in one thread, one after another, and large layers in
+ * another thread. So a large build never delays a small one, and only one large build at a time takes memory.
  */
 export class LayerBuilds {
   #lastBuild = 0;
   /** The end of the last build of each thread. */
-  readonly #lastEnds = new Map<IndexThread, Promise<unknown>>();
+  readonly #lastEnds = new Map<BuildThread, Promise<unknown>>();
+
+  readonly #here: BuildThread;
 
   constructor(
-    private readonly threads: { readonly small: IndexThread; readonly large: IndexThread },
+    private readonly threads: BuildThreads,
     private readonly memory: IndexMemory,
-  ) {}
+  ) {
+    this.#here = threads.here ?? new BuildsHere();
+  }
 
   /**
-   * Waits for earlier builds, and builds a layer of the entries that `fill` adds. Rejects with `NoMemory`, with
+   * Waits for earlier builds of the thread, and builds a layer of the entries that `fill` adds. Rejects with `NoMemory`, with
    * `ThreadLost`, or with the error of `fill`.
    */
   build(request: BuildRequest, fill: (input: BuildInput) => Promise<void>): Promise<HeldLayer> {
-    const thread = request.expected.bytes > LARGE_BYTES ? this.threads.large : this.threads.small;
+    const thread = this.#threadFor(request.expected.bytes);
+    // A very small build takes little memory, so it need not wait for others that read from the store.
+    if (thread === this.#here) return this.#buildNow(thread, request, fill);
     const before = this.#lastEnds.get(thread) ?? Promise.resolve();
     const built = before.then(() => this.#buildNow(thread, request, fill));
     this.#lastEnds.set(
@@ -88,8 +103,13 @@ export class LayerBuilds {
     return built;
   }
 
+  #threadFor(bytes: number): BuildThread {
+    if (bytes <= MOST_BYTES_HERE) return this.#here;
+    return bytes > LARGE_BYTES ? this.threads.large : this.threads.small;
+  }
+
   async #buildNow(
-    thread: IndexThread,
+    thread: BuildThread,
     { accents, expected, layerBytes = 0, cancelFlag, room }: BuildRequest,
     fill: (input: BuildInput) => Promise<void>,
   ): Promise<HeldLayer> {
@@ -141,7 +161,7 @@ function noMemory(buildBytes: number, { heldBytes }: DictionaryRoom): NoMemory {
   return new NoMemory(buildBytes + heldBytes(), heldBytes());
 }
 
-function inputOf(thread: IndexThread, build: number): BuildInput {
+function inputOf(thread: BuildThread, build: number): BuildInput {
   return {
     addBuckets: (packed) => thread.call('addBuckets', { build, packed }, transferableOf(packed)),
     addChanges: (changes) => thread.call('addChanges', { build, changes }),

@@ -6,7 +6,8 @@ import { EntryCollector } from '../index/entry-collector';
 import { planLayer, writeLayer, type LayerPlan } from '../index/layer-builder';
 import { openLayer, type LayerShape } from '../index/layer-memory';
 import type { Block } from '../loaded/memory-arena';
-import type { CollectedEntry, LivingLayer, ThreadCalls } from './thread-calls';
+import type { Answering } from '../../task-answers';
+import type { BuildCalls, CollectedEntry, LivingLayer } from './thread-calls';
 
 /** A build was cancelled. */
 class Cancelled extends Error {
@@ -19,6 +20,20 @@ interface Build {
   plan: LayerPlan | undefined;
 }
 
+/** The answers of `builds` to the calls of a build. */
+export function buildAnswers(builds: Builds): Answering<BuildCalls> {
+  return {
+    startBuild: (value) => builds.start(value),
+    addBuckets: ({ build, packed }) => builds.addBuckets(build, packed),
+    addChanges: ({ build, changes }) => builds.addChanges(build, changes),
+    addEntries: ({ build, entries }) => builds.addEntries(build, entries),
+    addLayers: ({ build, layers }) => builds.addLayers(build, layers),
+    planLayer: ({ build }) => builds.plan(build),
+    writeLayer: ({ build, block }) => builds.write(build, block),
+    endBuild: ({ build }) => builds.end(build),
+  };
+}
+
 /** The builds of one thread. */
 export class Builds {
   readonly #builds = new Map<number, Build>();
@@ -28,7 +43,7 @@ export class Builds {
     this.#pace = new Pace(dutyCycle);
   }
 
-  start({ build, accents, expected, cancelFlag }: ThreadCalls['startBuild']['takes']): void {
+  start({ build, accents, expected, cancelFlag }: BuildCalls['startBuild']['takes']): void {
     const collector = new EntryCollector(accents, expected);
     this.#builds.set(build, { collector, cancelFlag, plan: undefined });
   }

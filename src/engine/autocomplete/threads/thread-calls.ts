@@ -34,8 +34,8 @@ export interface ListTask {
   readonly after: ListPosition | undefined;
 }
 
-/** The calls of an index thread: what each takes, and what it answers. A build is named by its number. */
-export interface ThreadCalls {
+/** The calls of a build: what each takes, and what it answers. A build is named by its number. */
+export interface BuildCalls {
   /** `cancelFlag`: one number, which the caller sets to 1 to cancel the build. */
   startBuild: {
     takes: { build: number; accents: Profile['accents']; expected: ExpectedEntries; cancelFlag: Int32Array };
@@ -54,6 +54,10 @@ export interface ThreadCalls {
   writeLayer: { takes: { build: number; block: Block }; answers: void };
   /** Ends a build without a layer. */
   endBuild: { takes: { build: number }; answers: void };
+}
+
+/** The calls of an index thread. */
+export interface ThreadCalls extends BuildCalls {
   /** `layers`: from new to old. */
   suggest: { takes: SuggestTask & { layers: readonly LivingLayer[] }; answers: Suggestions };
   list: { takes: ListTask & { layers: readonly LivingLayer[] }; answers: Listing };
