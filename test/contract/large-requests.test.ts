@@ -1,3 +1,4 @@
+import { Worker } from 'node:worker_threads';
 import { status } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import {
@@ -161,8 +162,11 @@ test('a call fails with OVERLOADED if its thread ends, and the next call starts 
   const message = () =>
     new UndecodedMessage(enlarged(PutEntriesRequest.encode({ dictionary: 'towns', entries: list }).finish()));
   try {
+    const posts = jest.spyOn(Worker.prototype, 'postMessage');
     const failed = requests.putEntries(message());
-    await requests.close();
+    const [thread] = posts.mock.contexts as Worker[];
+    posts.mockRestore();
+    await thread?.terminate();
     await expect(failed).rejects.toMatchObject({ reason: 'OVERLOADED' });
     const { dictionary: name, entries: stored } = await requests.putEntries(message());
     expect([name, stored.map(({ entryId }) => entryId)]).toEqual(['towns', ['nyc']]);

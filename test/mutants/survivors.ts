@@ -116,8 +116,8 @@ export const EXPLANATIONS: readonly Explanation[] = [
       'entries/entries-inspect.lua': [
         '40 in `local SAMPLES = 20`',
         '10 in `local SAMPLES = 20`',
-        '`of.buckets` for `math.min(of.buckets, SAMPLES)`',
-        '`SAMPLES` for `math.min(of.buckets, SAMPLES)`',
+        '`of.buckets` for `math.min(of.buckets, most_samples)`',
+        '`most_samples` for `math.min(of.buckets, most_samples)`',
       ],
     },
   },

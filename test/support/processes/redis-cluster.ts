@@ -133,13 +133,24 @@ export class RedisClusterProcesses {
     });
   }
 
+  /** After an earlier move, the nodes disagree for a moment, and refuse the next move. */
+  private async agreedMasterOf(slot: number, target: ClusterNode): Promise<ClusterNode> {
+    let master = await this.masterOf(slot);
+    await eventually('the nodes to agree on the master of the slot', async () => {
+      master = await this.masterOf(slot);
+      const owners = [await this.ownerAt(master.redis, slot), await this.ownerAt(target.redis, slot)];
+      return owners.every((owner) => owner === master);
+    });
+    return master;
+  }
+
   /** `moveKeys` moves all keys. */
   private async moveSlotBy(
     slot: number,
     target: ClusterNode,
     moveKeys: (source: ClusterNode, move: (keys: readonly string[]) => Promise<unknown>) => Promise<void>,
   ): Promise<void> {
-    const source = await this.masterOf(slot);
+    const source = await this.agreedMasterOf(slot, target);
     if (source === target) return;
     await target.redis.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source.id);
     await source.redis.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target.id);
