@@ -1,4 +1,10 @@
-import { entriesPut, entriesSelect, entriesSweep } from '../../generated/redis/scripts';
+import {
+  entriesDelete,
+  entriesPut,
+  entriesPutStaged,
+  entriesSelect,
+  entriesSweep,
+} from '../../generated/redis/scripts';
 import type { Head } from '../../src/engine/autocomplete/entry-store';
 import { pack } from '../../src/redis/autocomplete/packing';
 import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
@@ -147,6 +153,21 @@ describe('the feed of entries', () => {
     const large = { entryId: 'a', record: Buffer.alloc(60_000, 'x') };
     for (let i = 0; i < 100; i += 1) await fixture.other.put(name, [large]);
     expect(await fixture.meta(name, 'import:import')).toBeNull();
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it.each([
+    ['a selection of an unknown entry', entriesSelect, ['unknown', '1'], ['OK', '-1']],
+    ['a deletion of an unknown entry', entriesDelete, [pack(['unknown'])], ['OK', '0']],
+    ['a put whose chunks have expired', entriesPutStaged, ['1'], ['EXPIRED']],
+  ])('has exact counts after %s that trims the feed', async (_, script, args, reply) => {
+    const name = await fixture.dictionary();
+    await fixture.store.startImport(name, 'import', undefined, PROFILE);
+    while ((await state(name, 'feed')) <= 4 * MIB) await put(name, 60_000);
+    await fixture.store.abandonImport(name, 'import');
+    const before = await length(name);
+    expect(await fixture.run(script, name, 'without effect', ...args, ...IN_TIME)).toEqual(reply);
+    expect(await length(name)).toBeLessThan(before);
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 

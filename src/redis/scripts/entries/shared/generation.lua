@@ -44,6 +44,7 @@ local function save_generation(of)
     if of[name] ~= tonumber(of.stored[i]) then
       changed[#changed + 1] = name
       changed[#changed + 1] = int(of[name])
+      of.stored[i] = of[name]
     end
   end
   if #changed > 0 then redis.call('HSET', key_head .. 'state:' .. of.id, unpack(changed)) end

@@ -29,8 +29,17 @@ if may_have_run then
   if trimmed and math.abs(now - trimmed) < KEPT_US then return { 'FORGOTTEN' } end
 end
 
-if pending or open_commit() or entries.feed > MOST_FEED_BYTES and not trim_feed(entries) then
+-- Saves the numbers of the trimmed feed at once, because a write without an effect saves nothing.
+local function make_room()
+  local has_room = entries.feed <= MOST_FEED_BYTES or trim_feed(entries)
+  save_generation(entries)
+  return has_room
+end
+
+if pending or open_commit() then
   if pending then write_pending(entries) end
   save_generation(entries)
   return { 'AGAIN' }
 end
+
+if not make_room() then return { 'AGAIN' } end
