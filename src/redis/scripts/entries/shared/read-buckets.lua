@@ -1,7 +1,7 @@
 -- @include dictionary.lua
 
 -- A read ends after the bucket that reaches one of these bounds.
-local MOST_FIELDS = 1000
+local MOST_FIELDS = 1100
 local MOST_BYTES = 262144
 
 -- Reads the buckets of a generation from `bucket` on. Returns the number of buckets, the next bucket, and each bucket as
