@@ -20,7 +20,7 @@ describe('the load of a dictionary of entries', () => {
 
   it('gives the state of the head while entries are written and buckets are split', async () => {
     const name = await fixture.dictionary(storedMany(1000));
-    for (let i = 1; i < 4; i += 1) await fixture.store.put(name, storedMany(1000, i * 1000));
+    for (let i = 1; i < 6; i += 1) await fixture.store.put(name, storedMany(1000, i * 1000));
     let step = 0;
     const write = async () => {
       step += 1;
