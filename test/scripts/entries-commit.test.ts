@@ -12,7 +12,7 @@ describe('the commit of an import that must follow many writes', () => {
   afterAll(() => fixture?.close());
 
   const commit = (name: string, id: string, time: readonly string[] = IN_TIME) =>
-    fixture.run(entriesImportCommit, name, id, `write of ${id}`, '0', ...time);
+    fixture.run(entriesImportCommit, name, id, `write of ${id}`, '0', '0', ...time);
   const put = (name: string) => fixture.run(entriesPut, name, 'a put', pack(['late', 'x']), ...IN_TIME);
   const finish = (name: string) => fixture.run(entriesFinish, name);
 

@@ -1,4 +1,4 @@
-import { entriesDrop, entriesSweep } from '../../generated/redis/scripts';
+import { entriesDrop, entriesSelect, entriesSweep } from '../../generated/redis/scripts';
 import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
 
 const MINUTE_US = 60_000_000;
@@ -43,6 +43,48 @@ describe('the deletion and the clean-up of entries', () => {
     }
     expect(left).toBe(0);
     expect(await sweep(name)).toBe('GONE');
+  });
+
+  it('a deletion without the state of the dictionary removes all keys', async () => {
+    const name = await fixture.dictionary(storedMany(500));
+    await fixture.redis.command(
+      'DEL',
+      fixture.partKey(name, 'state', String(await fixture.meta(name, 'live'))),
+    );
+    expect(await fixture.store.drop(name)).toBe(true);
+    while ((await sweep(name)) !== 'GONE');
+    expect(await keyCount(name)).toBe(0);
+  });
+
+  it('the live generation survives a mark that its keys may be removed', async () => {
+    const name = await fixture.dictionary(storedMany(3));
+    await age(name, String(await fixture.meta(name, 'live')), -1);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(Object.keys(await fixture.content(name))).toHaveLength(3);
+  });
+
+  it('a replaced generation is kept if the clock is set back a little', async () => {
+    const name = await fixture.dictionary([stored('new')]);
+    const before = String(await fixture.meta(name, 'live'));
+    const select = (...time: string[]) => fixture.run(entriesSelect, name, 'w', 'new', '1', ...time);
+    expect(await select(...IN_TIME)).toEqual(['OK', '1']);
+    await replace(name);
+    await age(name, before, -9 * MINUTE_US);
+    expect(await sweep(name)).toBe('LATER');
+    expect(await select(IN_TIME[0], '1')).toEqual(['OK', '1']);
+  });
+
+  it('a repetition of a write is not done again if the replaced generation was removed too early', async () => {
+    const name = await fixture.dictionary([stored('new')]);
+    const before = String(await fixture.meta(name, 'live'));
+    const select = (...time: string[]) => fixture.run(entriesSelect, name, 'w', 'new', '1', ...time);
+    await select(...IN_TIME);
+    await replace(name);
+    await age(name, before, -11 * MINUTE_US);
+    while ((await sweep(name)) === 'MORE');
+    expect(await fixture.meta(name, 'previous')).toBeNull();
+    expect(await select(IN_TIME[0], '1')).toEqual(['FORGOTTEN']);
+    expect(await fixture.content(name)).toMatchObject({ new: [expect.anything(), 1] });
   });
 
   it('a repeated deletion gets the same answer, also after its time, and does not delete a new dictionary', async () => {

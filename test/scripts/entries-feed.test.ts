@@ -104,6 +104,16 @@ describe('the feed of entries', () => {
     expect(await length(name)).toBe(before - 128);
   });
 
+  it('is trimmed by sweeps until only young writes are beyond the bound', async () => {
+    const name = await fixture.dictionary(storedMany(1));
+    for (let i = 0; i < 2000; i += 1)
+      await fixture.run(entriesSelect, name, `s${i}`, 'id 0', '1', ...IN_TIME);
+    expect(await state(name, 'feed')).toBeGreaterThan(4 * LEAST_BYTES);
+    while (String((await fixture.run(old(entriesSweep), name))[0]) === 'MORE');
+    expect(await state(name, 'feed')).toBeLessThanOrEqual(LEAST_BYTES);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
   it('keeps its last write, even if a put is larger than 4 MiB', async () => {
     const name = await fixture.dictionary(storedMany(5));
     const entries = storedMany(300).map(({ entryId }) => ({ entryId, record: Buffer.alloc(15_000, 'x') }));

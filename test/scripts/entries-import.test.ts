@@ -37,6 +37,64 @@ describe('an import of entries', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
+  it('changes nothing by a repeated start after its commit', async () => {
+    const name = await fixture.dictionary(storedMany(10));
+    const repeat = (...time: string[]) =>
+      fixture.run(entriesImportStart, name, '', 'kt', 'import', 'new generation', ...time);
+    expect(await repeat(...IN_TIME)).toEqual(['OK']);
+    await fixture.run(entriesImportPut, name, 'import', '1', pack(['a', 'x', 'b', 'y']));
+    expect(await fixture.run(entriesImportCommit, name, 'import', 'w', '1', '0', ...IN_TIME)).toEqual(['OK']);
+    expect(await repeat(IN_TIME[0], '1')).toEqual(['OK']);
+    expect(await fixture.meta(name, 'import:import')).toBeNull();
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(Object.keys(await fixture.content(name))).toEqual(['a', 'b']);
+  });
+
+  it('changes nothing by a repeated start after the commit of another import', async () => {
+    const name = await fixture.dictionary(storedMany(10));
+    const repeat = (...time: string[]) =>
+      fixture.run(entriesImportStart, name, '', 'kt', 'import', 'new generation', ...time);
+    await repeat(...IN_TIME);
+    await start(name, 'other');
+    expect(await fixture.store.commitImport(name, 'other')).toEqual({ kind: 'ok' });
+    expect(await repeat(IN_TIME[0], '1')).toEqual(['OK']);
+    expect(await fixture.run(entriesImportPut, name, 'import', '1', pack(['a', 'x']))).toEqual(['LOST']);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(await fixture.content(name)).toEqual({});
+  });
+
+  it('does not start after the time of the start', async () => {
+    const name = await fixture.dictionary();
+    const late = (mayHaveRun: string) =>
+      fixture.run(entriesImportStart, name, '', 'kt', 'import', 'new generation', '1', mayHaveRun);
+    expect(await late('0')).toEqual(['LATE']);
+    expect(await late('1')).toEqual(['FORGOTTEN']);
+    expect(await fixture.meta(name, 'import:import')).toBeNull();
+  });
+
+  it('leaves no key if a write that it must follow is lost', async () => {
+    const name = await fixture.dictionary();
+    await start(name);
+    await fixture.store.put(name, storedMany(60));
+    await fixture.store.put(name, [stored('a')]);
+    const feed = fixture.partKey(name, 'feed', String(await fixture.meta(name, 'live')));
+    await fixture.redis.command('LSET', feed, '-1', pack(['other', 'id', 1, 's']));
+    expect(await fixture.store.commitImport(name, 'import')).toEqual({ kind: 'lost' });
+    expect(await fixture.store.drop(name)).toBe(true);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+  });
+
+  it('is not called lost if a writer may have completed its commit', async () => {
+    const name = await fixture.dictionary(storedMany(10));
+    await start(name);
+    const commit = (hasBegun: string) =>
+      fixture.run(entriesImportCommit, name, 'import', 'w', '0', hasBegun, ...IN_TIME);
+    await start(name, 'other');
+    expect(await fixture.store.commitImport(name, 'other')).toEqual({ kind: 'ok' });
+    expect(await commit('1')).toEqual(['FORGOTTEN']);
+    expect(await commit('0')).toEqual(['LOST']);
+  });
+
   it('follows a dictionary that was created since its start', async () => {
     const name = fixture.name();
     await start(name);
@@ -79,7 +137,7 @@ describe('an import of entries', () => {
 
   it('puts a repeated chunk once', async () => {
     const name = await fixture.dictionary();
-    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation');
+    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation', ...IN_TIME);
     const chunk = (number: string, record: string) =>
       fixture.run(entriesImportPut, name, 'import', number, pack(['a', record]));
     for (const [number, record] of [
@@ -93,17 +151,18 @@ describe('an import of entries', () => {
       imports: { receivedCount: number }[];
     };
     expect(imports).toMatchObject([{ receivedCount: 2 }]);
-    expect(await fixture.run(entriesImportCommit, name, 'import', 'w', '2', ...IN_TIME)).toEqual(['OK']);
+    expect(await fixture.run(entriesImportCommit, name, 'import', 'w', '2', '0', ...IN_TIME)).toEqual(['OK']);
     expect(await fixture.content(name)).toEqual({ a: ['y', 0] });
   });
 
   it('is lost if the store has lost a chunk', async () => {
     const name = await fixture.dictionary();
-    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation');
+    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation', ...IN_TIME);
     const chunk = (number: string) => fixture.run(entriesImportPut, name, 'import', number, pack(['a', 'x']));
     expect(await chunk('1')).toEqual(['OK']);
     expect(await chunk('3')).toEqual(['LOST']);
-    const commit = (sent: string) => fixture.run(entriesImportCommit, name, 'import', 'w', sent, ...IN_TIME);
+    const commit = (sent: string) =>
+      fixture.run(entriesImportCommit, name, 'import', 'w', sent, '0', ...IN_TIME);
     expect(await commit('2')).toEqual(['LOST']);
     expect(await fixture.content(name)).toEqual({});
     expect(await commit('1')).toEqual(['OK']);
@@ -127,10 +186,10 @@ describe('an import of entries', () => {
     await start(name);
     for (let i = 0; i < 10; i += 1) await fixture.store.put(name, storedMany(100, i * 100));
     await fixture.store.put(name, storedMany(500, 1000));
-    const commit = () => fixture.run(entriesImportCommit, name, 'import', 'w', '0', ...IN_TIME);
+    const commit = () => fixture.run(entriesImportCommit, name, 'import', 'w', '0', '0', ...IN_TIME);
     expect(await commit()).toEqual(['AGAIN']);
     expect(await fixture.run(entriesImportFollow, name, 'import')).toEqual(['AGAIN']);
-    expect(await fixture.run(entriesImportCommit, name, 'import', 'w', '0', '1', '0')).toEqual(['LATE']);
+    expect(await fixture.run(entriesImportCommit, name, 'import', 'w', '0', '0', '1', '0')).toEqual(['LATE']);
     let steps = 2;
     while ((await commit())[0] === 'AGAIN') steps += 1;
     expect(steps).toBe(14);

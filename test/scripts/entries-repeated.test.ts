@@ -110,9 +110,9 @@ describe('a repeated write of entries', () => {
 
   it('(commit) is forgotten after the commit of another import or a deletion', async () => {
     const name = await fixture.dictionary();
-    const repeat = () => fixture.run(entriesImportCommit, name, 'first', 'w', '0', ...REPEATED);
-    await fixture.run(entriesImportStart, name, '', 'kt', 'first', 'generation');
-    expect(await fixture.run(entriesImportCommit, name, 'first', 'w', '0', ...IN_TIME)).toEqual(['OK']);
+    const repeat = () => fixture.run(entriesImportCommit, name, 'first', 'w', '0', '0', ...REPEATED);
+    await fixture.run(entriesImportStart, name, '', 'kt', 'first', 'generation', ...IN_TIME);
+    expect(await fixture.run(entriesImportCommit, name, 'first', 'w', '0', '0', ...IN_TIME)).toEqual(['OK']);
     expect(await repeat()).toEqual(['OK']);
     await commit(name, 'second');
     expect(await repeat()).toEqual(['FORGOTTEN']);
@@ -122,14 +122,14 @@ describe('a repeated write of entries', () => {
 
   it('does nothing after its time, and answers FORGOTTEN, because an earlier send may still run', async () => {
     const name = await fixture.dictionary([stored('a')]);
-    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation');
+    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation', ...IN_TIME);
     const before = await fixture.head(name);
     const late = ['1', '1'] as const;
     for (const [, lua, args] of writes) {
       expect(await fixture.run(lua, name, 'w', ...args, ...late)).toEqual(['FORGOTTEN']);
     }
     expect(await fixture.run(entriesDrop, name, 'w', ...late)).toEqual(['FORGOTTEN']);
-    const commitLate = await fixture.run(entriesImportCommit, name, 'import', 'w', '0', ...late);
+    const commitLate = await fixture.run(entriesImportCommit, name, 'import', 'w', '0', '0', ...late);
     expect(commitLate).toEqual(['FORGOTTEN']);
     expect(await fixture.head(name)).toEqual(before);
     const other = fixture.name();

@@ -76,7 +76,19 @@ it('a dictionary in a newer format answers NOT_IMPLEMENTED to every call, also i
   await fixture.engine.putEntries(name, storedOf(entry('1', 'Élan')));
   await pageOf(fixture.engine, { dictionary: name, query: 'e' });
   await fixture.redis.command('HSET', fixture.key(name), 'format', 3);
-  for (const call of calls(name)) {
+  for (const call of [...calls(name), () => fixture.engine.deleteDictionary(name)]) {
     expect(await refusalOf(call)).toMatch(/^NOT_IMPLEMENTED: .*format 3; use a newer server/);
   }
+});
+
+it('a dictionary whose state Redis has lost is not listed, and does not hide other dictionaries', async () => {
+  const names = [fixture.name(), fixture.name()];
+  for (const name of names) await fixture.engine.createDictionary(name, PROFILE);
+  const [lost, other] = names as [string, string];
+  const live = String(await fixture.redis.command('HGET', fixture.key(lost), 'live'));
+  await fixture.redis.command('DEL', fixture.key(lost).replace(/meta:.*$/s, `state:${live}`));
+  const page = await fixture.engine.listDictionaries('', 100, '');
+  const listed = page.dictionaries.map(({ name }) => name);
+  expect(listed).toContain(other);
+  expect(listed).not.toContain(lost);
 });

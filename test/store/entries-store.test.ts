@@ -33,6 +33,13 @@ describe('the store of entries', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
+  it('keeps no chunk of a large put to a dictionary that does not exist', async () => {
+    const name = fixture.name();
+    expect(await fixture.store.put(name, storedMany(1000))).toEqual({ kind: 'unknown' });
+    expect(await fixture.checker.check(name)).toEqual([]);
+    expect(await fixture.redis.command('KEYS', fixture.partKey(name, '*'))).toEqual([]);
+  });
+
   it('puts 1,000 entries as one version, and splits buckets', async () => {
     const { store } = fixture;
     const entries = storedMany(1000);

@@ -13,6 +13,7 @@ import type { Clock } from '../clock';
 import type { DictionaryIndexes } from './dictionary-indexes';
 import { DictionarySweeper } from './dictionary-sweeper';
 import type { EntryStore, Missing } from './entry-store';
+import { HoldfastError } from '../errors';
 import type { Identities } from '../identities';
 import { StoreImport } from './import-session';
 import { DEFAULT_PROFILE } from './limits';
@@ -196,8 +197,8 @@ export class Autocomplete implements AutocompleteEngine {
     // A listed dictionary may not exist, because its first import is in progress, or it was deleted just now.
     const dictionaries: DictionaryView[] = [];
     for (const name of shown) {
-      const view = await this.view(name);
-      if (!isMissing(view)) dictionaries.push(view);
+      const view = await this.listed(name);
+      if (view) dictionaries.push(view);
     }
     return {
       dictionaries,
@@ -208,9 +209,22 @@ export class Autocomplete implements AutocompleteEngine {
   async deleteDictionary(name: string): Promise<boolean> {
     const { entries, indexes } = this.options;
     const dropped = await answerOf(entries.drop(name), dictionaryText(name));
+    if (typeof dropped !== 'boolean') throw missingDictionary(name, dropped);
     indexes.forget(name);
     this.sweeper.sweepSoon(name);
     return dropped;
+  }
+
+  /** Undefined: the dictionary does not exist, or Redis has lost a part of it, which must not hide the others. */
+  private async listed(name: string): Promise<DictionaryView | undefined> {
+    try {
+      const view = await this.view(name);
+      return isMissing(view) ? undefined : view;
+    } catch (error) {
+      if (error instanceof HoldfastError) throw error;
+      this.options.onDefect(error);
+      return undefined;
+    }
   }
 
   private async view(name: string): Promise<DictionaryView | Missing> {

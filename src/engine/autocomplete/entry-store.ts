@@ -14,13 +14,18 @@ export interface Head {
   readonly tail: string;
 }
 
+/** A newer server made the dictionary. */
+export interface TooNew {
+  readonly kind: 'too-new';
+  readonly format: number;
+}
+
 /** The dictionary does not exist, or this server cannot read its format. */
 export type Missing =
   | { readonly kind: 'unknown' }
   /** A dictionary of the first design. It can only be deleted. */
   | { readonly kind: 'outdated' }
-  /** A newer server made the dictionary. */
-  | { readonly kind: 'too-new'; readonly format: number };
+  | TooNew;
 
 /** The dictionary exists with another profile. */
 export interface OtherProfile {
@@ -158,8 +163,8 @@ export interface EntryStore {
   commitImport(name: string, importId: string): Promise<{ readonly kind: 'ok' } | LostImport>;
   abandonImport(name: string, importId: string): Promise<void>;
 
-  /** Deletes the dictionary, of any format. False: the dictionary did not exist. */
-  drop(name: string): Promise<boolean>;
+  /** Deletes the dictionary, of this or an older format. False: the dictionary did not exist. */
+  drop(name: string): Promise<boolean | TooNew>;
   /**
    * One bounded step of clean-up. 'more': another step is needed. 'later': an import is in progress, or an old generation
    * is kept for a while. 'clean': no work is left. 'gone': the dictionary does not exist any more.

@@ -3,9 +3,10 @@ import { withoutMarks } from './dropped-marks';
 import type { Profile } from './suggestion';
 
 /**
- * The versions of the folding rules and of their tables. Stored texts are folded, so each change of the rules needs a
- * new version. A dictionary of an older version must be imported again. Version 2 removes more marks than version 1:
- * the points of Hebrew, Arabic and Syriac. Both versions are the same for dictionaries that keep accents.
+ * The versions of the folding rules and of their tables. Each change of the rules needs a new version. A server folds all
+ * texts when it loads them, so no dictionary must be imported again (docs/design/decisions/024). Version 2 removes more
+ * marks than version 1: the points of Hebrew, Arabic and Syriac. Both versions are the same for dictionaries that keep
+ * accents.
  */
 export const FOLD_VERSIONS: Readonly<Record<Profile['accents'], number>> = { kept: 1, dropped: 2 };
 

@@ -51,9 +51,12 @@ export class StoreImport implements ImportSession {
     try {
       const { kind } = await this.answerOf(store.commitImport(name, importId), IMPORT_ADVICE);
       if (kind === 'lost') throw importLost(name);
-    } finally {
-      sweepSoon(name);
+    } catch (error) {
+      // Without a commit, the import would take memory and a place for another minute.
+      void this.abandon();
+      throw error;
     }
+    sweepSoon(name);
     // The commit is made. Without the load, the next query loads the new generation, or says why this is impossible.
     await indexes.load(name, LOAD_PATIENCE_MS).catch((error: unknown) => {
       if (!(error instanceof HoldfastError)) onDefect(error);

@@ -2,8 +2,8 @@ import { MATCH_KINDS, type MatchKind } from './suggestion';
 import { isTypo } from './typo';
 
 /**
- * Finds how a text matches a query. The method is substring search, which the scripts of the store can do fast. Texts
- * and queries contain no control characters, so three control characters can mark positions.
+ * Finds how a text matches a query. The method is substring search. Texts and queries contain no control characters, so
+ * three control characters can mark positions.
  */
 
 /** Marks the start of each word, except a word at the text's beginning. */
@@ -49,7 +49,7 @@ function unmarkWords(marked: string): string {
 }
 
 /**
- * Packs an entry's folded text and aliases for `kindOf` and for the store. Each form is marked and stands between
+ * Packs an entry's folded text and aliases for `kindOf`. Each form is marked and stands between
  * U+0002 and U+0003. Duplicates and empty forms are left out.
  */
 export function packForms(texts: readonly string[]): string {

@@ -36,7 +36,7 @@ export class EntryImports {
       importId,
       newGenerationId(),
     ];
-    const started = await this.on.run(scripts.startImport, name, args, readStartImport);
+    const started = await this.on.runTimed(scripts.startImport, name, args, readStartImport);
     const key = keyOf(name, importId);
     if (started.kind === 'ok' && !this.#sent.has(key)) this.#sent.set(key, 0);
     return started;
@@ -68,16 +68,22 @@ export class EntryImports {
     const writeId = newWriteId();
     const sentCount = this.#sent.get(keyOf(name, importId)) ?? 0;
     const read = confirmed(this.on.keyOf(name), readImportStep, ({ kind }) => kind === 'ok');
-    const commit = () => this.on.runTimed(scripts.commitImport, name, [importId, writeId, sentCount], read);
-    let step = await commit();
-    // Since the first step, writers may complete the commit.
-    while (step.kind === 'again') {
-      step = await commit().catch((error: unknown) => {
-        throw partlyDone(error);
-      });
+    const commit = (hasBegun: boolean) => {
+      const args = [importId, writeId, sentCount, hasBegun ? 1 : 0];
+      return this.on.runTimed(scripts.commitImport, name, args, read);
+    };
+    try {
+      let step = await commit(false);
+      // Since the first step, writers may complete the commit.
+      while (step.kind === 'again') {
+        step = await commit(true).catch((error: unknown) => {
+          throw partlyDone(error);
+        });
+      }
+      return step;
+    } finally {
+      this.#sent.delete(keyOf(name, importId));
     }
-    this.#sent.delete(keyOf(name, importId));
-    return step;
   }
 
   async abandon(name: string, importId: string): Promise<void> {

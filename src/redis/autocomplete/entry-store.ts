@@ -6,6 +6,7 @@ import type {
   LoadSource,
   LoadStart,
   Missing,
+  TooNew,
   OtherProfile,
   StoredDictionary,
   StoredEntry,
@@ -152,12 +153,11 @@ export class RedisEntryStore implements EntryStore {
     return this.imports.abandon(name, importId);
   }
 
-  async drop(name: string): Promise<boolean> {
+  async drop(name: string): Promise<boolean | TooNew> {
     const dropped = await this.on.runTimed(scripts.drop, name, [newWriteId()], readDrop);
     if (dropped.kind === 'ok') return true;
-    const wasOutdated = await this.isOutdated(name);
-    if (wasOutdated) while (await this.outdated.dropStep(name));
-    return wasOutdated;
+    if (dropped.kind === 'too-new') return dropped;
+    return (await this.isOutdated(name)) && this.dropOutdated(name);
   }
 
   async sweep(name: string): Promise<SweepOutcome> {
@@ -213,6 +213,17 @@ export class RedisEntryStore implements EntryStore {
   ): Promise<T | Missing> {
     const answer = await call;
     return answer.kind === 'unknown' && (await this.isOutdated(name)) ? OUTDATED : answer;
+  }
+
+  /** The first step ends the dictionary. The other steps remove its keys. */
+  private async dropOutdated(name: string): Promise<true> {
+    let isMore = await this.outdated.dropStep(name);
+    while (isMore) {
+      isMore = await this.outdated.dropStep(name).catch((error: unknown) => {
+        throw partlyDone(error);
+      });
+    }
+    return true;
   }
 
   private async isOutdated(name: string): Promise<boolean> {

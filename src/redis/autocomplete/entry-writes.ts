@@ -4,7 +4,15 @@ import type { RawArgument, Script } from '../connection/operation';
 import type { BulkCall, BulkWrites } from './bulk-writes';
 import { deleteChunks, putChunks } from './entry-chunks';
 import { newWriteId, scripts, type EntryCommands } from './entry-commands';
-import { OK, readImportStep, readWritten, type Ok, type Written } from './entry-replies';
+import {
+  HEAD_FIELDS,
+  OK,
+  readHead,
+  readImportStep,
+  readWritten,
+  type Ok,
+  type Written,
+} from './entry-replies';
 
 /** How long the chunks of a put wait for its commit (ms). Longer than a command with all its retries. */
 const STAGED_MS = 120_000;
@@ -61,6 +69,9 @@ export class EntryWrites {
     first: readonly Buffer[],
     others: Iterable<Buffer>,
   ): Promise<Written | Missing> {
+    // Without a dictionary, the chunks would take memory until they expire.
+    const head = await this.on.commands.query('HMGET', [this.on.keyOf(name), ...HEAD_FIELDS], readHead);
+    if (head.kind !== 'head') return head;
     const writeId = newWriteId();
     let count = 0;
     for (const chunks of [first, others]) {

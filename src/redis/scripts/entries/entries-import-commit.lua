@@ -2,7 +2,8 @@
 -- Makes the generation that an import has built the live generation.
 --
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
--- ARGV  1 import id  2 id of this write  3 number of sent chunks  4, 5 the time arguments of `runTimed`
+-- ARGV  1 import id  2 id of this write  3 number of sent chunks  4 1 after an AGAIN: writers may complete the commit
+--       5, 6 the time arguments of `runTimed`
 -- Reply OK | AGAIN (writes of the live generation are left to follow; writers may complete the commit) | LOST (no such
 --       import, the feed lacks a write, or the store has lost a chunk) | LATE | FORGOTTEN | FORMAT number
 -- Holds A commit replaces the live generation in a single step, and ends all other imports. A repeated commit gets the
@@ -16,8 +17,8 @@ local import, write_id = ARGV[1], ARGV[2]
 local generation = redis.call('HGET', KEYS[1], 'import:' .. import)
 if not generation then
   if redis.call('HGET', KEYS[1], 'committed') == import then return { 'OK' } end
-  -- Another commit may have followed the commit by an earlier send.
-  return { may_have_run and 'FORGOTTEN' or 'LOST' }
+  -- Another commit may have followed this commit, if an earlier send or a writer completed this commit.
+  return { (may_have_run or ARGV[4] == '1') and 'FORGOTTEN' or 'LOST' }
 end
 local first, refused = open_commit(), refusal()
 if refused then

@@ -14,18 +14,23 @@
 
 -- The most keys that one step removes.
 local REMOVED_KEYS = 64
+-- The buckets of 6.5 million entries or 1 GiB, and more puts than a feed has.
+local MOST_BUCKETS = 131072
+local MOST_STAGED = 1000000
 
 -- Removes some keys of a generation. Returns true if no key is left.
 local function remove_some(generation)
   local of = open_generation(generation)
   local state, keys = key_head .. 'state:' .. generation, {}
+  -- Redis has lost the state.
+  if not of.stored[3] then of.buckets, of.staged = MOST_BUCKETS, MOST_STAGED end
   while #keys < REMOVED_KEYS and of.buckets > 0 do
     of.buckets = of.buckets - 1
     keys[#keys + 1] = of.head .. of.buckets
   end
   if #keys > 0 then
     redis.call('UNLINK', unpack(keys))
-    redis.call('HSET', state, 'buckets', int(of.buckets), 'removed', 1)
+    redis.call('HSET', state, 'buckets', int(of.buckets), 'staged', int(of.staged), 'removed', 1)
     return false
   end
   local feed = key_head .. 'feed:' .. generation
@@ -45,14 +50,24 @@ local function remove_some(generation)
   return true
 end
 
-if live and not finish_step() then return { 'MORE' } end
+if live then
+  local is_finished, is_trimmed = finish_step()
+  if not is_finished or not is_trimmed then return { 'MORE' } end
+end
 local imports, kept = give_up_silent(), 0
 for _, garbage in ipairs(fields_of('garbage:')) do
-  -- A generation must not stay for longer because the clock was set back.
   local left = garbage[2] - now
-  if left > 0 and left <= REPLACED_US then
+  if garbage[1] == live then
+    -- No script marks the live generation. The entries must survive such a mistake.
+    redis.call('HDEL', KEYS[1], 'garbage:' .. live)
+  elseif left > 0 and left <= 2 * REPLACED_US then
     kept = kept + 1
   else
+    -- The clock was set back, and a generation must not stay for much longer. The effects of its writes go too early, so a
+    -- repetition may not find the effect any more.
+    if left > 0 and garbage[1] == meta[7] then
+      redis.call('HSET', key_head .. 'state:' .. live, 'trimmed', int(now))
+    end
     remove_some(garbage[1])
     return { 'MORE' }
   end

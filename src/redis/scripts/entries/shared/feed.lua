@@ -3,8 +3,8 @@
 --   { tail before the write, id of the write, time (us), kind }
 --   the changes: kind 'p' { id, record, id, record, ... }, 'd' { id, id, ... }, 's' { id, number of all selections },
 --   'b' { number of staged chunks, their bytes } (each chunk is like the changes of 'p'), 'c' {} (creation or commit)
--- The feed has at most 4 MiB with its staged chunks and `done`, apart from the last element. Beyond a quarter of the dictionary's
--- bytes, only the elements of the last 61 s are kept. Elements that an open import has not followed yet are always kept:
+-- The feed has at most 4 MiB with its staged chunks and `done`, apart from the last element. Beyond a quarter of the
+-- dictionary's bytes, writes and sweeps keep only the elements of the last 61 s. Elements that an open import has not followed yet are always kept:
 -- a write to a full feed waits until the import has followed (unfinished.lua).
 --
 -- @include dictionary.lua
@@ -49,13 +49,13 @@ local function remove_first(of, element, header, at)
   of.staged = of.staged - 1
 end
 
--- Trims the feed of the live generation. Returns true if the feed has room for a write.
+-- Trims the feed of the live generation. Returns true if the feed has room for a write, and true if no element is left to
+-- trim now.
 local function trim_feed(of)
   local bound = math.max(LEAST_FEED_BYTES, math.min(MOST_FEED_BYTES, math.floor(of.bytes / 4)))
-  if of.feed <= bound then return true end
-  local key, length, pinned, trimmed = key_head .. 'feed:' .. of.id, nil, nil, nil
-  for _ = 1, TRIM_BATCH do
-    if of.feed <= bound then break end
+  if of.feed <= bound then return true, true end
+  local key, length, pinned, trimmed, count = key_head .. 'feed:' .. of.id, nil, nil, nil, 0
+  while count < TRIM_BATCH and of.feed > bound do
     local element = redis.call('LINDEX', key, 0)
     local at, header = cmsgpack.unpack_one(element)
     local is_full = of.feed > MOST_FEED_BYTES
@@ -65,10 +65,10 @@ local function trim_feed(of)
     if length == 1 or version - length + 1 >= pinned then break end
     remove_first(of, element, header, at)
     trimmed = header[3]
-    length = length - 1
+    length, count = length - 1, count + 1
   end
   if trimmed then redis.call('HSET', key_head .. 'state:' .. of.id, 'trimmed', int(trimmed)) end
-  return of.feed <= MOST_FEED_BYTES or length == 1 and version < pinned
+  return of.feed <= MOST_FEED_BYTES or length == 1 and version < pinned, count < TRIM_BATCH
 end
 
 -- Adds a write as the next version. The caller saves the generation.

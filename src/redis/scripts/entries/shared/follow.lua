@@ -38,17 +38,19 @@ local function follow(build)
   local feed = key_head .. 'feed:' .. live
   if version < followed or version - followed > redis.call('LLEN', feed) then return 'LOST' end
   local source, pins = open_generation(live), open_generation(build.id .. ':pins')
-  local values, bytes = 0, 0
+  local values, bytes, is_lost = 0, 0, false
   while followed < version and values < FOLLOWED_VALUES and bytes < FOLLOWED_BYTES do
     local element = redis.call('LINDEX', feed, followed - version)
     local next_value, header = cmsgpack.unpack_one(element)
-    if header[1] ~= at then return 'LOST' end
+    is_lost = header[1] ~= at
+    if is_lost then break end
     local _, changes = cmsgpack.unpack_one(element, next_value)
     local is_whole = true
     bytes = bytes + #element
     if header[4] == 'b' then
       local chunk = redis.call('GET', key_head .. 'stage:' .. header[2] .. ':' .. chunks)
-      if not chunk then return 'LOST' end
+      is_lost = not chunk
+      if is_lost then break end
       chunks = chunks + 1
       is_whole = chunks == changes[1]
       changes = cmsgpack.unpack(chunk)
@@ -61,6 +63,7 @@ local function follow(build)
   redis.call('HSET', state, 'source', live, 'followed', int(followed), 'at', at, 'chunks', int(chunks))
   save_generation(build)
   if pins.count > 0 then save_generation(pins) end
+  if is_lost then return 'LOST' end
   if followed < version then return 'AGAIN' end
   return at == tail and 'OK' or 'LOST'
 end

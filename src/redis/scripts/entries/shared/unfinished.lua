@@ -16,7 +16,8 @@ local function follow_slowest()
   if slowest and follow(open_generation(slowest[2])) == 'LOST' then give_up(slowest[1], slowest[2]) end
 end
 
--- Does a step of the work. Returns true if writes need not wait any more.
+-- Does a step of the work. Returns true if writes need not wait any more, and true if no element of the feed is left to
+-- trim now.
 local function finish_step()
   local commit = open_commit()
   if commit then
@@ -25,8 +26,8 @@ local function finish_step()
   end
   local entries = open_live()
   if pending then write_pending(entries) end
-  local has_room = trim_feed(entries)
+  local has_room, is_trimmed = trim_feed(entries)
   save_generation(entries)
   if not has_room then follow_slowest() end
-  return has_room and not pending
+  return has_room and not pending, is_trimmed
 end
