@@ -83,8 +83,8 @@ export class Stage {
 
   /** Ends the servers. Throws if an engine still has a waiter or a lease. */
   close(): Promise<void> {
-    for (const { warnings } of this.servers) warnings.splice(0);
-    return closeAll(...this.servers.map((server) => () => server.close()));
+    // A server may warn of a new master at any time.
+    return closeAll(...this.servers.map((server) => () => server.closeDespiteWarnings()));
   }
 }
 
