@@ -128,6 +128,22 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
     await trap;
     return waiting.granted();
   },
+  'a release that grants to a waiter of the same server': async ({
+    scenario,
+    name,
+    requestId,
+    member,
+    lost,
+  }) => {
+    const client = scenario.client('client', member);
+    const held = await client.acquire({ name, ttlMs: TTL_MS, requestId });
+    const waiting = scenario.client('next', member).hold({ name, ttlMs: TTL_MS });
+    await waiting.queued();
+    const trap = lost('release');
+    expect(await client.release(held)).toEqual({ released: true, cause: null });
+    await trap;
+    return waiting.granted();
+  },
 };
 
 describe('the loss of a connection with its command or reply', () => {

@@ -1,12 +1,13 @@
 import { Fleet } from './fleet';
 import { WaiterLine } from './waiter-line';
 import { runScenario } from './scenario';
+import { runsOf } from './script-commands';
 
 /** Server 0 stays up. Each scenario kills another server. */
 let fleet: Fleet;
 
 beforeAll(async () => {
-  fleet = await Fleet.start({ members: [{}, {}, {}] });
+  fleet = await Fleet.start({ members: [{}, {}, {}, { redisProxy: true }] });
 });
 
 afterAll(() => fleet?.close());
@@ -91,5 +92,28 @@ test.concurrent(
       expect(scenario.history().some((event) => event.type === 'granted' && event.token === offered)).toBe(
         true,
       );
+    }),
+);
+
+test.concurrent(
+  'a waiter gets its direct grant at another server when its server is killed before the grant arrives',
+  () =>
+    runScenario({ fleet, title: 'killed with a direct grant' }, async (scenario) => {
+      const [survivor, victim] = [fleet.member(0), fleet.member(3)];
+      const queue = scenario.lock('queue');
+      const hank = scenario.client('hank', victim);
+      const first = await hank.hold({ name: queue, ttlMs: 3000 }).granted();
+      const line = new WaiterLine(scenario, queue, survivor);
+      await line.join('w1', victim);
+      await line.join('w2', survivor);
+
+      const lost = victim.redisProxy.dropNextReply(runsOf('release', first.requestId));
+      const release = hank.release(first).catch((error: unknown) => error);
+      await lost;
+      await victim.server.kill();
+      scenario.instant('server_killed', 'before it reads the reply with a grant');
+      await release;
+      await line.served();
+      expect(line.order).toEqual(['w1', 'w2']);
     }),
 );

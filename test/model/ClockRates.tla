@@ -12,20 +12,22 @@ CONSTANTS
   Ttl, Quarantine,      \* in units of Redis's clock
   Faults,               \* "flush" or nothing
   Waits,                \* the time before a grant counts as "shrunk" by Rho in the offset | "whole"
+  Direct,               \* TRUE: other commands of the server grant to waiting clients too
   LateRelease           \* a lost lease is released "early": at the last confirmed end on the server's clock,
                         \* m + remaining * (1 - Rho) | "late": the arrival of the confirmed reply + remaining * (1 + Rho)
 
 VARIABLES
   now, rate,            \* real time; the rate of each clock
   lease,                \* in Redis: [who, end (Redis's clock)]
+  queue,                \* in Redis: the clients that wait (only with direct grants)
   until,                \* the end of the quarantine, on Redis's clock
   left,                 \* faults that may still happen
-  msgs,                 \* commands in flight: [op, c (the client), m (real time of the send)]
+  msgs,                 \* commands in flight: [op, c (the client, or Nobody), m (real time of the send)]
   stream,               \* of each client: [st, r (real time of the call), lost, free (server's clock): the last
                         \* confirmed end, and the earliest late release]
   deadline              \* of each client, on the client's clock; 0: no belief
 
-vars == <<now, rate, lease, until, left, msgs, stream, deadline>>
+vars == <<now, rate, lease, queue, until, left, msgs, stream, deadline>>
 
 Max(a, b) == IF a > b THEN a ELSE b
 Less(time) == (time * 2) \div 3    \* time * (1 - Rho), rounded down
@@ -40,7 +42,7 @@ Server(time) == time * rate.server
 Believes(c) == now * rate.client < deadline[c]
 
 Init ==
-  /\ now = 0 /\ lease = Free /\ until = 0 /\ left = Faults /\ msgs = {}
+  /\ now = 0 /\ lease = Free /\ queue = {} /\ until = 0 /\ left = Faults /\ msgs = {}
   /\ rate \in [redis : Rates, server : Rates, client : Rates]
   /\ stream = [c \in Clients |-> Unused]
   /\ deadline = [c \in Clients |-> 0]
@@ -51,7 +53,7 @@ Open ==
   \E c \in Clients :
     /\ stream[c].st = "unused"
     /\ stream' = [stream EXCEPT ![c].st = "asking", ![c].r = now]
-    /\ UNCHANGED <<now, rate, lease, until, left, msgs, deadline>>
+    /\ UNCHANGED <<now, rate, lease, queue, until, left, msgs, deadline>>
 
 \* A stream that waits sends its acquire again: a wait is a time without a grant.
 Send ==
@@ -59,7 +61,13 @@ Send ==
     /\ Cardinality(msgs) < Flight
     /\ stream[c].st = "asking" \/ (stream[c].st = "held" /\ Server(now) < stream[c].lost)
     /\ msgs' = msgs \cup {[op |-> IF stream[c].st = "held" THEN "renew" ELSE "acquire", c |-> c, m |-> now]}
-    /\ UNCHANGED <<now, rate, lease, until, left, stream, deadline>>
+    /\ UNCHANGED <<now, rate, lease, queue, until, left, stream, deadline>>
+
+\* Any other command of the server: a touch, or a command of another call.
+SendOther ==
+  /\ Direct /\ Cardinality(msgs) < Flight
+  /\ msgs' = msgs \cup {[op |-> "other", c |-> Nobody, m |-> now]}
+  /\ UNCHANGED <<now, rate, lease, queue, until, left, stream, deadline>>
 
 \* docs/design/leases.md, rule 1: the server's clock measures the time before the send.
 Offset(c, m, rest) ==
@@ -79,21 +87,30 @@ Confirm(c, m, rest) ==
 \* A server no longer handles replies after the last confirmed end.
 Hears(c) == stream[c].st = "asking" \/ (stream[c].st = "held" /\ Server(now) < stream[c].lost)
 
-Granted(m, end, isHeard) ==
-  /\ lease' = [who |-> m.c, end |-> end]
-  /\ IF isHeard /\ Hears(m.c) THEN Confirm(m.c, m.m, end - Redis) ELSE UNCHANGED <<stream, deadline>>
+Granted(c, m, end, isHeard) ==
+  /\ lease' = [who |-> c, end |-> end] /\ queue' = queue \ {c}
+  /\ IF isHeard /\ Hears(c) THEN Confirm(c, m, end - Redis) ELSE UNCHANGED <<stream, deadline>>
 
 \* The stream waits on, or ends: its lease is gone.
 Refused(m, isHeard) ==
   /\ lease' = Current /\ UNCHANGED deadline
+  /\ queue' = IF Direct /\ m.op = "acquire" THEN queue \cup {m.c} ELSE queue
   /\ IF isHeard /\ m.op = "renew" /\ Hears(m.c) THEN stream' = [stream EXCEPT ![m.c] = Over] ELSE UNCHANGED stream
+
+\* The reply of a command that may have been sent before the waiting call was received. The script ran after the acquire
+\* of the call, so the lease began after the receipt of the call too: the later of both times counts.
+GrantedDirectly(m, isHeard) ==
+  IF Current.who = Nobody /\ Redis >= until /\ queue # {}
+    THEN \E c \in queue : Granted(c, Max(m.m, stream[c].r), Redis + Ttl, isHeard)
+    ELSE lease' = Current /\ UNCHANGED <<queue, stream, deadline>>
 
 \* A reply comes at once or is lost.
 Run ==
   \E m \in msgs, isHeard \in BOOLEAN :
     /\ msgs' = msgs \ {m}
-    /\ IF Current.who = m.c THEN Granted(m, IF m.op = "renew" THEN Redis + Ttl ELSE lease.end, isHeard)
-       ELSE IF m.op = "acquire" /\ Current.who = Nobody /\ Redis >= until THEN Granted(m, Redis + Ttl, isHeard)
+    /\ IF m.op = "other" THEN GrantedDirectly(m, isHeard)
+       ELSE IF Current.who = m.c THEN Granted(m.c, m.m, IF m.op = "renew" THEN Redis + Ttl ELSE lease.end, isHeard)
+       ELSE IF m.op = "acquire" /\ Current.who = Nobody /\ Redis >= until THEN Granted(m.c, m.m, Redis + Ttl, isHeard)
        ELSE Refused(m, isHeard)
     /\ UNCHANGED <<now, rate, until, left>>
 
@@ -103,7 +120,7 @@ Lose ==
     /\ stream[c].st = "held" /\ Server(now) >= stream[c].lost
     /\ stream' = [stream EXCEPT ![c].st = "lost"]
     /\ deadline' = IF isHeard THEN [deadline EXCEPT ![c] = 0] ELSE deadline
-    /\ UNCHANGED <<now, rate, lease, until, left, msgs>>
+    /\ UNCHANGED <<now, rate, lease, queue, until, left, msgs>>
 
 \* A renewal without a reply may have prolonged the lost lease.
 ReleaseLate ==
@@ -111,19 +128,19 @@ ReleaseLate ==
     /\ stream[c].st = "lost" /\ Server(now) >= stream[c].free
     /\ lease' = IF lease.who = c THEN Free ELSE lease
     /\ stream' = [stream EXCEPT ![c] = Over]
-    /\ UNCHANGED <<now, rate, until, left, msgs, deadline>>
+    /\ UNCHANGED <<now, rate, queue, until, left, msgs, deadline>>
 
 Flush ==
   /\ "flush" \in left /\ left' = left \ {"flush"}
-  /\ lease' = Free /\ until' = Redis + Quarantine
+  /\ lease' = Free /\ queue' = {} /\ until' = Redis + Quarantine
   /\ UNCHANGED <<now, rate, msgs, stream, deadline>>
 
 Tick ==
   /\ now < Horizon /\ now' = now + 1
   /\ msgs' = {m \in msgs : now < m.m + Timeout}
-  /\ UNCHANGED <<rate, lease, until, left, stream, deadline>>
+  /\ UNCHANGED <<rate, lease, queue, until, left, stream, deadline>>
 
-Next == Open \/ Send \/ Run \/ Lose \/ ReleaseLate \/ Flush \/ Tick
+Next == Open \/ Send \/ SendOther \/ Run \/ Lose \/ ReleaseLate \/ Flush \/ Tick
 Spec == Init /\ [][Next]_vars
 
 Exclusion == \A c, e \in Clients : c # e => ~(Believes(c) /\ Believes(e))

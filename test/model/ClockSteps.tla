@@ -10,7 +10,8 @@ CONSTANTS
   Steps, MostSteps,     \* the possible sizes of a step; the highest number of steps
   Backward,             \* TRUE: steps go backward too
   Samples,              \* a reply's TIME counts at once ("last") | after a comparison with the clock ("compared")
-  Grants                \* report each grant ("told") | only a grant with a reply that shows no step forward ("doubted")
+  Grants,               \* report each grant ("told") | only a grant with a reply that shows no step forward ("doubted")
+  Direct                \* grants to waiting clients in the replies of other commands: "none" | "told" | "doubted"
 
 VARIABLES
   now, off, steps,      \* TIME = now + off
@@ -37,8 +38,8 @@ Init ==
 \* A granting command has not_after: the TIME that its server expects, plus the command timeout.
 Send ==
   /\ Cardinality(msgs) < Flight
-  /\ \E s \in Servers, op \in {"acquire", "renew", "sample"} :
-       /\ IF op = "acquire" THEN guess[s] # Unknown /\ bel[s] <= now
+  /\ \E s \in Servers, op \in {"acquire", "renew", "sample"} \cup (IF Direct = "none" THEN {} ELSE {"other"}) :
+       /\ IF op \in {"acquire", "other"} THEN guess[s] # Unknown /\ bel[s] <= now
           ELSE IF op = "renew" THEN bel[s] > now ELSE guess[s] = Unknown
        /\ msgs' = msgs \cup {[op |-> op, s |-> s, at |-> now, expects |-> now + guess[s]]}
   /\ UNCHANGED <<now, off, steps, lease, until, guess, bel>>
@@ -57,11 +58,13 @@ Heard(m, isHeard, isStale) ==
 \* After a backward step no lease may end later than the longest ttl from now.
 End == Min(lease.end, Time + Ttl)
 
+\* "other": any command that makes room grants to the waiting client of its server.
 Acquire(m, isHeard) ==
   LET isFree == lease.who = Nobody \/ End <= Time
       may == Time <= m.expects + Timeout /\ Time >= until
-      isTold == isHeard /\ (Grants = "told" \/ off <= guess[m.s])
-  IN /\ m.op = "acquire"
+      isDoubted == (IF m.op = "other" THEN Direct ELSE Grants) = "doubted"
+      isTold == isHeard /\ (isDoubted => off <= guess[m.s])
+  IN /\ m.op \in {"acquire", "other"}
      /\ IF may /\ isFree
           THEN /\ lease' = [who |-> m.s, end |-> Time + Ttl]
                /\ bel' = IF isTold THEN [bel EXCEPT ![m.s] = m.at + Ttl] ELSE bel

@@ -21,10 +21,6 @@ export const EXPLANATIONS: readonly Explanation[] = [
         "`attach == '' and request.answered ~= ''` without `request.answered ~= ''`",
         'true for `has_changed` (2)',
       ],
-      'leases/permits-touch.lua': [
-        "`has_waiters and ARGV[3] or ''` without `has_waiters and ARGV[3]`",
-        '`has_waiters and ARGV[3]` without `has_waiters`',
-      ],
       'leases/shared/answer.lua': [
         'true for `had_change`',
         'true for `had_change` (2)',
@@ -45,6 +41,14 @@ export const EXPLANATIONS: readonly Explanation[] = [
         "`known_ends[own_id] or tonumber(redis.call('ZSCORE', key, own_id))` without `known_ends[own_id]`",
       ],
       'leases/shared/state.lua': ['delete `records[id] = request`'],
+    },
+  },
+  {
+    reason: 'A direct grant of the own request is in the answer to the script too, which decides.',
+    mutants: {
+      'leases/shared/grant-next.lua': [
+        '`id ~= own_id and request.ttl <= DIRECT_TTL_US` without `id ~= own_id`',
+      ],
     },
   },
   {

@@ -2,6 +2,7 @@ import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { Requester } from '../support/permits-requester';
 import { grantsWaitingReaders } from '../support/waiting-readers';
+import { OFFERED_TTL_MS } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 const BATCH = 64;
@@ -42,7 +43,7 @@ describe('a script', () => {
     is('granted', await holder.try());
     const waiters: Requester[] = [];
     for (let i = 0; i < 150; i += 1) {
-      const waiter = await fixture.request('s1', semaphore);
+      const waiter = await fixture.request('s1', semaphore, { ttlMs: OFFERED_TTL_MS });
       is('waiting', await waiter.queue());
       waiters.push(waiter);
     }
@@ -66,7 +67,7 @@ describe('a script', () => {
     const semaphore = fixture.resource('semaphore');
     const holder = await fixture.request('s1', semaphore, { initialLimit: 300, permits: 300 });
     is('granted', await holder.try());
-    const waiters = await fixture.requests(300, 's1', semaphore);
+    const waiters = await fixture.requests(300, 's1', semaphore, { ttlMs: OFFERED_TTL_MS });
     for (const waiter of waiters) is('waiting', await waiter.queue());
     await holder.release(holder.secret);
     const offerCount = async () => (await fixture.idsIn(semaphore, 'offers')).length;

@@ -65,7 +65,7 @@ describe('when the clock of Redis is set back', () => {
     ['does not count', 100, 3_100_000],
   ])('a step that %s as a step is one of %i ms', async (_, stepMs, leftUs) => {
     const lock = fixture.resource();
-    const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
+    const [alice, bob] = [await fixture.request('s2', lock), await fixture.request('s1', lock)];
     is('granted', await alice.try());
     is('waiting', await bob.queue());
     is('released', await alice.release(alice.secret));

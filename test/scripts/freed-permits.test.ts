@@ -1,6 +1,7 @@
 import { brokenInvariants } from '../support/permits-invariants';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { Requester } from '../support/permits-requester';
+import { OFFERED_TTL_MS } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 /** A script ends expired leases before its own step, so each script must offer the freed permits. */
@@ -12,11 +13,16 @@ describe('a script that finds an expired lease', () => {
   afterAll(() => fixture.close());
 
   /** Alice and an expired lease hold the two permits of a semaphore. Carol waits for one, and dave left his place. */
-  async function scene() {
+  async function scene(waiterTtlMs: number) {
     const semaphore = fixture.resource('semaphore');
     await fixture.setLimit(semaphore, 2);
     const make = (ttlMs = 60_000) => fixture.request('s1', semaphore, { ttlMs });
-    const [alice, ended, carol, dave] = [await make(), await make(5000), await make(), await make()];
+    const [alice, ended, carol, dave] = [
+      await make(),
+      await make(5000),
+      await make(waiterTtlMs),
+      await make(),
+    ];
     is('granted', await alice.try());
     is('granted', await ended.try());
     is('waiting', await carol.queue());
@@ -54,13 +60,20 @@ describe('a script that finds an expired lease', () => {
     ],
     'a withdrawal without a place': ['withdrawn', ({ stranger }) => stranger.withdraw()],
     'a withdrawal of a kept place': ['withdrawn', ({ dave }) => dave.giveBack()],
+    'a touch without waiters': [
+      'touched',
+      async ({ semaphore }) => {
+        await (await fixture.server('s1')).store.touch(semaphore, []);
+        return { kind: 'touched' };
+      },
+    ],
     'an unchanged limit': ['set', ({ semaphore }) => fixture.setLimit(semaphore, 2)],
   };
 
   it.each(Object.keys(scripts))(
-    'offers its permits to the next waiter, if the script is %s',
+    'offers its permits to the next waiter if the waiter has a long ttl, and the script is %s',
     async (what) => {
-      const by = await scene();
+      const by = await scene(OFFERED_TTL_MS);
       const [kind, act] = scripts[what] as (typeof scripts)[string];
       expect((await act(by)).kind).toBe(kind);
       expect(await fixture.idsIn(by.semaphore, 'offers')).toEqual([by.carol.requestId]);
@@ -68,9 +81,30 @@ describe('a script that finds an expired lease', () => {
     },
   );
 
-  it('offers its permits to the next waiter, if the script is a touch without waiters', async () => {
-    const { semaphore, carol } = await scene();
-    await (await fixture.server('s1')).store.touch(semaphore, []);
-    expect(await fixture.idsIn(semaphore, 'offers')).toEqual([carol.requestId]);
-  });
+  it.each(Object.keys(scripts))(
+    'grants its permits to the next waiter of the same server, if the script is %s',
+    async (what) => {
+      const by = await scene(60_000);
+      const server = await fixture.server('s1');
+      server.grants = [];
+      const [kind, act] = scripts[what] as (typeof scripts)[string];
+      expect((await act(by)).kind).toBe(kind);
+      const { requestId, attach, secret } = by.carol;
+      const { numbers, sets } = await fixture.stored(by.semaphore);
+      expect(server.grants).toMatchObject([
+        {
+          call: { requestId, attach },
+          grant: {
+            fencingToken: BigInt(numbers.token as string),
+            remainingMs: 60_000,
+            ttlMs: 60_000,
+            secret,
+            permits: 1,
+          },
+        },
+      ]);
+      expect(sets.ends.map(({ id }) => id)).toContain(requestId);
+      expect(brokenInvariants(await fixture.stored(by.semaphore))).toEqual([]);
+    },
+  );
 });

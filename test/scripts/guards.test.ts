@@ -225,7 +225,7 @@ describe('the epoch check of scripts', () => {
 
   it('does not turn an offer into a grant on withdrawal while grants pause', async () => {
     const lock = fixture.resource();
-    const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
+    const [alice, bob] = [await fixture.request('s2', lock), await fixture.request('s1', lock)];
     is('granted', await alice.try());
     is('waiting', await bob.queue());
     is('released', await alice.release(alice.secret));

@@ -1,5 +1,6 @@
 import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
+import { OFFERED_TTL_MS } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 /** Scripts judge for each resource and each server whether the server is alive. */
@@ -14,8 +15,8 @@ describe('a script that judges whether servers are alive', () => {
   async function lockWithWaiters() {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 60_000 });
-    const bob = await fixture.request('s2', lock);
-    const carol = await fixture.request('s1', lock);
+    const bob = await fixture.request('s2', lock, { ttlMs: OFFERED_TTL_MS });
+    const carol = await fixture.request('s1', lock, { ttlMs: OFFERED_TTL_MS });
     is('granted', await alice.try());
     is('waiting', await bob.queue());
     is('waiting', await carol.queue());

@@ -48,7 +48,7 @@ describe('when the memory of Redis is full', () => {
   it('a released lock is offered to the next waiter and claimed', async () => {
     const lock = fixture.resource();
     const [alice, bob, carol] = [
-      await fixture.request('s1', lock),
+      await fixture.request('s2', lock),
       await fixture.request('s1', lock),
       await fixture.request('s1', lock),
     ];
@@ -94,7 +94,7 @@ describe('when the memory of Redis is full', () => {
     const semaphore = fixture.resource('semaphore');
     await fixture.setLimit(semaphore, 1);
     is('granted', await (await fixture.request('s1', semaphore)).try());
-    const [next, offered] = [await fixture.request('s1', semaphore), await fixture.request('s1', semaphore)];
+    const [next, offered] = [await fixture.request('s2', semaphore), await fixture.request('s2', semaphore)];
     for (const waiter of [next, offered]) is('waiting', await waiter.queue());
     await fill();
     is('set', await fixture.setLimit(semaphore, 3));

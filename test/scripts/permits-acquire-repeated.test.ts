@@ -1,6 +1,7 @@
 import { LOCK_LIMIT } from '../../src/engine/leases/limits';
 import { eventually } from '../support/eventually';
 import { PermitsFixture } from '../support/permits-fixture';
+import { OFFERED_TTL_MS } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 describe('permits-acquire', () => {
@@ -121,7 +122,7 @@ describe('permits-acquire', () => {
       const options = { initialLimit: 3 };
       is('granted', await (await fixture.request('s1', semaphore, { ...options, permits: 2 })).try());
       const heavy = await fixture.request('s1', semaphore, { ...options, permits: 3 });
-      const light = await fixture.request('s1', semaphore, { ...options, permits: 1 });
+      const light = await fixture.request('s1', semaphore, { ...options, permits: 1, ttlMs: OFFERED_TTL_MS });
       is('waiting', await heavy.queue());
       is('waiting', await light.queue());
       is('refused', await heavy.try());
@@ -131,7 +132,7 @@ describe('permits-acquire', () => {
 
     it('grants the offer of the request', async () => {
       const lock = fixture.resource();
-      const alice = await fixture.request('s1', lock);
+      const alice = await fixture.request('s2', lock);
       const bob = await fixture.request('s1', lock, { ttlMs: 7000 });
       const { secret } = is('granted', await alice.try());
       await bob.queue();

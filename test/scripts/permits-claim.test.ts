@@ -11,9 +11,9 @@ describe('permits-claim', () => {
   });
   afterAll(() => fixture.close());
 
-  /** A lock with a holder, and with waiters on the servers s1, s2, … */
+  /** A lock with a holder on another server than its waiters, which are on the servers s1, s2, … */
   async function queued(lock: Resource, count: number, options?: RequesterOptions) {
-    const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
+    const alice = await fixture.request('s9', lock, { ttlMs: 20_000 });
     is('granted', await alice.try());
     const waiters: Requester[] = [];
     for (let i = 1; i <= count; i += 1) {

@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually';
 import { PermitsFixture } from '../support/permits-fixture';
 import { brokenInvariants } from '../support/permits-invariants';
 import type { Requester } from '../support/permits-requester';
+import { OFFERED_TTL_MS } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 const BATCH = 64;
@@ -17,7 +18,7 @@ describe('permits-limit', () => {
   afterAll(() => fixture.close());
 
   async function waiters(count: number, server: string, semaphore: Resource, permits = 1) {
-    const all = await fixture.requests(count, server, semaphore, { permits });
+    const all = await fixture.requests(count, server, semaphore, { permits, ttlMs: OFFERED_TTL_MS });
     await Promise.all(all.map(async (waiter) => is('waiting', await waiter.queue())));
     return all;
   }

@@ -1,6 +1,7 @@
 import { eventually } from '../support/eventually';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { RequesterOptions } from '../support/permits-requester';
+import { OFFERED_TTL_MS } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 describe('permits-renew', () => {
@@ -69,7 +70,7 @@ describe('permits-renew', () => {
 
     it('answers GONE without the right secret to a held, waiting, offered or ended request', async () => {
       const { lock, alice } = await held();
-      const bob = await fixture.request('s1', lock);
+      const bob = await fixture.request('s1', lock, { ttlMs: OFFERED_TTL_MS });
       await bob.queue();
       is('gone', await alice.renew(bob.secret));
       is('gone', await bob.renew(alice.secret));
@@ -91,7 +92,7 @@ describe('permits-renew', () => {
       const semaphore = fixture.resource('semaphore');
       const short = await fixture.request('s1', semaphore, { initialLimit: 2, ttlMs: 5000 });
       const long = await fixture.request('s1', semaphore, { initialLimit: 2, ttlMs: 20_000 });
-      const waiter = await fixture.request('s1', semaphore);
+      const waiter = await fixture.request('s1', semaphore, { ttlMs: OFFERED_TTL_MS });
       is('granted', await short.try());
       is('granted', await long.try());
       await waiter.queue();

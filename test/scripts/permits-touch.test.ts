@@ -2,6 +2,7 @@ import { LOCK_LIMIT } from '../../src/engine/leases/limits';
 import { eventually } from '../support/eventually';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { Requester } from '../support/permits-requester';
+import { OFFERED_TTL_MS } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 describe('permits-touch', () => {
@@ -40,7 +41,7 @@ describe('permits-touch', () => {
     const lock = fixture.resource();
     const [alice, bob] = [
       await fixture.request('s1', lock),
-      await fixture.request('s1', lock, { holderId: 'bob' }),
+      await fixture.request('s1', lock, { holderId: 'bob', ttlMs: OFFERED_TTL_MS }),
     ];
     is('granted', await alice.try());
     is('waiting', await bob.queue());
@@ -57,7 +58,8 @@ describe('permits-touch', () => {
     is('set', await fixture.setLimit(semaphore, 2));
     const [alice, bob] = [await fixture.request('s1', semaphore), await fixture.request('s1', semaphore)];
     for (const holder of [alice, bob]) is('granted', await holder.try());
-    const [carol, dave] = [await fixture.request('s1', semaphore), await fixture.request('s1', semaphore)];
+    const carol = await fixture.request('s1', semaphore, { ttlMs: OFFERED_TTL_MS });
+    const dave = await fixture.request('s1', semaphore);
     for (const waiter of [carol, dave]) is('waiting', await waiter.queue());
     is('released', await alice.release(alice.secret));
     const expireTimeMs = Number(await fixture.now()) / 1000 + 30_000;
@@ -105,10 +107,10 @@ describe('permits-touch', () => {
     ]);
   });
 
-  it('offers an expired lock to a waiter of the same server, and names the waiter in the reply', async () => {
+  it('offers an expired lock to a waiter of the same server with a long ttl, and names the waiter in the reply', async () => {
     const lock = fixture.resource();
     await (await fixture.request('s1', lock, { ttlMs: 5000 })).try();
-    const bob = await fixture.request('s1', lock);
+    const bob = await fixture.request('s1', lock, { ttlMs: OFFERED_TTL_MS });
     await bob.queue();
     await fixture.passInUse(lock, 5001);
     expect((await bob.touch()).waiters).toEqual(['recheck']);
@@ -128,6 +130,9 @@ describe('permits-touch', () => {
     // The touch asks about another waiter, and its reply still names the waiter with the offer.
     await s2.store.touch(lock, [(await fixture.request('s2', lock)).wanted]);
     expect(s2.rechecks).toEqual([bob.requestId]);
+    s2.rechecks = [];
+    await s2.store.touch(lock, []);
+    expect(s2.rechecks).toEqual([]);
   });
 
   it('sends a hint to another server when it offers permits to a waiter of that server', async () => {

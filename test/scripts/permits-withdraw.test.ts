@@ -11,7 +11,7 @@ describe('permits-withdraw', () => {
   afterAll(() => fixture.close());
 
   async function holderAndWaiter(lock: Resource, options?: RequesterOptions) {
-    const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
+    const alice = await fixture.request('s2', lock, { ttlMs: 20_000 });
     const bob = await fixture.request('s1', lock, options);
     is('granted', await alice.try());
     is('waiting', await bob.queue());
@@ -55,7 +55,7 @@ describe('permits-withdraw', () => {
       const semaphore = fixture.resource('semaphore');
       const holder = await fixture.request('s1', semaphore, { initialLimit: 3, permits: 2 });
       const heavy = await fixture.request('s1', semaphore, { permits: 3 });
-      const light = await fixture.request('s1', semaphore, { permits: 1 });
+      const light = await fixture.request('s2', semaphore, { permits: 1 });
       is('granted', await holder.try());
       is('waiting', await heavy.queue());
       is('waiting', await light.queue());
@@ -103,7 +103,7 @@ describe('permits-withdraw', () => {
     it('gives back an offer, and offers the lock to the next waiter', async () => {
       const lock = fixture.resource();
       const { alice, bob } = await holderAndWaiter(lock);
-      const carol = await fixture.request('s1', lock);
+      const carol = await fixture.request('s2', lock);
       await carol.queue();
       await alice.release(alice.secret);
       is('withdrawn', await bob.giveBack());
@@ -139,7 +139,7 @@ describe('permits-withdraw', () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock);
       const { fencingToken } = is('granted', await alice.try());
-      const bob = await fixture.request('s1', lock);
+      const bob = await fixture.request('s2', lock);
       await bob.queue();
       is('withdrawn', await alice.giveBack(fencingToken));
       is('granted', await bob.claim());

@@ -3,6 +3,7 @@ import { PermitsFixture } from '../support/permits-fixture';
 import { PARTS, type Part } from '../support/permits-stored';
 import { brokenInvariants } from '../support/permits-invariants';
 import type { Requester } from '../support/permits-requester';
+import { OFFERED_TTL_MS } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 /** Steps of a limit change or a deletion that meet an unusual order, or members without a record. */
@@ -15,7 +16,7 @@ describe('a step of a limit change or a deletion', () => {
   afterAll(() => fixture.close());
 
   async function waiter(semaphore: Resource, permits = 1): Promise<Requester> {
-    const one = await fixture.request('s1', semaphore, { permits });
+    const one = await fixture.request('s1', semaphore, { permits, ttlMs: OFFERED_TTL_MS });
     is('waiting', await one.queue());
     return one;
   }

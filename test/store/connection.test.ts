@@ -416,6 +416,24 @@ describe('RedisConnection', () => {
       expect(guard.checks).toBe(3);
     });
 
+    it('reads a reply without its news if the news is in doubt, and fails a grant that is in doubt', async () => {
+      const connection = await connect();
+      const run = (word: string, kind: 'in doubt' | 'without news') =>
+        connection.commands.runGuarded(
+          script(`return {'${word}', 0, {'request id'}, 0, 0}`),
+          [],
+          [],
+          (reply) => reply,
+          { epochArguments: () => [], epochCheck: () => Promise.resolve({ kind }) },
+          HIGH,
+        );
+      expect(await run('RELEASED', 'without news')).toMatchObject({ word: 'RELEASED', news: [] });
+      await expect(run('GRANTED', 'in doubt')).rejects.toMatchObject({
+        carriedOut: 'unknown',
+        kind: 'quarantined',
+      });
+    });
+
     it.each([
       ['nothing', 'return nil'],
       ['a number', 'return 1'],

@@ -1,6 +1,7 @@
 import { StoreFailure } from '../../src/engine/errors';
 import type { RedisConnection } from '../../src/redis/connection/connection';
 import type { GuardedReply } from '../../src/redis/connection/guarded-reply';
+import type { Reply } from '../../src/redis/connection/script-command';
 import type { EpochGuard } from '../../src/redis/connection/operation';
 import { Epochs } from '../../src/redis/epochs/epochs';
 import { epochKey } from '../../src/redis/keys';
@@ -86,9 +87,9 @@ class Scene {
     return this.epochs.epochArguments(this.clock.now() + 2000, keys);
   }
 
-  /** The verdict of the epoch check on a grant that Redis makes now. */
-  async verdict(): Promise<string | undefined> {
-    return (await this.epochs.epochCheck(this.reply('GRANTED', []), []))?.kind;
+  /** The verdict of the epoch check on a reply of now: on a grant, or on a release that grants to a waiter. */
+  async verdict(word = 'GRANTED', news: readonly Reply[] = []): Promise<string | undefined> {
+    return (await this.epochs.epochCheck({ ...this.reply(word, []), news }, []))?.kind;
   }
 
   private get redisTimeMs(): number {
@@ -98,19 +99,23 @@ class Scene {
   private reply(word: string, values: readonly string[]): GuardedReply {
     const { redisTimeMs } = this;
     const sentAt = this.clock.now();
-    return { word, followUp: 'none', recheckIds: [], redisTimeMs, pauseMs: 0, values, sentAt };
+    return { word, followUp: 'none', news: [], redisTimeMs, pauseMs: 0, values, sentAt };
   }
 }
+
+const DIRECT_GRANT: Reply[] = [['id', 's1.1', '1', '1', 'secret', '1']];
 
 const elsewhere = (text: string) => new StoreFailure('no', 'unavailable', { cause: new Error(text) });
 
 describe('the epochs of a node', () => {
   it.each([
-    ['some buckets', [[1]]],
-    ['no buckets', []],
-  ])(
-    'contain the run and the bounds of a node that began with %s, and detect a step of its clock',
-    async (_, buckets) => {
+    ['some buckets', [[1]], 'a grant', 'GRANTED', [], 'in doubt'],
+    ['no buckets', [], 'a grant', 'GRANTED', [], 'in doubt'],
+    ['some buckets', [[1]], 'a release with a grant to a waiter', 'RELEASED', DIRECT_GRANT, 'without news'],
+    ['some buckets', [[1]], 'a release', 'RELEASED', [], undefined],
+  ] as const)(
+    'contain the run and the bounds of a node that began with %s, and detect a step of its clock by the reply to %s',
+    async (_, buckets, _reply, word, news, verdict) => {
       const scene = new Scene();
       scene.buckets = buckets;
       scene.report();
@@ -120,7 +125,7 @@ describe('the epochs of a node', () => {
       await scene.pass(3000);
       expect(await scene.verdict()).toBeUndefined();
       scene.stepMs = 900;
-      expect(await scene.verdict()).toBe('in doubt');
+      expect(await scene.verdict(word, news)).toBe(verdict);
     },
   );
 

@@ -57,7 +57,7 @@ export class MasterAndReplica {
       serverId,
       commandTimeoutMs,
     });
-    store.permits.listen({ recheck: () => undefined, workLeft: () => undefined });
+    store.permits.listen({ recheck: () => undefined, granted: () => undefined, workLeft: () => undefined });
     this.stores.push(store);
     return store;
   }

@@ -137,13 +137,14 @@ export class ModelStore implements PermitsStore {
     const { world, serverId } = this;
     const outcome = world.outcomeOf(verb, serverId);
     world.log.push({ verb, server: serverId });
-    const execute = (): { reply: Unsent<Reply>; told: [string, string][] } => {
+    const execute = () => {
       const model = world.model(resource);
       model.told = [];
+      model.direct = [];
       const reply = carryOut(model, world.nowUs);
       const { told } = model;
       for (const [server, id] of told) if (server !== serverId) world.tell(server, resource, id);
-      return { reply, told };
+      return { reply, told, grants: model.directGrants() };
     };
     let sentAt = world.clock.now();
     const halfMs = world.latencyOf() / 2;
@@ -151,15 +152,16 @@ export class ModelStore implements PermitsStore {
     if (outcome === 'not-arrived') throw new StoreFailure('no', 'unavailable');
     if (outcome === 'runs-late' || outcome === 'copy-runs-late') world.clock.after(LATE_MS, execute);
     if (outcome === 'runs-late') throw new StoreFailure('unknown', 'unavailable');
-    let { reply, told } = execute();
+    let { reply, told, grants } = execute();
     await this.travel(halfMs);
     if (outcome === 'reply-lost') throw new StoreFailure('unknown', 'unavailable');
     if (outcome === 'sent-twice') {
       sentAt = world.clock.now();
       await this.travel(halfMs);
-      ({ reply, told } = execute());
+      ({ reply, told, grants } = execute());
       await this.travel(halfMs);
     }
+    for (const { call, grant } of grants) this.listener?.granted(resource, call, { ...grant, sentAt });
     for (const [server, id] of told) if (server === serverId) this.listener?.recheck(resource, id);
     return { ...reply, sentAt } as Reply;
   }

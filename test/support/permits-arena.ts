@@ -63,6 +63,7 @@ export async function compare(
   expected: (model: PermitsModel, now: number) => Reply,
 ): Promise<void> {
   server.rechecks = [];
+  server.grants = [];
   const reply = await send();
   const looks = [...server.rechecks].sort();
   const before = arena.stored;
@@ -74,6 +75,9 @@ export async function compare(
   expect(withoutSendTime(reply)).toEqual(withoutSendTime(answer));
   const told = arena.model.told.filter(([id]) => id === server.id).map(([, id]) => id);
   expect(looks).toEqual(told.sort());
+  const grants = server.grants.map(({ call, grant }) => ({ call, grant: withoutSendTime(grant) }));
+  const direct = arena.model.directGrants();
+  expect(grants).toEqual(direct.map(({ call, grant }) => ({ call, grant: withoutSendTime(grant) })));
   expect(statesIn(arena.stored)).toEqual(statesOf(arena.model));
   expect(brokenInvariants(arena.stored)).toEqual([]);
   expect(brokenTransitions(before, arena.stored, 0)).toEqual([]);
@@ -99,7 +103,7 @@ export function callOf(at: Arena, index: number, back: number): Requester | unde
 export function byCall<Drawn extends { arena: number; slot: number; age: number }>(
   text: string,
   drawn: Drawn,
-  send: (call: Requester) => Promise<Reply>,
+  send: (call: Requester, at: Arena) => Promise<Reply>,
   expected: (call: Requester, model: PermitsModel, now: number) => Reply,
   mayBeSent: (call: Requester) => boolean = () => true,
 ): RandomStep {
@@ -111,7 +115,7 @@ export function byCall<Drawn extends { arena: number; slot: number; age: number 
       world,
       at,
       by,
-      () => send(call),
+      () => send(call, at),
       (model, now) => expected(call, model, now),
     );
   });

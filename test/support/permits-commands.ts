@@ -139,6 +139,27 @@ const withdraw = fc
     );
   });
 
+const giveBackUnheard = fc.record({ arena, slot, age }).map((drawn) =>
+  byCall(
+    'giveBackUnheard',
+    drawn,
+    (call, { model }) => call.giveBackUnheard(tokenOf(model, call)),
+    (call, model, now) => {
+      const fencingToken = tokenOf(model, call);
+      return model.withdraw(call.server.id, now, {
+        ...call.wanted,
+        giveBack: true,
+        onlyUnheard: true,
+        fencingToken,
+      });
+    },
+  ),
+);
+
+/** The token of the request's last grant, which the call may not know. */
+const tokenOf = (model: PermitsModel, call: Requester) =>
+  BigInt(model.requests.find(({ id }) => id === call.requestId)?.token ?? 1);
+
 const touch = fc.record({ arena, server }).map(
   (drawn) =>
     new RandomStep(`touch ${JSON.stringify(drawn)}`, drawn.arena, async (at, world) => {
@@ -255,6 +276,7 @@ export const randomSteps: fc.Arbitrary<fc.AsyncCommand<object, World>>[] = [
   acquire,
   claim,
   withdraw,
+  giveBackUnheard,
   touch,
   renew,
   release,

@@ -27,6 +27,8 @@ export interface ModelRequest {
   answered: string;
   /** True if the answered call may give the lease back. */
   returnable: boolean;
+  /** A direct grant that no command of the call was answered with. */
+  unheard: boolean;
   cause: LossCause | 'released';
   /** True if the offer or the kept place ended in a stall and was extended. */
   spared: boolean;

@@ -4,6 +4,7 @@ import type { ModelRequest, State } from './permits-model-request';
 
 const SECOND = 1_000_000;
 const OFFER = 3 * SECOND;
+const LONGEST_DIRECT = 120 * SECOND;
 const SILENT = 4 * SECOND;
 const STALL = 3 * SECOND;
 const KEEP_PLACE = 10 * SECOND;
@@ -20,6 +21,8 @@ export class ModelResource {
   lastToken = 0;
   /** The requests that servers must recheck after a command, as [server, request id]. */
   told: [server: string, id: string][] = [];
+  /** The waiters of the asking server that a command has granted. */
+  direct: ModelRequest[] = [];
   protected lastTicket = 0;
   private lastSeen = 0;
   private graceUntil = 0;
@@ -30,6 +33,7 @@ export class ModelResource {
   protected readonly alive = new Map<string, number>();
   protected now = 0;
   protected server = '';
+  private own = '';
 
   get used(): number {
     return this.holders().reduce((sum, request) => sum + request.permits, 0);
@@ -83,10 +87,13 @@ export class ModelResource {
     return { kind: 'never-fits', limit: this.limit as number };
   }
 
-  protected begin(server: string, now: number): void {
+  /** `own`: the request that the command is about. */
+  protected begin(server: string, now: number, own = ''): void {
     this.server = server;
+    this.own = own;
     this.now = now;
     this.told = [];
+    this.direct = [];
     if (this.limit === undefined && this.deletedAt === -Infinity) this.startAnew();
     if (now - this.deletedAt > REMEMBER) this.deletedAt = this.cut = -Infinity;
     if ((this.limit !== undefined || this.cut > 0) && now - this.lastSeen > STALL) {
@@ -139,9 +146,16 @@ export class ModelResource {
       else if (this.used + head.permits > this.limit) return;
       else {
         this.takeToken(head);
-        const until = this.now + OFFER;
-        Object.assign(head, { state: 'offered', until, grantedAt: this.now, spared: false });
-        this.tell(head);
+        head.spared = false;
+        const isOwn = head.id === this.own;
+        if (!isOwn && head.ttl <= LONGEST_DIRECT && serverOf(head.attach) === this.server) {
+          this.hold(head, head.attach);
+          head.unheard = true;
+          this.direct.push(head);
+        } else {
+          Object.assign(head, { state: 'offered', until: this.now + OFFER, grantedAt: this.now });
+          this.tell(head);
+        }
       }
     }
   }
@@ -171,6 +185,7 @@ export class ModelResource {
       until: 0,
       answered: '',
       returnable: false,
+      unheard: false,
       cause: 'expired',
       spared: false,
     };
@@ -184,13 +199,13 @@ export class ModelResource {
   }
 
   protected hold(request: ModelRequest, attach: string): void {
-    Object.assign(request, { state: 'held', attach, answered: attach, returnable: true });
+    Object.assign(request, { state: 'held', attach, answered: attach, returnable: true, unheard: false });
     Object.assign(request, { grantedAt: this.now, until: this.now + request.ttl });
   }
 
   protected takeOver(request: ModelRequest, attach: string): void {
     if (isStream(request.attach) && serverOf(request.attach) !== this.server) this.tell(request);
-    Object.assign(request, { attach, answered: attach, returnable: false });
+    Object.assign(request, { attach, answered: attach, returnable: false, unheard: false });
   }
 
   protected detach(request: ModelRequest): void {

@@ -4,6 +4,7 @@ import type {
   ClaimCommand,
   ClaimReply,
   Finished,
+  Granted,
   QueueSnapshot,
   ReleaseCommand,
   ReleaseReply,
@@ -28,7 +29,7 @@ import { isStream, micros, ModelResource, serverOf } from './permits-model-resou
  */
 export class PermitsModel extends ModelResource {
   acquire(server: string, now: number, command: AcquireCommand): Unsent<AcquireReply> {
-    this.begin(server, now);
+    this.begin(server, now, command.requestId);
     this.purge();
     const known = this.find(command.requestId);
     if (known) return this.repeat(known, command);
@@ -91,7 +92,7 @@ export class PermitsModel extends ModelResource {
   }
 
   claim(server: string, now: number, command: ClaimCommand): Unsent<ClaimReply> {
-    this.begin(server, now);
+    this.begin(server, now, command.requestId);
     this.purge();
     let request = this.find(command.requestId);
     if (!request && Number(command.ticket) <= this.cut) return { kind: 'unknown-resource' };
@@ -114,7 +115,7 @@ export class PermitsModel extends ModelResource {
   }
 
   withdraw(server: string, now: number, command: WithdrawCommand): Unsent<WithdrawReply> {
-    this.begin(server, now);
+    this.begin(server, now, command.requestId);
     this.purge();
     const request = this.find(command.requestId);
     if (request && request.attach !== command.attach) return { kind: 'superseded' };
@@ -123,7 +124,12 @@ export class PermitsModel extends ModelResource {
     const isMeant = token === undefined || (isHeldOrEnded && request.token === Number(token));
     const ticket = request && String(request.ticket);
     if (request?.state === 'ended') {
-      if (!command.giveBack || !isMeant || !this.isReturnable(request, command.attach)) {
+      if (
+        !command.giveBack ||
+        !isMeant ||
+        command.onlyUnheard ||
+        !this.isReturnable(request, command.attach)
+      ) {
         return this.finished(request, command.attach);
       }
       this.forget(request);
@@ -131,7 +137,10 @@ export class PermitsModel extends ModelResource {
       return { kind: 'withdrawn', snapshot: this.snapshot(), ticket };
     }
     if (request && command.giveBack && isMeant) {
-      const answered = request.answered === command.attach && request.returnable;
+      const answered =
+        request.answered === command.attach &&
+        request.returnable &&
+        (!command.onlyUnheard || request.unheard);
       if (request.state === 'held' && !answered) return { kind: 'kept' };
       if (request.state !== 'detached') this.detach(request);
     }
@@ -164,7 +173,7 @@ export class PermitsModel extends ModelResource {
   }
 
   renew(server: string, now: number, command: RenewCommand): Unsent<RenewReply> {
-    this.begin(server, now);
+    this.begin(server, now, command.requestId);
     this.purge();
     this.grantNext();
     const { stream } = command;
@@ -183,7 +192,7 @@ export class PermitsModel extends ModelResource {
   }
 
   release(server: string, now: number, command: ReleaseCommand): ReleaseReply {
-    this.begin(server, now);
+    this.begin(server, now, command.requestId);
     this.purge();
     this.grantNext();
     const request = this.find(command.requestId);
@@ -268,7 +277,20 @@ export class PermitsModel extends ModelResource {
     return request.returnable && request.answered === attach && request.cause !== 'released';
   }
 
-  private granted(request: ModelRequest): Unsent<Extract<AcquireReply, { kind: 'granted' }>> {
+  /** The direct grants of the last command, in the order of the queue. */
+  directGrants(): { readonly call: CallRef; readonly grant: Unsent<Granted> }[] {
+    return this.direct.map((request) => ({
+      call: { requestId: request.id, attach: request.attach },
+      grant: this.grantOf(request),
+    }));
+  }
+
+  private granted(request: ModelRequest): Unsent<Granted> {
+    request.unheard = false;
+    return this.grantOf(request);
+  }
+
+  private grantOf(request: ModelRequest): Unsent<Granted> {
     return {
       kind: 'granted',
       fencingToken: BigInt(request.token),

@@ -30,6 +30,12 @@ export interface SpeakingServer {
   readonly store: PermitsStore;
 }
 
+/**
+ * A server that makes room offers the permits to its own waiters with such a ttl, as to waiters of other servers. It grants
+ * the permits directly to its waiters with a shorter ttl.
+ */
+export const OFFERED_TTL_MS = 120_001;
+
 let calls = 0;
 
 /** A new attach for each call. Scripts read the server id and the final "s", which marks a stream. */
@@ -98,6 +104,12 @@ export class Requester {
   /** Ends the wait of a caller that has disconnected, and gives a grant back. */
   giveBack(fencingToken?: bigint): Promise<WithdrawReply> {
     const command = { ...this.wanted, giveBack: true, fencingToken };
+    return this.keepTicket(this.server.store.withdraw(this.resource, command));
+  }
+
+  /** Gives back a direct grant after the end of the call, unless a command of the call was answered with the grant. */
+  giveBackUnheard(fencingToken: bigint): Promise<WithdrawReply> {
+    const command = { ...this.wanted, giveBack: true, fencingToken, onlyUnheard: true };
     return this.keepTicket(this.server.store.withdraw(this.resource, command));
   }
 

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../../src/engine/clock';
 import type { FollowUp } from '../../src/redis/connection/guarded-reply';
 import { HIGH, script, type EpochGuard, type Script } from '../../src/redis/connection/operation';
 import { readHint } from '../../src/redis/leases/hints';
+import type { CallRef, Granted } from '../../src/engine/leases/permits-store';
 import { RedisPermitsStore } from '../../src/redis/leases/permits-store';
 import { RedisNode } from '../../src/redis/topology/node';
 import { Notifications } from '../../src/redis/topology/notifications';
@@ -46,6 +47,8 @@ export class TestServer {
   readonly node: RedisNode;
   /** The request ids in replies that the server must recheck. `hinted` has the request ids of pub/sub hints. */
   rechecks: string[] = [];
+  /** The direct grants in replies. */
+  grants: { readonly call: CallRef; readonly grant: Granted }[] = [];
   readonly hinted: string[] = [];
   mores = 0;
   /** If set, replaces the epoch arguments of scripts: the expected epoch, and the deadline in Redis's time (us). */
@@ -87,7 +90,7 @@ export class TestServer {
     commands.runGuarded = (what, keys, args, read, given) => {
       const recorded: typeof read = (reply, ...rest) => {
         const { word, followUp } = reply;
-        this.answers.push({ word, told: reply.recheckIds.length, followUp });
+        this.answers.push({ word, told: reply.news.length, followUp });
         return read(reply, ...rest);
       };
       // The tests of scripts send thousands of commands at once, and none may be refused for lack of time.
@@ -102,6 +105,7 @@ export class TestServer {
     });
     this.store.listen({
       recheck: (_resource, requestId) => void this.rechecks.push(requestId),
+      granted: (_resource, call, grant) => void this.grants.push({ call, grant }),
       workLeft: () => void (this.mores += 1),
     });
   }

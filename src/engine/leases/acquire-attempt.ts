@@ -22,8 +22,8 @@ import { WaitAllowance } from './waiting-calls';
 const CLAIM_RETRY_MS = 250;
 
 /** The states that may receive a grant. */
-type GrantingState = 'asking' | 'claiming' | 'withdrawing';
-type State = GrantingState | 'waiting' | 'returning' | 'granted';
+type GrantingState = 'asking' | 'waiting' | 'claiming' | 'withdrawing';
+type State = GrantingState | 'returning' | 'granted';
 
 /**
  * One acquire, from the request to a grant. Each state has one method. The method returns the next state, or throws
@@ -33,6 +33,7 @@ type State = GrantingState | 'waiting' | 'returning' | 'granted';
  *            ──waiting──▶ waiting
  *            ──refused, failed──▶ error
  *     waiting ──recheck──▶ claiming
+ *             ──granted──▶ granted or returning
  *             ──ended, draining──▶ withdrawing
  *             ──superseded, cancelled──▶ error
  *     claiming ──granted──▶ granted or returning
@@ -43,16 +44,17 @@ type State = GrantingState | 'waiting' | 'returning' | 'granted';
  *     returning, granted in asking ──withdrawn, and the call may wait──▶ waiting
  *                                  ──withdrawn, and the call may not wait──▶ error
  *                                  ──refused, failed──▶ error
- *     returning, granted in claiming ──withdrawn, and the allowed time has ended──▶ error
- *                                    ──any other reply──▶ waiting
- *                                    ──failed──▶ error
+ *     returning, granted in claiming or waiting ──withdrawn, and the allowed time has ended──▶ error
+ *                                               ──any other reply──▶ waiting
+ *                                               ──failed──▶ error
  *     returning, granted in withdrawing ──▶ as withdrawing
  *
- * In `waiting` an arrow is a signal: `recheck` comes from a hint or a touch, `ended` from the end of the allowed time,
- * and `superseded` from a newer call of the request. In the other states an arrow is the store's reply: `refused` is
- * every reply without an arrow, and `failed` is a store failure. A grant leads to `returning` if its offset has
- * passed, and so does the end of a lease that this call alone was answered with: this call has not reported the lease.
- * A defect leads to an error, and so does a grant to a cancelled call.
+ * In `waiting` an arrow is a signal: `recheck` comes from a hint or a touch, `granted` from the reply to a command of
+ * another call, `ended` from the end of the allowed time, and `superseded` from a newer call of the request. In the
+ * other states an arrow is the store's reply: `refused` is every reply without an arrow, and `failed` is a store
+ * failure. A grant leads to `returning` if its offset has passed, and so does the end of a lease that this call alone
+ * was answered with: this call has not reported the lease. A defect leads to an error, and so does a grant to a
+ * cancelled call.
  *
  * Guarantees (docs/design/leases.md, rules 3 and 5):
  * - The caller gets a grant only before the grant's offset has passed.
@@ -65,6 +67,9 @@ export class AcquireAttempt implements AttemptFacts {
   private allowance!: WaitAllowance;
   /** Set before the state becomes `waiting`. */
   private waiter!: Waiter;
+  private state: State = 'asking';
+  /** A grant by a command of another call. */
+  private direct: Granted | undefined;
   private endTimer: TimerEntry | undefined;
   /** Set before the state becomes `withdrawing`. */
   private ending: WaitEnding = 'ended';
@@ -72,6 +77,8 @@ export class AcquireAttempt implements AttemptFacts {
   private grant!: Granted;
   /** Set before the state becomes `returning`: the grant that comes too late for the caller. */
   private late!: { readonly fencingToken: bigint; readonly state: GrantingState };
+  /** The token of the last grant that this call has returned. */
+  private returnedToken = 0n;
   hasReturnedGrant = false;
 
   constructor(
@@ -90,30 +97,40 @@ export class AcquireAttempt implements AttemptFacts {
     if (this.context.isDraining) throw errors.draining();
     const hasTime = this.end.at > this.context.clock.now();
     this.allowance = new WaitAllowance(this.context.waitingCalls, this.call, hasTime, this.stream);
+    this.context.attempts.set(this.wanted.attach, this);
     try {
-      let state: State = 'asking';
-      while (state !== 'granted') {
-        switch (state) {
-          case 'asking':
-            state = await this.ask();
-            break;
-          case 'waiting':
-            state = this.wakeUp(await this.waiter.next());
-            break;
-          case 'claiming':
-            state = await this.claim();
-            break;
-          case 'withdrawing':
-            state = await this.withdraw();
-            break;
-          case 'returning':
-            state = await this.returnGrant();
-            break;
-        }
-      }
+      while (this.state !== 'granted') this.state = await this.next(this.state);
       return this.grant;
     } finally {
+      this.context.attempts.delete(this.wanted.attach);
       this.stopWaiting();
+    }
+  }
+
+  /**
+   * Takes a grant by a command of another call. In `asking` the reply to this call comes a moment later. In the other
+   * states a command of this call is in flight, and its reply decides. A grant that comes after its return is ignored.
+   */
+  take(grant: Granted): void {
+    if (this.state !== 'asking' && this.state !== 'waiting') return;
+    if (grant.fencingToken <= this.returnedToken) return;
+    // The command of the grant may be older than this call. The store granted after the acquire of this call.
+    this.direct = { ...grant, sentAt: Math.max(grant.sentAt, this.call.receivedAt) };
+    if (this.state === 'waiting') this.waiter.raise('granted');
+  }
+
+  private next(state: Exclude<State, 'granted'>): State | Promise<State> {
+    switch (state) {
+      case 'asking':
+        return this.ask();
+      case 'waiting':
+        return this.waiter.next().then((signal) => this.wakeUp(signal));
+      case 'claiming':
+        return this.claim();
+      case 'withdrawing':
+        return this.withdraw();
+      case 'returning':
+        return this.returnGrant();
     }
   }
 
@@ -149,7 +166,9 @@ export class AcquireAttempt implements AttemptFacts {
   private wakeUp(signal: Signal): State {
     switch (signal) {
       case 'recheck':
-        return 'claiming';
+        return this.startClaim();
+      case 'granted':
+        return this.direct ? this.receive(this.direct, 'waiting') : this.startClaim();
       case 'draining':
       case 'ended':
         this.ending = signal;
@@ -160,6 +179,12 @@ export class AcquireAttempt implements AttemptFacts {
         this.giveBackLater();
         throw callCancelled();
     }
+  }
+
+  /** The reply to the claim decides, and may follow events that the direct grant does not know. */
+  private startClaim(): State {
+    this.direct = undefined;
+    return 'claiming';
   }
 
   private async claim(): Promise<State> {
@@ -197,6 +222,8 @@ export class AcquireAttempt implements AttemptFacts {
 
   private async returnGrant(): Promise<State> {
     const { context, resource, wanted, end, late } = this;
+    this.direct = undefined;
+    this.returnedToken = late.fencingToken;
     const reply = await context.withdrawals.returnGrant(resource, wanted, late.fencingToken);
     this.hasReturnedGrant = true;
     const isOver = this.allowance.mayWait && end.at <= context.clock.now();
@@ -283,6 +310,7 @@ export class AcquireAttempt implements AttemptFacts {
     call.onCancelled(() => waiter.raise('cancelled'));
     this.endTimer = context.timers.at(end.at, () => waiter.raise('ended'));
     if (context.isDraining) waiter.raise('draining');
+    if (this.direct) waiter.raise('granted');
     return 'waiting';
   }
 

@@ -7,7 +7,7 @@ import { ageLimitAt, callDeadline } from './call-end';
 import { LATE_RELEASE_PAUSES } from './held-lease';
 import type { Mode, Resource } from './lease';
 import { LOCK_LIMIT, type Limits } from './limits';
-import type { PermitsStore, PermitsWanted } from './permits-store';
+import type { CallRef, Granted, PermitsStore, PermitsWanted } from './permits-store';
 import type { AcquireRequest } from './requests';
 import { TimerQueue } from './timer-queue';
 import { WaitQueue } from './wait-queue';
@@ -25,6 +25,11 @@ export interface PermitsOptions {
   readonly onDefect: (error: unknown) => void;
 }
 
+/** A call that may get a grant by a command of another call. */
+export interface GrantTaker {
+  take(grant: Granted): void;
+}
+
 /** The state that all acquires and hold streams of one server share. */
 export class PermitsContext {
   readonly store: PermitsStore;
@@ -38,6 +43,8 @@ export class PermitsContext {
   /** The releases of leases that a stream of this server has lost. */
   readonly lateReleases: BackgroundCommands;
   readonly waitingCalls: WaitingCalls;
+  /** The acquires in progress, by attach. */
+  readonly attempts = new Map<string, GrantTaker>();
   isDraining = false;
   private readonly identities: Identities;
   private readonly serverId: string;
@@ -62,6 +69,13 @@ export class PermitsContext {
   close(): void {
     this.withdrawals.close();
     this.lateReleases.close();
+  }
+
+  /** Passes a direct grant to its call. A call that has ended, before its command ran late, gives the grant back. */
+  granted(resource: Resource, call: CallRef, grant: Granted): void {
+    const attempt = this.attempts.get(call.attach);
+    if (attempt) attempt.take(grant);
+    else this.withdrawals.returnUnheard(resource, call, grant);
   }
 
   wanted(call: Call, resource: Resource, request: AcquireRequest, stream: boolean): PermitsWanted {

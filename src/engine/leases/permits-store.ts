@@ -19,12 +19,17 @@ export interface PermitsStore {
 }
 
 /**
- * Receives hints from replies of the store and from other servers. A hint may come twice, late or never, so the engine
- * asks the store for the facts.
+ * Receives news from replies of the store and hints from other servers. News may come twice, late or never, so the
+ * engine also asks the store for the facts.
  */
 export interface StoreListener {
   /** The request's state may have changed: an offer was made, or the request's lease ended. */
   recheck(resource: Resource, requestId: string): void;
+  /**
+   * A command of this server has made room, and the store has granted the permits to a waiting call of this server. The
+   * call owns the lease, unless the call has ended meanwhile.
+   */
+  granted(resource: Resource, call: CallRef, grant: Granted): void;
   /** A bounded script has stopped before all its work was done. */
   workLeft(resource: Resource): void;
 }
@@ -77,6 +82,8 @@ export interface WithdrawCommand extends CallRef, ByCaller {
    * may have ended. Undefined: return any grant.
    */
   readonly fencingToken?: bigint | undefined;
+  /** With `giveBack`: return only a direct grant that no command of the call was answered with. */
+  readonly onlyUnheard?: boolean;
 }
 
 export interface RenewCommand extends ByCaller {

@@ -38,6 +38,7 @@ export class Permits implements PermitsEngine {
     this.streams = new HoldStreams(this.context, () => this.checkIdle());
     options.store.listen({
       recheck: (resource, requestId) => this.recheck(resource, requestId),
+      granted: (resource, call, grant) => this.context.granted(resource, call, grant),
       workLeft: (resource) => this.context.steps.run(resource),
     });
   }

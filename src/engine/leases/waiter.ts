@@ -2,7 +2,7 @@ import type { Resource } from './lease';
 import type { PermitsWanted, QueueSnapshot, Waiting } from './permits-store';
 
 /** The signals that wake a waiting call, the most urgent signal first. */
-const signals = ['cancelled', 'superseded', 'draining', 'ended', 'recheck'] as const;
+const signals = ['cancelled', 'superseded', 'granted', 'draining', 'ended', 'recheck'] as const;
 export type Signal = (typeof signals)[number];
 
 /** One call that waits in a queue of the store. */
@@ -30,12 +30,12 @@ export class Waiter {
     this.wakeUp?.();
   }
 
-  /** Resolves to the most urgent signal. Only `recheck` is cleared; the other signals stay raised. */
+  /** Resolves to the most urgent signal. `granted` and `recheck` are cleared; the other signals stay raised. */
   async next(): Promise<Signal> {
     for (;;) {
       const signal = signals.find((candidate) => this.raised.has(candidate));
       if (signal) {
-        if (signal === 'recheck') this.raised.delete(signal);
+        if (signal === 'granted' || signal === 'recheck') this.raised.delete(signal);
         return signal;
       }
       await new Promise<void>((resolve) => (this.wakeUp = resolve));

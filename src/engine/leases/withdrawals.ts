@@ -2,7 +2,14 @@ import type { Clock } from '../clock';
 import { BackgroundCommands, type Pauses } from './background-commands';
 import type { Resource } from './lease';
 import { isQuarantined, translateWithdrawFailure } from './lease-errors';
-import type { PermitsStore, PermitsWanted, WithdrawCommand, WithdrawReply } from './permits-store';
+import type {
+  CallRef,
+  Granted,
+  PermitsStore,
+  PermitsWanted,
+  WithdrawCommand,
+  WithdrawReply,
+} from './permits-store';
 import type { TimerQueue } from './timer-queue';
 
 /** The pauses grow, so that thousands of retries do not overload a store that is down. */
@@ -53,14 +60,25 @@ export class Withdrawals {
    * a lease that was reported to another call.
    */
   giveBackLater(resource: Resource, { requestId, attach, ttlMs }: PermitsWanted): void {
-    if (this.giveBacks.count >= MAX_RUNNING) return;
-    const until = this.clock.now() + Math.max(ttlMs, MIN_DURATION_MS);
-    this.giveBacks.run(() => this.store.withdraw(resource, { requestId, attach, giveBack: true }), until);
+    this.runLater(resource, { requestId, attach, giveBack: true }, Math.max(ttlMs, MIN_DURATION_MS));
+  }
+
+  /**
+   * Gives back a direct grant to a call that has ended. The store keeps the lease if a command of the call was answered
+   * with the lease, because the call may have reported the lease. Works in the background.
+   */
+  returnUnheard(resource: Resource, { requestId, attach }: CallRef, { fencingToken, ttlMs }: Granted): void {
+    this.runLater(resource, { requestId, attach, giveBack: true, fencingToken, onlyUnheard: true }, ttlMs);
   }
 
   /** Ends all give-backs in the background, before the store is closed. An unreported grant then stays taken until its ttl ends. */
   close(): void {
     this.giveBacks.close();
+  }
+
+  private runLater(resource: Resource, command: WithdrawCommand, durationMs: number): void {
+    if (this.giveBacks.count >= MAX_RUNNING) return;
+    this.giveBacks.run(() => this.store.withdraw(resource, command), this.clock.now() + durationMs);
   }
 
   private async withdraw(

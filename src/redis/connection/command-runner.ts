@@ -248,8 +248,11 @@ export class CommandRunner {
       this.window.leave(turn.priority, { leftAt: flush.at, ranAt: guarded?.redisTimeMs });
       if (guarded === undefined) return operation.reject(new UnreadableReply(script.sha));
       const check = guard?.epochCheck(guarded, keys);
-      if (check) this.followVerdict(operation, check, mayHaveRun);
-      else this.settle(operation, guarded, sentAt, answering);
+      if (!check) return this.settle(operation, guarded, sentAt, answering);
+      const withoutNews = { ...guarded, news: [] };
+      this.followVerdict(operation, check, mayHaveRun, () =>
+        this.settle(operation, withoutNews, sentAt, answering),
+      );
     };
     const flush: Flush = this.writer.write(new ScriptCommand(verb, text, deadline, onOutcome, isRaw), asking);
   }
@@ -331,7 +334,12 @@ export class CommandRunner {
   }
 
   /** The epoch check rejected the reply. The verdict of the check decides how the operation goes on. */
-  private followVerdict<T>(operation: Operation<T>, check: Promise<Verdict>, mayHaveRun: boolean): void {
+  private followVerdict<T>(
+    operation: Operation<T>,
+    check: Promise<Verdict>,
+    mayHaveRun: boolean,
+    settleWithoutNews: () => void,
+  ): void {
     const { clock } = this.options;
     const { deadline, reject } = operation;
     const timer = clock.after(deadline - clock.now(), () => reject(notDone(mayHaveRun)));
@@ -340,6 +348,7 @@ export class CommandRunner {
       .finally(() => timer.cancel())
       .then((verdict) => {
         if (verdict.kind === 'in doubt') reject(new StoreFailure('unknown', 'quarantined'));
+        else if (verdict.kind === 'without news') settleWithoutNews();
         else if (verdict.kind === 'quarantined') reject(notDone(mayHaveRun, 'quarantined', verdict.forMs));
         else if (clock.now() >= deadline) reject(notDone(mayHaveRun));
         else this.sendOrRetry(operation, mayHaveRun);

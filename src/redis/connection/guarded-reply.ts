@@ -11,8 +11,8 @@ export interface GuardedReply {
   /** The outcome, or the reason why the script did nothing. */
   readonly word: string;
   readonly followUp: FollowUp;
-  /** Requests of this server to recheck. */
-  readonly recheckIds: readonly string[];
+  /** News of requests of this server, besides the answer to the command. Mostly empty. */
+  readonly news: readonly Reply[];
   /** Redis's time when the script ran (ms). */
   readonly redisTimeMs: number;
   /** How long grants still pause (ms); 0: they do not pause. */
@@ -29,11 +29,11 @@ const FOLLOW_UPS: Readonly<Record<string, FollowUp>> = { 1: 'touch', 2: 'check-e
 /** Undefined: the reply has no header, so no script of this version has answered. */
 export function readGuardedReply(reply: unknown, sentAt: number): GuardedReply | undefined {
   if (!Array.isArray(reply) || reply.length < HEADER_LENGTH) return undefined;
-  const [word, followUp, recheckIds, timeUs, pauseUs] = reply as Reply[];
+  const [word, followUp, news, timeUs, pauseUs] = reply as Reply[];
   return {
     word: word as string,
     followUp: FOLLOW_UPS[followUp as string] ?? 'none',
-    recheckIds: recheckIds as string[],
+    news: news as Reply[],
     redisTimeMs: Number(timeUs) / 1000,
     pauseMs: Number(pauseUs) / 1000,
     values: reply.slice(HEADER_LENGTH) as Reply[],

@@ -18,9 +18,13 @@ export interface EpochGuard {
   epochCheck(reply: GuardedReply, keys: readonly string[]): Promise<Verdict> | undefined;
 }
 
-/** `in doubt`: the script granted, and should not have granted. */
+/**
+ * `in doubt`: the script granted, and should not have granted. `without news`: only the script's grants to waiters are in
+ * doubt, and must not be reported.
+ */
 export type Verdict =
-  { readonly kind: 'again' | 'in doubt' } | { readonly kind: 'quarantined'; readonly forMs: number };
+  | { readonly kind: 'again' | 'in doubt' | 'without news' }
+  | { readonly kind: 'quarantined'; readonly forMs: number };
 
 /** `of-node`: the guard of the node that receives the script. Any other guard binds the operation to one node. */
 export type GuardChoice = EpochGuard | 'of-node';

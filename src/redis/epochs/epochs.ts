@@ -123,20 +123,17 @@ export class Epochs implements ProbeListener, EpochGuard {
   }
 
   epochCheck(reply: GuardedReply, keys: readonly string[]): Promise<Verdict> | undefined {
+    if (reply.word === 'GRANTED' || reply.news.length > 0) {
+      const { redisTimeMs: time, sentAt } = reply;
+      this.takeTime({ time, sentAt, receivedAt: this.options.clock.now() });
+      // Redis's clock was set forward. A grant of this script may have ended a lease early, and the holder of that lease
+      // may still believe in the lease.
+      if (this.time.setForwardUs > 0) {
+        if (!this.queued) this.adoptInBackground();
+        return Promise.resolve({ kind: reply.word === 'GRANTED' ? 'in doubt' : 'without news' });
+      }
+    }
     switch (reply.word) {
-      case 'GRANTED':
-        this.takeTime({
-          time: reply.redisTimeMs,
-          sentAt: reply.sentAt,
-          receivedAt: this.options.clock.now(),
-        });
-        // Redis's clock was set forward. The grant may have ended a lease early, and the lease's holder may still believe
-        // in that lease.
-        if (this.time.setForwardUs > 0) {
-          if (!this.queued) this.adoptInBackground();
-          return Promise.resolve({ kind: 'in doubt' });
-        }
-        break;
       case 'EPOCH':
         return this.adoptFor(keys).then(again);
       case 'STALE':

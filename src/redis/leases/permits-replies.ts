@@ -1,6 +1,7 @@
 import type { HolderView, LossCause, Mode, Resource, ResourceView } from '../../engine/leases/lease';
 import type {
   AcquireReply,
+  CallRef,
   ClaimReply,
   Finished,
   Granted,
@@ -184,6 +185,26 @@ function parseGranted({ values, sentAt }: GuardedReply): Granted {
     ttlMs: Number(values[2]) / 1000,
     secret: values[3] as string,
     permits: Number(values[4]),
+  };
+}
+
+/** The grant of a waiter by a script that another call has sent. The lease began with that script. */
+export function parseDirectGrant(
+  [requestId, attach, token, ttl, secret, permits]: readonly string[],
+  sentAt: number,
+): { call: CallRef; grant: Granted } {
+  const ttlMs = Number(ttl) / 1000;
+  return {
+    call: { requestId: requestId as string, attach: attach as string },
+    grant: {
+      kind: 'granted',
+      sentAt,
+      fencingToken: BigInt(token as string),
+      remainingMs: ttlMs,
+      ttlMs,
+      secret: secret as string,
+      permits: Number(permits),
+    },
   };
 }
 

@@ -44,6 +44,7 @@ import { readHint } from './hints';
 import {
   parseAcquire,
   parseClaim,
+  parseDirectGrant,
   parseInspect,
   parseRelease,
   parseRemove,
@@ -123,7 +124,7 @@ export class RedisPermitsStore implements PermitsStore {
     return this.run(urgent(command), scripts.withdraw, resource, parseWithdraw, [
       command.requestId,
       command.attach,
-      flag(command.giveBack),
+      command.onlyUnheard ? GIVE_BACK_UNHEARD : flag(command.giveBack),
       command.fencingToken === undefined ? '' : String(command.fencingToken),
       this.options.retentionMs,
     ]);
@@ -184,6 +185,12 @@ export class RedisPermitsStore implements PermitsStore {
     return this.run(NORMAL, scripts.delete, resource, parseRemove, args, ({ kind }) => kind !== 'in-use');
   }
 
+  private tell(resource: Resource, news: Reply, sentAt: number): void {
+    if (typeof news === 'string') return this.listener?.recheck(resource, news);
+    const { call, grant } = parseDirectGrant(news as string[], sentAt);
+    this.listener?.granted(resource, call, grant);
+  }
+
   private run<T>(
     turn: Turn,
     script: Script,
@@ -200,7 +207,7 @@ export class RedisPermitsStore implements PermitsStore {
     const readAnswer = mustConfirm ? confirmed(keys[0] as string, parse, mustConfirm) : parse;
     const read = (reply: GuardedReply, sentAt: number, by: AnsweringNode): T | Promise<T> => {
       if (reply.followUp === 'touch') this.listener?.workLeft(resource);
-      for (const requestId of reply.recheckIds) this.listener?.recheck(resource, requestId);
+      for (const news of reply.news) this.tell(resource, news, sentAt);
       if (reply.word !== 'AGAIN') return readAnswer(reply, sentAt, by);
       // The script has done one batch of earlier work, and must run again for its own step.
       firstSentAt ??= reply.sentAt;
@@ -233,6 +240,9 @@ function wanted(command: PermitsWanted): (string | number)[] {
 function urgent({ caller }: { readonly caller?: object | undefined }): Turn {
   return { priority: 'high', caller };
 }
+
+/** The value of the flag `give back` in permits-withdraw.lua for `onlyUnheard`. */
+const GIVE_BACK_UNHEARD = '2';
 
 function flag(value: boolean): string {
   return value ? '1' : '0';

@@ -113,6 +113,7 @@ async function openServer(url: string, id: string): Promise<StoreServer> {
   const hints: string[] = [];
   store.permits.listen({
     recheck: (_resource, requestId) => void hints.push(requestId),
+    granted: () => undefined,
     workLeft: () => undefined,
   });
   return { id, store, permits: store.permits, hints };

@@ -9,8 +9,8 @@
 --                                               the server must claim it
 --                                             | SUPERSEDED: another call speaks for the request }
 --        AGAIN
--- Holds  Never reports a grant or an end: the server learns both by a claim. Repeats the hints of open offers, because
---        hints may be lost.
+-- Holds  RECHECK never says whether the request was granted or ended: the server learns this by a claim. Repeats the
+--        hints of open offers, because hints may be lost.
 --
 -- @include shared/answer.lua
 -- @include shared/clean-queue.lua
@@ -25,7 +25,7 @@ local has_waiters = last > 2
 
 local refusal = epoch_check()
 if refusal then return refusal end
-begin(server, has_waiters and ARGV[3] or '')
+begin(server, '')
 if has_waiters and meta.limit then mark_alive(server) end
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end

@@ -3,7 +3,8 @@
 -- told of, even if the lease has ended since.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
--- ARGV   1 server  2 request id  3 attach  4 give back: 1 if the caller is gone, 0 if the call takes a grant
+-- ARGV   1 server  2 request id  3 attach  4 give back: 1 if the caller is gone, 0 if the call takes a grant,
+--        2 as 1, but only a direct grant that no command of the call was answered with
 --        5 fencing token of the only grant that may be given back ("": any grant, offer or place of the call)
 --        6 retention (ms)
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits (only if argument 4 is 0)
@@ -23,7 +24,8 @@
 -- @include shared/purge.lua
 -- @include shared/queue-snapshot.lua
 local server, id, attach = ARGV[1], ARGV[2], ARGV[3]
-local give_back, token, retention_ms = ARGV[4] == '1', ARGV[5], tonumber(ARGV[6])
+local give_back, only_unheard = ARGV[4] ~= '0', ARGV[4] == '2'
+local token, retention_ms = ARGV[5], tonumber(ARGV[6])
 
 local refusal = epoch_check()
 begin(server, id)
@@ -37,14 +39,15 @@ local is_meant = token == '' or request and (request.state == HELD or request.st
   and tonumber(request.fencing_token) == tonumber(token)
 local ticket = request and request.ticket or ''
 if request and request.state == ENDED then
-  if not (give_back and is_meant and request.fencing_token) then
+  if not (give_back and is_meant and request.fencing_token) or only_unheard then
     return answer_finished(retention_ms, request)
   end
   -- The request has not finished; the call keeps the ticket and claims with it. No branch below acts on ENDED.
   forget(ENDED_KEY, { id })
 end
 if request and give_back and is_meant then
-  if request.state == HELD and not (request.answered == attach and request.returnable == 1) then
+  local least = only_unheard and 2 or 1
+  if request.state == HELD and not (request.answered == attach and request.returnable >= least) then
     return answer(retention_ms, 'KEPT')
   end
   if request.state == OFFERED or request.state == HELD then
@@ -60,7 +63,7 @@ if request and not give_back then
   elseif request.state == HELD then
     if not refusal then
       set_end(id, now + request.ttl)
-    elseif request.answered == attach and request.returnable == 1 then
+    elseif request.answered == attach and request.returnable >= 1 then
       take_back(id, request) -- no client was told of the grant, which may have been wrong
     end
   elseif request.state == WAITING then

@@ -3,8 +3,9 @@
 --
 -- word       the outcome, or the reason why the script did nothing
 -- follow_up  0 none, 1 a touch must follow, 2 the server must check the epoch
--- ids        requests that the calling server must recheck
+-- news       of requests of the calling server: for each request to recheck its id, for each request that this script
+--            has granted { id, attach, fencing token, ttl (us), secret, permits }
 -- time       Redis's time (us)
 -- pause      how long grants still pause (us)
 -- ...        the values of the word
-local function reply(word, follow_up, ids, time, pause, ...) return { word, follow_up, ids, time, pause, ... } end
+local function reply(word, follow_up, news, time, pause, ...) return { word, follow_up, news, time, pause, ... } end

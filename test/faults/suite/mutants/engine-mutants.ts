@@ -59,6 +59,36 @@ export const engineMutants = {
     faults: ['store-link-slow'],
     caughtBy: ['exclusion', 'over_issue', 'truthful_offset'],
   },
+  'direct-grant-from-the-receipt': {
+    about: 'the offset of a direct grant counts from the arrival of the reply with the grant',
+    patches: [
+      {
+        file: 'src/engine/leases/acquire-attempt.js',
+        find: 'sentAt: Math.max(grant.sentAt, this.call.receivedAt)',
+        replace: 'sentAt: this.context.clock.now()',
+      },
+    ],
+    faults: ['store-link-slow'],
+    caughtBy: ['exclusion', 'over_issue', 'truthful_offset'],
+  },
+  'direct-grant-by-reply-alone': {
+    about:
+      'a direct grant is noticed only by the reply that has the grant, not by a touch, and replies are lost',
+    patches: [
+      {
+        file: 'src/engine/leases/permits-context.js',
+        find: 'granted(resource, call, grant) {',
+        replace:
+          'granted(resource, call, grant) {\n        if (grant.fencingToken % 4n === 0n)\n            return;',
+      },
+      luaPatch(
+        "words[#words + 1] = rank and rank + 1 or 'RECHECK'",
+        'words[#words + 1] = rank and rank + 1 or 1',
+      ),
+    ],
+    faults: [],
+    caughtBy: ['lost_wake_up', 'dead_grant'],
+  },
   'failed-renewal-is-loss': {
     about: 'an unanswered renewal is reported as a loss',
     patches: [

@@ -37,5 +37,5 @@ local function answer(retention_ms, word, ...)
     redis.call('UNLINK', STATE_KEY, ENDED_KEY) -- the semaphore was deleted and is no longer remembered
   end
   -- The header of reply.lua. A call of `reply` would take 0.1 us in every grant and every release.
-  return { word, own_only or (more and 1 or 0), rechecks, NOW_TEXT, paused_us, ... }
+  return { word, own_only or (more and 1 or 0), news, NOW_TEXT, paused_us, ... }
 end

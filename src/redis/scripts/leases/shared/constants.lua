@@ -19,6 +19,8 @@ local LIMIT_KEY = KEYS[9]    -- string: a limit that SetSemaphoreLimit has set; 
 local BATCH = 64
 local MAX_OFFERS = 256          -- the most offers of a resource at a time, so that servers can claim all within OFFER_US
 local OFFER_US = 3000000        -- an offer that no server claims lapses after this time
+local DIRECT_TTL_US = 120000000 -- a longer lease is offered: a server that stops before it reads the grant would block the
+                                -- name for the whole ttl
 local SILENT_US = 4000000       -- the waiters of a server that ran no script for this time are detached
 local STALL_US = 3000000        -- after this time without a script, no server is judged silent for GRACE_US
 local GRACE_US = 3000000        -- how long no server is judged silent after a stall

@@ -1,4 +1,5 @@
--- `grant_next` offers free permits to the head of the queue. Every script that can free permits calls `grant_next`.
+-- `grant_next` gives free permits to the head of the queue. Every script that can free permits calls `grant_next`.
+-- @include hold.lua
 -- @include servers.lua
 -- @include transitions.lua
 
@@ -15,8 +16,28 @@ local function fits(permits)
   return permits <= meta.limit
 end
 
--- Offers the head of the queue its permits while they fit, and detaches a head with a silent server. The function looks
--- at no waiter behind the head, so no waiter overtakes another. True if the queue is empty; else false
+-- WAITING -> HELD for a waiter of the calling server, which learns of the grant by the reply of this script.
+local function grant_directly(id, request)
+  redis.call('ZREM', QUEUE_KEY, id)
+  take_permits(request)
+  hold(id, request)
+  request.returnable = 2
+  news[#news + 1] = { id, request.attach, request.fencing_token, request.ttl, request.secret, request.permits }
+end
+
+-- WAITING -> OFFERED: a command of the waiter's call must claim the offer. So the script's own request is never granted
+-- without the script's answer.
+local function offer(id, request)
+  redis.call('ZREM', QUEUE_KEY, id)
+  put_due(OFFERS_KEY, 'offers', now + OFFER_US, id)
+  take_permits(request)
+  request.state, request.granted_at, request.extended = OFFERED, now, nil
+  store(id, request)
+  send_hint(request.attach, id)
+end
+
+-- Grants or offers the head of the queue its permits while they fit, and detaches a head with a silent server. The
+-- function looks at no waiter behind the head, so no waiter overtakes another. True if the queue is empty; else false
 -- or nil.
 local function grant_next()
   if own_only then return false end
@@ -30,17 +51,14 @@ local function grant_next()
       redis.call('ZREM', QUEUE_KEY, id)
     elseif is_silent(server_of(request.attach)) then
       detach(id, request)
-    elseif fits(request.permits) then
+    elseif not fits(request.permits) then
+      return false
+    elseif id ~= own_id and request.ttl <= DIRECT_TTL_US and server_of(request.attach) == calling_server then
+      grant_directly(id, request)
+    else
       offer_count = (offer_count or redis.call('ZCARD', OFFERS_KEY)) + 1
       if offer_count > MAX_OFFERS then return false end
-      redis.call('ZREM', QUEUE_KEY, id)
-      put_due(OFFERS_KEY, 'offers', now + OFFER_US, id)
-      take_permits(request)
-      request.state, request.granted_at, request.extended = OFFERED, now, nil
-      store(id, request)
-      send_hint(request.attach, id)
-    else
-      return false
+      offer(id, request)
     end
   end
   more = true

@@ -1,7 +1,7 @@
 -- @include lease-end.lua
 -- @include record.lua
 
--- OFFERED or new -> HELD. The call that speaks for the request is answered with the lease.
+-- OFFERED, WAITING or new -> HELD. The call that speaks for the request is answered with the lease.
 local function hold(id, request)
   if request.state == OFFERED then redis.call('ZREM', OFFERS_KEY, id) end
   request.state, request.answered, request.returnable, request.granted_at = HELD, request.attach, 1, now

@@ -13,7 +13,8 @@
 -- @field g granted_at      time of the grant or the offer (us)
 -- @field q queued_at       time of the first acquire (us)
 -- @field o answered        attach of the only call that was answered with the lease; "" after a second such call
--- @field w returnable      1 while the call in `answered` may give the lease back; only the call that got the grant may
+-- @field w returnable      1 while the call in `answered` may give the lease back; only the call that got the grant may.
+--                          2: as 1, and no command of this call was answered with the lease (a direct grant)
 -- @field c cause           why the lease ended
 -- @field v revoked         1 if an operator revoked the lease
 -- @field e extended        1 after a stall gave the offer or the kept place more time

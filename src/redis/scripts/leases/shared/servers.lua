@@ -9,7 +9,7 @@ local function is_stream(attach) return string.sub(attach, -1) == 's' end
 local function send_hint(attach, id)
   local server = server_of(attach)
   if server == calling_server then
-    rechecks[#rechecks + 1] = id
+    news[#news + 1] = id
   else
     -- pcall: a hint must not stop the script if the user has no right to publish
     redis.pcall('SPUBLISH', string.match(STATE_KEY, '^[^}]*}') .. ':wake:' .. server, id .. STATE_KEY)

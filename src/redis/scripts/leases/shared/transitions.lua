@@ -22,7 +22,7 @@ end
 local function end_lease(id, request, cause)
   remove_end(id)
   meta.used = meta.used - request.permits
-  local is_returnable = cause ~= 'released' and request.returnable == 1 and request.answered == request.attach
+  local is_returnable = cause ~= 'released' and request.returnable >= 1 and request.answered == request.attach
   store(id, {
     state = ENDED, cause = cause, attach = request.attach, secret = request.secret,
     fencing_token = is_returnable and request.fencing_token or nil, ticket = is_returnable and request.ticket or nil,

@@ -1,0 +1,176 @@
+import type { CallRef, Finished, Granted } from '../../../src/engine/leases/permits-store';
+import { answerWaiting, EngineFixture } from '../../support/engine-fixture';
+import { EMPTY_SNAPSHOT, grantedAt, waitingAt } from '../../support/fake-store';
+import { settled } from '../../support/manual-clock';
+
+const HELLO = { service: 'lock', name: 'hello' } as const;
+const WITHDRAWN = { kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT, ticket: '43' } as const;
+const ENDED: Finished = { kind: 'finished', cause: 'revoked', returnable: 44n };
+
+/** The reply to a command of another call of this server contains the grant of a waiting call. */
+describe('a direct grant', () => {
+  let on: EngineFixture;
+  beforeEach(() => {
+    on = EngineFixture.onFakeStore();
+  });
+
+  /** Reports a grant by a command that was sent now. */
+  function grant(call: CallRef, values: Partial<Granted> = {}): Promise<void> {
+    on.store.listener?.granted(HELLO, call, grantedAt(on.clock.now(), { fencingToken: 44n, ...values }));
+    return settled();
+  }
+
+  it('answers the waiting call without a further command', async () => {
+    const pending = on.acquire();
+    const { command } = await answerWaiting(on);
+    await on.clock.advance(500);
+    await grant(command);
+    expect(pending.value).toMatchObject({ fencingToken: 44n, ttlMs: 30_000 });
+    // From the receipt of the call to the send of the command, and the ttl, less the drift of the clocks.
+    expect(pending.value.expireOffsetMs).toBeCloseTo(30_500 * 0.9995, 6);
+    on.expectRest();
+  });
+
+  it('gives a stream its lease, which the stream then renews', async () => {
+    const stream = on.hold();
+    const { command } = await answerWaiting(on);
+    await grant(command);
+    expect(stream.sink.kinds).toContain('granted');
+    await on.clock.advance(10_000);
+    expect((await on.store.next('renew')).command.stream).toMatchObject({ attach: command.attach });
+  });
+
+  it('counts the offset from the receipt of the call if the command is older than the call', async () => {
+    const sentAt = on.clock.now();
+    await on.clock.advance(1000);
+    const pending = on.acquire();
+    const { command } = await answerWaiting(on);
+    await grant(command, { sentAt });
+    expect(pending.value.expireOffsetMs).toBeCloseTo(30_000 * 0.9995, 6);
+  });
+
+  it('that comes before the reply with the place of the call waits for this reply', async () => {
+    const pending = on.acquire();
+    const sent = await on.store.next('acquire');
+    await grant(sent.command);
+    expect(pending.outcome).toBe('waiting');
+    await sent.answer(waitingAt(sent.at));
+    expect(pending.value.fencingToken).toBe(44n);
+    on.expectRest();
+  });
+
+  it('that comes before a reply with a grant does not count', async () => {
+    const pending = on.acquire();
+    const sent = await on.store.next('acquire');
+    await grant(sent.command, { fencingToken: 1n });
+    await sent.answer(grantedAt(sent.at, { fencingToken: 44n }));
+    expect(pending.value.fencingToken).toBe(44n);
+    on.expectRest();
+  });
+
+  it('goes back if its offset has passed, and the call waits on in its place', async () => {
+    const pending = on.acquire();
+    const { command } = await answerWaiting(on, { ticket: '43' });
+    await grant(command, { remainingMs: 0 });
+    const back = await on.store.next('withdraw');
+    expect(back.command).toMatchObject({ attach: command.attach, giveBack: true, fencingToken: 44n });
+    await back.answer(WITHDRAWN);
+    const claim = await on.store.next('claim');
+    expect(claim.command.ticket).toBe('43');
+    await claim.answer(grantedAt(claim.at, { fencingToken: 45n }));
+    expect(pending.value.fencingToken).toBe(45n);
+    on.expectRest();
+  });
+
+  it('that comes during a claim does not count, because the reply to the claim decides', async () => {
+    const pending = on.acquire();
+    const { command } = await answerWaiting(on);
+    on.store.listener?.recheck(HELLO, command.requestId);
+    const claim = await on.store.next('claim');
+    await grant(command);
+    expect(pending.outcome).toBe('waiting');
+    // The lease of the grant ended before the claim.
+    await claim.answer(ENDED);
+    await (await on.store.next('withdraw')).answer(WITHDRAWN);
+    const again = await on.store.next('claim');
+    await again.answer(waitingAt(again.at));
+    expect(pending.outcome).toBe('waiting');
+    on.store.listener?.recheck(HELLO, command.requestId);
+    const last = await on.store.next('claim');
+    await last.answer(grantedAt(last.at, { fencingToken: 46n }));
+    expect(pending.value.fencingToken).toBe(46n);
+  });
+
+  it('that comes together with a hint spares the claim', async () => {
+    const pending = on.acquire();
+    const { command } = await answerWaiting(on);
+    on.store.listener?.recheck(HELLO, command.requestId);
+    await grant(command);
+    expect(pending.value.fencingToken).toBe(44n);
+    on.expectRest();
+  });
+
+  it('at the end of the wait comes before the withdrawal', async () => {
+    const pending = on.acquire({ waitTimeoutMs: 500 });
+    const { command } = await answerWaiting(on);
+    on.store.listener?.granted(HELLO, command, grantedAt(on.clock.now(), { fencingToken: 44n }));
+    await on.clock.advance(500);
+    expect(pending.value.fencingToken).toBe(44n);
+    expect(on.store.count('withdraw')).toBe(0);
+  });
+
+  it('that comes during a withdrawal does not count, because the reply to the withdrawal decides', async () => {
+    const pending = on.acquire({ waitTimeoutMs: 500 });
+    const { command } = await answerWaiting(on);
+    await on.clock.advance(500);
+    const withdrawal = await on.store.next('withdraw');
+    await grant(command);
+    expect(pending.outcome).toBe('waiting');
+    await withdrawal.answer(grantedAt(withdrawal.at, { fencingToken: 44n }));
+    expect(pending.value.fencingToken).toBe(44n);
+    on.expectRest();
+  });
+
+  it('that comes after its return does not count', async () => {
+    const pending = on.acquire();
+    const { command } = await answerWaiting(on);
+    await grant(command, { remainingMs: 0 });
+    await (await on.store.next('withdraw')).answer(WITHDRAWN);
+    const claim = await on.store.next('claim');
+    await claim.answer(waitingAt(claim.at));
+    await grant(command);
+    expect(pending.outcome).toBe('waiting');
+    await grant(command, { fencingToken: 45n });
+    expect(pending.value.fencingToken).toBe(45n);
+  });
+
+  it('for a call that has ended goes back, unless a command of the call was answered with it', async () => {
+    const pending = on.acquire();
+    const { command } = await answerWaiting(on);
+    pending.call.cancel();
+    await settled();
+    const back = await on.store.next('withdraw');
+    expect(back.command).toEqual({ requestId: command.requestId, attach: command.attach, giveBack: true });
+    await back.answer(WITHDRAWN);
+    await grant(command);
+    expect(on.permits.stats().givingBackCount).toBe(1);
+    const unheard = await on.store.next('withdraw');
+    expect(unheard.command).toEqual({ ...back.command, fencingToken: 44n, onlyUnheard: true });
+    await unheard.fail('unknown');
+    await on.clock.advance(510);
+    await (await on.store.next('withdraw')).answer({ kind: 'kept' });
+    on.expectRest();
+  });
+
+  it('for an older call of the request is not reported to the newer call', async () => {
+    const requestId = '0190a0a0-0000-7000-8000-00000000000a';
+    const older = on.acquire({ requestId });
+    const { command } = await answerWaiting(on);
+    const newer = on.acquire({ requestId });
+    await answerWaiting(on);
+    await settled();
+    expect(older.outcome).toBe('SUPERSEDED');
+    await grant(command);
+    expect(newer.outcome).toBe('waiting');
+  });
+});
