@@ -99,7 +99,7 @@ class Scene {
   private reply(word: string, values: readonly string[]): GuardedReply {
     const { redisTimeMs } = this;
     const sentAt = this.clock.now();
-    return { word, followUp: 'none', news: [], redisTimeMs, pauseMs: 0, values, sentAt };
+    return { word, followUp: 'none', news: [], redisTimeMs, pauseMs: 0, values, sentAt, isRepeated: false };
   }
 }
 

@@ -117,6 +117,9 @@ describe('after the connection is lost', () => {
         const answer = await operate(scene);
         await lost;
         expect(kindOf(answer)).toBe(expected);
+        // An inspection grants nothing.
+        if (what !== 'an inspection') expect(stage.proxied.missed).toBeGreaterThan(0);
+        stage.proxied.missed = 0;
         expect(await stateOf(scene)).toEqual(await stateOf(undisturbed));
       },
     );

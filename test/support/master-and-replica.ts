@@ -57,7 +57,12 @@ export class MasterAndReplica {
       serverId,
       commandTimeoutMs,
     });
-    store.permits.listen({ recheck: () => undefined, granted: () => undefined, workLeft: () => undefined });
+    store.permits.listen({
+      recheck: () => undefined,
+      granted: () => undefined,
+      mayHaveMissedNews: () => undefined,
+      workLeft: () => undefined,
+    });
     this.stores.push(store);
     return store;
   }

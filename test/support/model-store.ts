@@ -161,6 +161,7 @@ export class ModelStore implements PermitsStore {
       ({ reply, told, grants } = execute());
       await this.travel(halfMs);
     }
+    if (outcome === 'sent-twice') this.listener?.mayHaveMissedNews(resource);
     for (const { call, grant } of grants) this.listener?.granted(resource, call, { ...grant, sentAt });
     for (const [server, id] of told) if (server === serverId) this.listener?.recheck(resource, id);
     return { ...reply, sentAt } as Reply;

@@ -51,6 +51,8 @@ export class TestServer {
   grants: { readonly call: CallRef; readonly grant: Granted }[] = [];
   readonly hinted: string[] = [];
   mores = 0;
+  /** How many replies may be lost. */
+  missed = 0;
   /** If set, replaces the epoch arguments of scripts: the expected epoch, and the deadline in Redis's time (us). */
   epochArguments: readonly [string, number] | undefined;
   /** The reply words of scripts that the epoch check refused. */
@@ -106,6 +108,7 @@ export class TestServer {
     this.store.listen({
       recheck: (_resource, requestId) => void this.rechecks.push(requestId),
       granted: (_resource, call, grant) => void this.grants.push({ call, grant }),
+      mayHaveMissedNews: () => void (this.missed += 1),
       workLeft: () => void (this.mores += 1),
     });
   }

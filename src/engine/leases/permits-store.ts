@@ -30,6 +30,8 @@ export interface StoreListener {
    * call owns the lease, unless the call has ended meanwhile.
    */
   granted(resource: Resource, call: CallRef, grant: Granted): void;
+  /** A reply of the store may be lost, with news about the resource. */
+  mayHaveMissedNews(resource: Resource): void;
   /** A bounded script has stopped before all its work was done. */
   workLeft(resource: Resource): void;
 }

@@ -39,6 +39,7 @@ export class Permits implements PermitsEngine {
     options.store.listen({
       recheck: (resource, requestId) => this.recheck(resource, requestId),
       granted: (resource, call, grant) => this.context.granted(resource, call, grant),
+      mayHaveMissedNews: (resource) => this.context.queue.askAboutAll(resource),
       workLeft: (resource) => this.context.steps.run(resource),
     });
   }

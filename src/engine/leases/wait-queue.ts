@@ -16,6 +16,8 @@ interface Watch {
   touching: boolean;
   /** True: touch again as soon as the touch in flight is answered. */
   touchAgain: boolean;
+  /** How many waiters touches must ask about without a pause, because a reply may be lost. */
+  mustAsk: number;
 }
 
 const TOUCH_INTERVAL_MS = 1000;
@@ -106,6 +108,15 @@ export class WaitQueue {
     this.timers.at(sentAt + remainingMs + AFTER_END_MS, () => this.steps.run(resource));
   }
 
+  /** Asks about all waiters of a resource now, because a lost reply may have granted to some of them. */
+  askAboutAll(resource: Resource): void {
+    const watch = this.watches.get(resourceKey(resource));
+    if (!watch) return;
+    watch.mustAsk = watch.waiters.size;
+    // A touch that has failed is sent again after a pause.
+    if (!watch.touching) this.scheduleTouchIn(watch, 0);
+  }
+
   private watchOf(resource: Resource): Watch {
     const key = resourceKey(resource);
     let watch = this.watches.get(key);
@@ -117,6 +128,7 @@ export class WaitQueue {
         nextTouchAt: 0,
         touching: false,
         touchAgain: false,
+        mustAsk: 0,
       };
       this.watches.set(key, watch);
     }
@@ -176,6 +188,8 @@ export class WaitQueue {
       asked.map((waiter) => waiter.wanted),
     );
     this.updateWaiters(watch, asked, reply);
+    watch.mustAsk = Math.max(0, watch.mustAsk - asked.length);
+    if (watch.mustAsk > 0) watch.touchAgain = true;
     // The store has lost the queue: ask about every waiter now, not 64 per second.
     if (watch.waiters.size > asked.length && reply.waiters.every((state) => state === 'recheck'))
       watch.touchAgain = true;

@@ -244,7 +244,7 @@ export class CommandRunner {
         this.window.leave(turn.priority, {});
         return this.settle(operation, reply as Reply[], sentAt, answering);
       }
-      const guarded = readGuardedReply(reply, sentAt);
+      const guarded = readGuardedReply(reply, sentAt, mayHaveRun);
       this.window.leave(turn.priority, { leftAt: flush.at, ranAt: guarded?.redisTimeMs });
       if (guarded === undefined) return operation.reject(new UnreadableReply(script.sha));
       const check = guard?.epochCheck(guarded, keys);

@@ -21,13 +21,19 @@ export interface GuardedReply {
   readonly values: readonly Reply[];
   /** When the command of this reply was sent, by the monotonic clock (ms). */
   readonly sentAt: number;
+  /** True: the command was sent before too, and the earlier reply with its news may be lost. */
+  readonly isRepeated: boolean;
 }
 
 const HEADER_LENGTH = 5;
 const FOLLOW_UPS: Readonly<Record<string, FollowUp>> = { 1: 'touch', 2: 'check-epochs' };
 
 /** Undefined: the reply has no header, so no script of this version has answered. */
-export function readGuardedReply(reply: unknown, sentAt: number): GuardedReply | undefined {
+export function readGuardedReply(
+  reply: unknown,
+  sentAt: number,
+  isRepeated = false,
+): GuardedReply | undefined {
   if (!Array.isArray(reply) || reply.length < HEADER_LENGTH) return undefined;
   const [word, followUp, news, timeUs, pauseUs] = reply as Reply[];
   return {
@@ -38,5 +44,6 @@ export function readGuardedReply(reply: unknown, sentAt: number): GuardedReply |
     pauseMs: Number(pauseUs) / 1000,
     values: reply.slice(HEADER_LENGTH) as Reply[],
     sentAt,
+    isRepeated,
   };
 }

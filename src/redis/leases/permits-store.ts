@@ -208,13 +208,20 @@ export class RedisPermitsStore implements PermitsStore {
     const read = (reply: GuardedReply, sentAt: number, by: AnsweringNode): T | Promise<T> => {
       if (reply.followUp === 'touch') this.listener?.workLeft(resource);
       for (const news of reply.news) this.tell(resource, news, sentAt);
+      if (reply.isRepeated) this.listener?.mayHaveMissedNews(resource);
       if (reply.word !== 'AGAIN') return readAnswer(reply, sentAt, by);
       // The script has done one batch of earlier work, and must run again for its own step.
       firstSentAt ??= reply.sentAt;
       if (reply.sentAt - firstSentAt > commandTimeoutMs) throw new StoreFailure('unknown', 'unavailable');
       return commands.runGuarded(script, keys, args, read, guard, turn);
     };
-    return commands.runGuarded(script, keys, args, read, guard, turn);
+    const running = commands.runGuarded(script, keys, args, read, guard, turn);
+    running.catch((error: unknown) => {
+      // The reply may come after the time of the command, or never.
+      if (error instanceof StoreFailure && error.carriedOut === 'unknown')
+        this.listener?.mayHaveMissedNews(resource);
+    });
+    return running;
   }
 }
 

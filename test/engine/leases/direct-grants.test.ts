@@ -68,6 +68,36 @@ describe('a direct grant', () => {
     on.expectRest();
   });
 
+  it('is looked for at once if a reply may be lost', async () => {
+    const pending = on.acquire();
+    const { command } = await answerWaiting(on);
+    on.store.listener?.mayHaveMissedNews(HELLO);
+    await on.clock.advance(0);
+    const touch = await on.store.next('touch');
+    await touch.answer({ snapshot: EMPTY_SNAPSHOT, waiters: ['recheck'] });
+    const claim = await on.store.next('claim');
+    expect(claim.command).toMatchObject({ requestId: command.requestId, attach: command.attach });
+    await claim.answer(grantedAt(claim.at, { fencingToken: 44n }));
+    expect(pending.value.fencingToken).toBe(44n);
+    on.expectRest();
+  });
+
+  it('is looked for among all waiters at once if a reply may be lost', async () => {
+    const calls = Array.from({ length: 100 }, () => on.acquire({ requestId: undefined }));
+    for (const _ of calls) await answerWaiting(on);
+    on.store.listener?.mayHaveMissedNews(HELLO);
+    await on.clock.advance(0);
+    const asked: string[] = [];
+    for (const expected of [64, 64]) {
+      const touch = await on.store.next('touch');
+      expect(touch.command).toHaveLength(expected);
+      asked.push(...touch.command.map(({ requestId }) => requestId));
+      await touch.answer({ snapshot: EMPTY_SNAPSHOT, waiters: touch.command.map((_, index) => index + 1) });
+    }
+    expect(new Set(asked).size).toBe(100);
+    expect(on.store.inFlight).toEqual([]);
+  });
+
   it('goes back if its offset has passed, and the call waits on in its place', async () => {
     const pending = on.acquire();
     const { command } = await answerWaiting(on, { ticket: '43' });

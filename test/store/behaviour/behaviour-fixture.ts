@@ -114,6 +114,7 @@ async function openServer(url: string, id: string): Promise<StoreServer> {
   store.permits.listen({
     recheck: (_resource, requestId) => void hints.push(requestId),
     granted: () => undefined,
+    mayHaveMissedNews: () => undefined,
     workLeft: () => undefined,
   });
   return { id, store, permits: store.permits, hints };
