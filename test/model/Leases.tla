@@ -200,6 +200,8 @@ Message(op, x, n, tok) == [op |-> op, x |-> x, n |-> n, at |-> now, tok |-> tok,
 \* With direct grants the send counts here too: the reply may carry a grant.
 Unawaited(op, x, n, tok) == [Message(op, x, n, tok) EXCEPT !.at = IF IsDirect THEN now ELSE Never]
 Reachable(n) == node[n].role = "primary"
+\* The commands that a call awaits in each phase. A reply to an earlier command, whose connection broke, never arrives.
+OpsOf == [ask |-> {"acquire", "attach"}, wait |-> {"claim"}, back |-> {"back"}, held |-> {"renew"}]
 
 \* B gets each change of A at once until the cut. A takeover loses all changes since the cut.
 Written(n, d) ==
@@ -224,7 +226,7 @@ Run ==
     /\ \E o \in Outcomes(m, m.n) :
          /\ node' = Written(m.n, o.d)
          /\ wakes' = wakes \cup NewWakes(node[m.n].d, o.d)
-         /\ LET isAwaited == m.at # Never /\ call[m.x].out = m.at /\ m.op \notin {"release", "unheard"}
+         /\ LET isAwaited == m.at # Never /\ call[m.x].out = m.at /\ m.op \in OpsOf[call[m.x].ph]
                 its == {b \in o.d.back : b.x = m.x}
                 own == [x |-> m.x, at |-> m.at, kind |-> o.kind,
                         tok |-> IF o.kind = "returnable" THEN (CHOOSE b \in its : TRUE).tok ELSE o.d.l.tok,

@@ -416,18 +416,21 @@ describe('RedisConnection', () => {
       expect(guard.checks).toBe(3);
     });
 
-    it('reads a reply without its news if the news is in doubt, and fails a grant that is in doubt', async () => {
+    it('reads a reply without its direct grants if they are in doubt, and fails a grant that is in doubt', async () => {
       const connection = await connect();
-      const run = (word: string, kind: 'in doubt' | 'without news') =>
+      const run = (word: string, kind: 'in doubt' | 'without grants') =>
         connection.commands.runGuarded(
-          script(`return {'${word}', 0, {'request id'}, 0, 0}`),
+          script(`return {'${word}', 0, {'request id', {'id', 's1.1', '1', '1', 'secret', '1'}}, 0, 0}`),
           [],
           [],
           (reply) => reply,
           { epochArguments: () => [], epochCheck: () => Promise.resolve({ kind }) },
           HIGH,
         );
-      expect(await run('RELEASED', 'without news')).toMatchObject({ word: 'RELEASED', news: [] });
+      expect(await run('RELEASED', 'without grants')).toMatchObject({
+        word: 'RELEASED',
+        news: ['request id'],
+      });
       await expect(run('GRANTED', 'in doubt')).rejects.toMatchObject({
         carriedOut: 'unknown',
         kind: 'quarantined',

@@ -111,7 +111,7 @@ describe('the epochs of a node', () => {
   it.each([
     ['some buckets', [[1]], 'a grant', 'GRANTED', [], 'in doubt'],
     ['no buckets', [], 'a grant', 'GRANTED', [], 'in doubt'],
-    ['some buckets', [[1]], 'a release with a grant to a waiter', 'RELEASED', DIRECT_GRANT, 'without news'],
+    ['some buckets', [[1]], 'a release with a grant to a waiter', 'RELEASED', DIRECT_GRANT, 'without grants'],
     ['some buckets', [[1]], 'a release', 'RELEASED', [], undefined],
   ] as const)(
     'contain the run and the bounds of a node that began with %s, and detect a step of its clock by the reply to %s',

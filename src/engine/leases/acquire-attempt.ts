@@ -109,9 +109,11 @@ export class AcquireAttempt implements AttemptFacts {
 
   /**
    * Takes a grant by a command of another call. In `asking` the reply to this call comes a moment later. In the other
-   * states a command of this call is in flight, and its reply decides. A grant that comes after its return is ignored.
+   * states a command of this call decides. The claim may have been answered before the grant, with WAITING, although
+   * its reply is not processed yet; then another claim follows. A grant that comes after its return is ignored.
    */
   take(grant: Granted): void {
+    if (this.state === 'claiming') return this.waiter.raise('recheck');
     if (this.state !== 'asking' && this.state !== 'waiting') return;
     if (grant.fencingToken <= this.returnedToken) return;
     // The command of the grant may be older than this call. The store granted after the acquire of this call.

@@ -71,7 +71,10 @@ export class PermitsContext {
     this.lateReleases.close();
   }
 
-  /** Passes a direct grant to its call. A call that has ended, before its command ran late, gives the grant back. */
+  /**
+   * Passes a direct grant to its call. If the call has ended, the grant is given back: a late copy of a command of the
+   * call has queued the request again.
+   */
   granted(resource: Resource, call: CallRef, grant: Granted): void {
     const attempt = this.attempts.get(call.attach);
     if (attempt) attempt.take(grant);

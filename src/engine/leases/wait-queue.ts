@@ -100,8 +100,8 @@ export class WaitQueue {
   }
 
   /**
-   * Touches a claimed lease's resource at the lease's end if no regular touch is due before. The next waiters know
-   * only the end of the offer, not the end of the lease.
+   * Touches the resource of a new lease at the lease's end if no regular touch is due before. The next waiters know only
+   * the end of the offer, or of the lease before.
    */
   touchAtEndOf(resource: Resource, { sentAt, remainingMs }: Granted): void {
     if (remainingMs >= TOUCH_INTERVAL_MS) return;

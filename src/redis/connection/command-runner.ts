@@ -5,7 +5,7 @@ import type { CommandLink, CommandOptions, RedirectedOperation } from './command
 import { CommandWindow } from './command-window';
 import { CommandWriter, type Flush } from './command-writer';
 import { failureClassOf, isReplyError, redirectionOf } from './failure-class';
-import { readGuardedReply, type GuardedReply } from './guarded-reply';
+import { isGrant, readGuardedReply, type GuardedReply } from './guarded-reply';
 import type { NodeReport } from './node-report';
 import {
   isForOneNode,
@@ -249,9 +249,9 @@ export class CommandRunner {
       if (guarded === undefined) return operation.reject(new UnreadableReply(script.sha));
       const check = guard?.epochCheck(guarded, keys);
       if (!check) return this.settle(operation, guarded, sentAt, answering);
-      const withoutNews = { ...guarded, news: [] };
+      const withoutGrants = { ...guarded, news: guarded.news.filter((one) => !isGrant(one)) };
       this.followVerdict(operation, check, mayHaveRun, () =>
-        this.settle(operation, withoutNews, sentAt, answering),
+        this.settle(operation, withoutGrants, sentAt, answering),
       );
     };
     const flush: Flush = this.writer.write(new ScriptCommand(verb, text, deadline, onOutcome, isRaw), asking);
@@ -338,7 +338,7 @@ export class CommandRunner {
     operation: Operation<T>,
     check: Promise<Verdict>,
     mayHaveRun: boolean,
-    settleWithoutNews: () => void,
+    settleWithoutGrants: () => void,
   ): void {
     const { clock } = this.options;
     const { deadline, reject } = operation;
@@ -348,7 +348,7 @@ export class CommandRunner {
       .finally(() => timer.cancel())
       .then((verdict) => {
         if (verdict.kind === 'in doubt') reject(new StoreFailure('unknown', 'quarantined'));
-        else if (verdict.kind === 'without news') settleWithoutNews();
+        else if (verdict.kind === 'without grants') settleWithoutGrants();
         else if (verdict.kind === 'quarantined') reject(notDone(mayHaveRun, 'quarantined', verdict.forMs));
         else if (clock.now() >= deadline) reject(notDone(mayHaveRun));
         else this.sendOrRetry(operation, mayHaveRun);

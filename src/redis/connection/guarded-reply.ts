@@ -11,7 +11,10 @@ export interface GuardedReply {
   /** The outcome, or the reason why the script did nothing. */
   readonly word: string;
   readonly followUp: FollowUp;
-  /** News of requests of this server, besides the answer to the command. Mostly empty. */
+  /**
+   * News of requests of this server, besides the answer to the command. Mostly empty. A text is the id of a request to
+   * recheck; a list is a direct grant.
+   */
   readonly news: readonly Reply[];
   /** Redis's time when the script ran (ms). */
   readonly redisTimeMs: number;
@@ -23,6 +26,11 @@ export interface GuardedReply {
   readonly sentAt: number;
   /** True: the command was sent before too, and the earlier reply with its news may be lost. */
   readonly isRepeated: boolean;
+}
+
+/** True for news that is a direct grant. */
+export function isGrant(news: Reply): boolean {
+  return Array.isArray(news);
 }
 
 const HEADER_LENGTH = 5;

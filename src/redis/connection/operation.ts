@@ -19,11 +19,11 @@ export interface EpochGuard {
 }
 
 /**
- * `in doubt`: the script granted, and should not have granted. `without news`: only the script's grants to waiters are in
+ * `in doubt`: the script granted, and should not have granted. `without grants`: only the script's grants to waiters are in
  * doubt, and must not be reported.
  */
 export type Verdict =
-  | { readonly kind: 'again' | 'in doubt' | 'without news' }
+  | { readonly kind: 'again' | 'in doubt' | 'without grants' }
   | { readonly kind: 'quarantined'; readonly forMs: number };
 
 /** `of-node`: the guard of the node that receives the script. Any other guard binds the operation to one node. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../engine/clock';
 import { reportDefect, StoreFailure } from '../../engine/errors';
 import type { Quarantine, QuarantineCause } from '../../engine/store-health';
 import type { RedisConnection } from '../connection/connection';
-import type { GuardedReply } from '../connection/guarded-reply';
+import { isGrant, type GuardedReply } from '../connection/guarded-reply';
 import type { ProbeListener } from '../connection/node-probe';
 import type { NodeReport } from '../connection/node-report';
 import type { EpochGuard, Verdict } from '../connection/operation';
@@ -123,14 +123,14 @@ export class Epochs implements ProbeListener, EpochGuard {
   }
 
   epochCheck(reply: GuardedReply, keys: readonly string[]): Promise<Verdict> | undefined {
-    if (reply.word === 'GRANTED' || reply.news.length > 0) {
+    if (reply.word === 'GRANTED' || reply.news.some(isGrant)) {
       const { redisTimeMs: time, sentAt } = reply;
       this.takeTime({ time, sentAt, receivedAt: this.options.clock.now() });
       // Redis's clock was set forward. A grant of this script may have ended a lease early, and the holder of that lease
       // may still believe in the lease.
       if (this.time.setForwardUs > 0) {
         if (!this.queued) this.adoptInBackground();
-        return Promise.resolve({ kind: reply.word === 'GRANTED' ? 'in doubt' : 'without news' });
+        return Promise.resolve({ kind: reply.word === 'GRANTED' ? 'in doubt' : 'without grants' });
       }
     }
     switch (reply.word) {

@@ -131,6 +131,19 @@ describe('a direct grant', () => {
     expect(pending.value.fencingToken).toBe(46n);
   });
 
+  it('that comes before the reply to an earlier claim was processed is found by another claim', async () => {
+    const pending = on.acquire();
+    const { command } = await answerWaiting(on);
+    on.store.listener?.recheck(HELLO, command.requestId);
+    const claim = await on.store.next('claim');
+    // One chunk of the connection has both replies.
+    await Promise.all([claim.answer(waitingAt(claim.at)), grant(command)]);
+    const again = await on.store.next('claim');
+    await again.answer(grantedAt(again.at, { fencingToken: 44n }));
+    expect(pending.value.fencingToken).toBe(44n);
+    on.expectRest();
+  });
+
   it('that comes together with a hint spares the claim', async () => {
     const pending = on.acquire();
     const { command } = await answerWaiting(on);
