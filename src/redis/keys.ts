@@ -65,34 +65,41 @@ function inSlotOf(key: string, part: string): string {
   return `${key.slice(0, key.indexOf('}') + 1)}:${part}`;
 }
 
-const serviceLetters = { lock: 'l', semaphore: 's' } as const;
+/** The version of the layout of leases (scripts/leases/shared/layout.lua). Keys and epochs contain the version. */
+export const LEASE_LAYOUT = 1;
 
-/** The keys of a resource, in the order of the scripts' KEYS (see scripts/leases/shared/constants.lua). */
-const lockParts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live', 'epoch'] as const;
-const parts = { lock: lockParts, semaphore: [...lockParts, 'limit'] } as const;
-/** The position of the bucket's epoch among the keys of a resource. */
-export const EPOCH_AT = lockParts.indexOf('epoch');
+const serviceLetters = { lock: `l${LEASE_LAYOUT}`, semaphore: `s${LEASE_LAYOUT}` } as const;
 
 /**
- * A key looks like `holdfast:{17}:l:state:NAME`. The name comes last and unchanged, so no name can form a key of
- * another name. Redis reads the hash tag from the first brace, which precedes the name. The epoch belongs to the bucket.
+ * The keys of a resource for the scripts, which derive the other keys from the first (scripts/leases/shared/layout.lua).
+ * The first key looks like `holdfast:{17}:l1:state:NAME`. The name comes last and unchanged, so no name can form a key of
+ * another name. Redis reads the hash tag from the first brace, which precedes the name. The second key is the epoch of
+ * the bucket.
  */
-export function permitsKeys(prefix: string, { service, name }: Resource): string[] {
-  const heads = keyHeads(prefix, bucketOf(name), service);
-  return heads.map((head, at) => (at === EPOCH_AT ? head : head + name));
+export function permitsKeys(prefix: string, { service, name }: Resource): [state: string, epoch: string] {
+  const { state, epoch } = keyHeads(prefix, bucketOf(name), service);
+  return [state + name, epoch];
 }
 
-const headsByStart = new Map<string, readonly string[]>();
+/** The position of the bucket's epoch among the keys of a resource. */
+export const EPOCH_AT = 1;
+
+interface KeyHeads {
+  readonly state: string;
+  readonly epoch: string;
+}
+
+const headsByStart = new Map<string, KeyHeads>();
 /** Enough for all buckets with 16 pairs of prefix and service. */
 const MOST_CACHED_HEADS = 16 * BUCKET_COUNT;
 
-/** The text before the name in each key of a bucket. Cached, because every call needs it. */
-function keyHeads(prefix: string, bucket: number, service: Service): readonly string[] {
-  const start = `${prefix}:{${bucket}}:${serviceLetters[service]}:`;
-  let heads = headsByStart.get(start);
+/** The text before the name in the key of a resource, and the bucket's epoch. Cached, because every call needs it. */
+function keyHeads(prefix: string, bucket: number, service: Service): KeyHeads {
+  const state = `${prefix}:{${bucket}}:${serviceLetters[service]}:state:`;
+  let heads = headsByStart.get(state);
   if (heads === undefined) {
-    heads = parts[service].map((part) => (part === 'epoch' ? epochKey(prefix, bucket) : `${start}${part}:`));
-    if (headsByStart.size < MOST_CACHED_HEADS) headsByStart.set(start, heads);
+    heads = { state, epoch: epochKey(prefix, bucket) };
+    if (headsByStart.size < MOST_CACHED_HEADS) headsByStart.set(state, heads);
   }
   return heads;
 }
@@ -107,12 +114,12 @@ export function resourceOfStateKey(prefix: string, key: string): Resource | unde
   if (!key.startsWith(`${prefix}:{`)) return undefined;
   const close = key.indexOf('}:', prefix.length + 2);
   if (close < 0) return undefined;
-  const service = key.startsWith('l:state:', close + 2)
-    ? 'lock'
-    : key.startsWith('s:state:', close + 2)
-      ? 'semaphore'
-      : undefined;
-  return service && { service, name: key.slice(close + 2 + 'l:state:'.length) };
+  const found = Object.entries(serviceLetters).find(([, letter]) =>
+    key.startsWith(`${letter}:state:`, close + 2),
+  );
+  if (!found) return undefined;
+  const [service, letter] = found as [Service, string];
+  return { service, name: key.slice(close + 2 + `${letter}:state:`.length) };
 }
 
 /** The key of a list of recents. */

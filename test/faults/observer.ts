@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Resource, Service } from '../../src/engine/leases/lease';
-import { permitsKeys } from '../../src/redis/keys';
 import { eitherClient, type EitherClient } from '../support/clients/either-client';
 import type { LeaseView } from '../support/clients/lease-client';
 import { eventually } from '../support/eventually';
 import type { Recorder } from '../support/history-recorder';
+import { readEnds } from '../support/permits-stored';
 import type { FleetStore } from './fleet';
 import type { Held } from './held';
 
@@ -12,8 +12,6 @@ export const PREFIX = 'holdfast';
 const INTERVAL_MS = 200;
 /** The timeout of one read, so that a paused server does not block the other reads. */
 const READ_TIMEOUT_MS = 5000;
-const READ_END = `local time = redis.call('TIME')
-return { time[1] * 1000000 + time[2], redis.call('ZSCORE', KEYS[1], ARGV[1]) or '' }`;
 
 /**
  * Polls Redis and the service about some names, so that the checkers can compare both with the beliefs of the clients.
@@ -105,18 +103,17 @@ export class Observer {
   }
 
   private async readLease({ name, requestId, hash }: Held): Promise<void> {
-    const [, ends = ''] = permitsKeys(PREFIX, { service: this.serviceOf(name), name });
     const before = this.recorder.now();
-    const reply = await this.redis.command('EVAL', READ_END, 1, ends, requestId).catch(() => undefined);
-    if (!Array.isArray(reply)) return;
-    const [time, end] = reply as [string, string];
+    const resource = { service: this.serviceOf(name), name };
+    const found = await readEnds(this.redis, PREFIX, resource).catch(() => undefined);
+    if (!found) return;
     this.recorder.record({
       type: 'expiry_observed',
       name,
       lease: hash,
       before,
-      redisTimeUs: Number(time),
-      expiryUs: end === '' ? null : Number(end),
+      redisTimeUs: found.redisTimeUs,
+      expiryUs: found.ends.get(requestId) ?? null,
     });
   }
 

@@ -28,7 +28,7 @@ function secondStep(name: string): (command: RedisCommand) => boolean {
   const isFirst = runsOf('delete', state);
   let begun = false;
   return (command) => {
-    if (begun) return command.args.includes(state as string);
+    if (begun) return command.args.includes(state);
     begun = isFirst(command);
     return false;
   };

@@ -13,34 +13,68 @@ export const EXPLANATIONS: readonly Explanation[] = [
       'epochs/epoch-adopt.lua': ['true for `after ~= before`'],
       'leases/permits-acquire.lua': [
         '`request.attach ~= attach and request.fencing_token` without `request.fencing_token`',
-        "`is_queue_empty and 0 or redis.call('ZCARD', QUEUE_KEY)` without `is_queue_empty and 0`",
+        'true for `request.state == DETACHED`',
       ],
+      'leases/permits-inspect.lua': ['`meta.limit == nil and is_semaphore` without `is_semaphore`'],
       'leases/permits-limit.lua': ['true for `change.misfits`'],
       'leases/permits-renew.lua': [
         '`refusal and end_of(id) + clock_shift <= rival_until` without `refusal`',
         "`attach == '' and request.answered ~= ''` without `request.answered ~= ''`",
         'true for `has_changed` (2)',
       ],
+      'leases/permits-touch.lua': ['`has_waiters and meta.offers > 0` without `meta.offers > 0`'],
       'leases/shared/answer.lua': [
         'true for `had_change`',
         'true for `had_change` (2)',
-        'true for `not meta.limit or not stored.limit or meta.till ~= stored.till`',
+        'true for `is_expiring`',
       ],
-      'leases/shared/end-of.lua': [
-        "`known_ends[id] or tonumber(redis.call('ZSCORE', ENDS_KEY, id))` without `known_ends[id]`",
-      ],
-      'leases/shared/find-or-create.lua': ['true for `meta.limit ~= nil`'],
-      'leases/shared/grant-next.lua': [
-        "`next(known_ends) or redis.call('ZCARD', ENDS_KEY) + redis.call('ZCARD', OFFERS_KEY) > 0` without `next(known_ends)`",
-        "`offer_count or redis.call('ZCARD', OFFERS_KEY)` without `offer_count`",
+      'leases/shared/find-or-create.lua': [
+        "`is_semaphore and tonumber(redis.call('GET', limit_key()))` without `is_semaphore`",
       ],
       'leases/shared/hold.lua': ['true for `request.state == OFFERED`'],
-      'leases/shared/purge.lua': [
-        'true for `first_end <= now`',
-        'delete `known_ends[first[1]] = first_end`',
-        "`known_ends[own_id] or tonumber(redis.call('ZSCORE', key, own_id))` without `known_ends[own_id]`",
+      'leases/shared/leases.lua': [
+        'true for `not known_ends[id]`',
+        'delete `known_ends[id] = lease_ends[i]`',
+        'delete `known_ends[id] = time`',
+        'delete `return` (3)',
       ],
-      'leases/shared/state.lua': ['delete `records[id] = request`'],
+      'leases/shared/past.lua': [
+        "delete `if tombs == '' or struct.unpack('<d', tombs) > now then return end`",
+        "`tombs == '' or struct.unpack('<d', tombs) > now` without `struct.unpack('<d', tombs) > now`",
+      ],
+      'leases/shared/purge.lua': [
+        "`meta.ends_due > now + LONGEST_US and redis.call('ZRANGE', key_of('ends'), '0', BATCH - 1, 'WITHSCORE...` without `meta.ends_due > now + LONGEST_US`",
+        "`meta.offers > 0 and redis.call('ZRANGEBYSCORE', key_of('offers'), unpack(later))` without `meta.offers > 0`",
+      ],
+      'leases/shared/queue-snapshot.lua': [
+        "`meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), '0', '0', 'WITHSCORES')` without `meta.offers > 0`",
+      ],
+      'leases/shared/resource-view.lua': [
+        'true for `meta.offers > 0`',
+        "`meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), 0, max_shown - 1)` without `meta.queue > 0`",
+      ],
+      'leases/shared/state.lua': [
+        "`not record and id ~= ''` without `id ~= ''`",
+        "`unpack_record(redis.call('HGET', STATE_KEY, 'r' .. id)) or read_past(id) or false` without `false`",
+        'delete `records[id] = request`',
+      ],
+      'leases/shared/transitions.lua': ['true for `request.state == WAITING`'],
+      'leases/shared/unfinished.lua': [
+        "`meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), 0, BATCH - 1)` without `meta.offers > 0`",
+        '`left > 0 and count > 0` without `count > 0`',
+      ],
+      'leases/shared/write.lua': ['true for `meta[part] > 0`', 'true for `meta[part] > 0` (2)'],
+    },
+  },
+  {
+    reason:
+      'No script removes a lease that is not there, reads the end of a lease that it has removed, or moves leases back to the head after it has moved them away.',
+    mutants: {
+      'leases/shared/leases.lua': [
+        '`lease_ids, lease_ends, meta.is_spilled = {}, {}, 1` without `lease_ends`',
+        'delete `if not i then return end`',
+        'delete `known_ends[id] = nil`',
+      ],
     },
   },
   {
@@ -52,28 +86,10 @@ export const EXPLANATIONS: readonly Explanation[] = [
     },
   },
   {
-    reason:
-      'A lower bound that is too low costs a command: the script looks for due members, and finds none.',
-    mutants: {
-      'leases/shared/find-or-create.lua': [
-        '`meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER` without `meta.offers`',
-        '`meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER` without `meta.detached`',
-        '`meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER` without `meta.ended`',
-        'delete `meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER`',
-      ],
-      'leases/shared/purge.lua': [
-        'delete `if now < meta[name] then return {} end`',
-        "delete `if #ids < BATCH then local left = redis.call('ZRANGEBYSCORE', key, '(' .. NOW_TEXT, '+inf', 'WITHSCO...`",
-        'delete `meta[name] = tonumber(left[2]) or NEVER`',
-      ],
-    },
-  },
-  {
     reason: 'The code spares the comparison of each part of two equal epochs.',
     mutants: {
       'leases/shared/epoch-check.lua': [
-        'delete `if epoch == expected then own_only = nil return nil end`',
-        'delete `return nil`',
+        'delete `if epoch == expected and now <= not_after then return nil end`',
       ],
     },
   },

@@ -1,4 +1,3 @@
-import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { Requester } from '../support/permits-requester';
 import { grantsWaitingReaders } from '../support/waiting-readers';
@@ -63,6 +62,31 @@ describe('a script', () => {
     expect([...tokens].sort((a, b) => Number(a - b))).toEqual(tokens);
   });
 
+  it('makes at most 64 direct grants, even if it removes a dead server afterwards and looks at the queue again', async () => {
+    const semaphore = fixture.resource('semaphore');
+    const holder = await fixture.request('s1', semaphore, { initialLimit: 300, permits: 300, ttlMs: 5000 });
+    is('granted', await holder.try());
+    for (const waiter of await fixture.requests(120, 's1', semaphore)) is('waiting', await waiter.queue());
+    await fixture.beat(semaphore, 'dead');
+    await fixture.passInUse(semaphore, 10_001);
+    const server = await fixture.server('s1');
+    server.grants = [];
+    await server.store.touch(semaphore, []);
+    expect(await fixture.idsIn(semaphore, 'live')).not.toContain('dead');
+    expect(server.grants).toHaveLength(BATCH);
+    await server.store.touch(semaphore, []);
+    expect(server.grants).toHaveLength(120);
+  });
+
+  it('lets a request that does not wait have the permits after it has detached 64 waiters of a dead server', async () => {
+    const lock = fixture.resource();
+    const holder = await fixture.request('s1', lock, { ttlMs: 20_000 });
+    is('granted', await holder.try());
+    for (const waiter of await fixture.requests(BATCH, 's2', lock)) is('waiting', await waiter.queue());
+    await fixture.passInUse(lock, 20_001);
+    is('granted', await (await fixture.request('s1', lock)).try());
+  });
+
   it('makes at most 256 offers of a name at a time, so that servers can claim all of them in time', async () => {
     const semaphore = fixture.resource('semaphore');
     const holder = await fixture.request('s1', semaphore, { initialLimit: 300, permits: 300 });
@@ -107,67 +131,6 @@ describe('a script', () => {
     await fixture.passInUse(third.semaphore, 5001);
     const { view } = is('set', await store.setLimit(third.semaphore, { limit: 9, expectedLimit: 300 }));
     expect(view).toMatchObject({ usedCount: 0, holderCount: 0 });
-  });
-
-  /** Adds tombstones that are younger than the oldest tombstone. */
-  async function addTombstones(lock: Resource, count: number): Promise<void> {
-    const fill = `
-      local record = cmsgpack.pack({ s = 'E', c = 'released', a = 's1.0', k = 'k' })
-      local oldest = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]
-      for i = 1, ARGV[1] do
-        redis.call('HSET', KEYS[1], 'rfilled' .. i, record)
-        redis.call('ZADD', KEYS[2], string.format('%.0f', oldest + i), 'filled' .. i)
-      end`;
-    const keys = [fixture.key(lock, 'state'), fixture.key(lock, 'ended')];
-    await fixture.redis.command('EVAL', fill, 2, ...keys, count);
-  }
-
-  it('keeps at most 10,000 tombstones of a name, and forgets the oldest first', async () => {
-    const lock = fixture.resource();
-    const first = await fixture.request('s1', lock);
-    is('granted', await first.try());
-    const { secret } = first;
-    await first.release(secret);
-    await addTombstones(lock, 9998);
-    expect(await first.release(secret)).toEqual({ kind: 'finished', cause: 'released' });
-    await fixture.passInUse(lock, 1000);
-    const [second, next] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
-    is('granted', await second.try());
-    is('released', await second.release(second.secret));
-    expect(await first.release(secret)).toEqual({ kind: 'finished', cause: 'released' });
-    is('granted', await next.try());
-    is('released', await next.release(next.secret));
-    expect(await fixture.redis.command('ZCARD', fixture.key(lock, 'ended'))).toBe('10000');
-    expect(await first.release(secret)).toEqual({ kind: 'gone' });
-    expect(await fixture.redis.command('HEXISTS', fixture.key(lock, 'state'), 'rfilled1')).toBe('1');
-    expect(await next.release(next.secret)).toEqual({ kind: 'finished', cause: 'released' });
-  });
-
-  it('forgets at most 64 tombstones at a time, even if there are far more than 10,000', async () => {
-    const lock = fixture.resource();
-    const [first, next] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
-    is('granted', await first.try());
-    is('released', await first.release(first.secret));
-    await addTombstones(lock, 10_100);
-    await fixture.passInUse(lock, 1000);
-    is('granted', await next.try());
-    is('released', await next.release(next.secret));
-    expect(await fixture.redis.command('ZCARD', fixture.key(lock, 'ended'))).toBe(String(10_102 - BATCH));
-  });
-
-  it('forgets tombstones in batches of 64', async () => {
-    const { semaphore, all } = await requests(100, async (one) => {
-      await one.try();
-      await one.release(one.secret);
-    });
-    const server = await fixture.server('s1');
-    await fixture.passInUse(semaphore, 60_001);
-    const before = server.mores;
-    await server.store.touch(semaphore, []);
-    expect(Object.keys((await fixture.stored(semaphore)).records)).toHaveLength(all.length - BATCH);
-    expect(server.mores).toBe(before + 1);
-    await server.store.touch(semaphore, []);
-    expect((await fixture.stored(semaphore)).records).toEqual({});
   });
 
   it('grants a lock to 1,000 waiting readers in batches of 64', () => grantsWaitingReaders(fixture, 1_000));

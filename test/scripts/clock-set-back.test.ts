@@ -1,6 +1,7 @@
 import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
 import { brokenInvariants } from '../support/permits-invariants';
+import type { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 const HOUR_MS = 3_600_000;
@@ -43,8 +44,28 @@ describe('when the clock of Redis is set back', () => {
     is('granted', await (await fixture.request('s1', lock, { ttlMs: 10_000 })).try());
     await fixture.pass(lock, -HOUR_MS);
     is('refused', await (await fixture.request('s1', lock)).try());
+    expect((await fixture.stored(lock)).numbers.moving).toBeUndefined();
     await fixture.passInUse(lock, 10_000);
     is('granted', await (await fixture.request('s1', lock)).try());
+  });
+
+  it.each([2, 20])('%i tombstones are kept for a minute after the step, like later ones', async (count) => {
+    const lock = fixture.resource();
+    const ended = async () => {
+      const one = await fixture.request('s1', lock);
+      is('granted', await one.try());
+      is('released', await one.release(one.secret));
+      return one;
+    };
+    const before: Requester[] = [];
+    while (before.length < count) before.push(await ended());
+    await fixture.pass(lock, -HOUR_MS);
+    const after = await ended();
+    await fixture.passInUse(lock, 30_000);
+    is('finished', await after.release(after.secret));
+    await fixture.passInUse(lock, 31_000);
+    for (const one of [...before, after]) is('gone', await one.release(one.secret));
+    expect(brokenInvariants(await fixture.stored(lock))).toEqual([]);
   });
 
   it('an offer lapses at most 3 s after the step', async () => {
@@ -81,7 +102,7 @@ describe('when the clock of Redis is set back', () => {
     const alice = await fixture.request('s1', semaphore);
     is('granted', await alice.try());
     const later = Number(await fixture.now()) + 20_000_000;
-    await fixture.redis.command('ZADD', fixture.key(semaphore, 'ends'), later, 'ghost');
+    await fixture.addGhost(semaphore, 'ends', later);
     await fixture.pass(semaphore, -HOUR_MS);
     await (await fixture.server('s1')).store.touch(semaphore, []);
     expect(await fixture.idsIn(semaphore, 'ends')).toEqual([alice.requestId]);

@@ -64,6 +64,107 @@ describe('after a manual DEL of one key of a resource', () => {
     },
   );
 
+  it.each(['ends', 'offers', 'queue', 'detached', 'past1'] as const)(
+    'every key expires if %s was deleted and is used again',
+    async (part) => {
+      const semaphore = fixture.resource('semaphore');
+      const ask = (server: string) => fixture.request(server, semaphore, { initialLimit: 40, ttlMs: 20_000 });
+      const holders = await Promise.all(Array.from({ length: 39 }, () => ask('s1')));
+      for (const holder of holders) is('granted', await holder.try());
+      for (const holder of holders.splice(0, 19)) is('released', await holder.release(holder.secret));
+      const big = await fixture.request('s1', semaphore, { permits: 40 });
+      is('waiting', await big.queue());
+      const waiters = [await ask('s2'), await ask('s2'), await ask('s2')];
+      for (const waiter of waiters) is('waiting', await waiter.queue());
+      is('withdrawn', await (waiters[0] as Requester).withdraw());
+      await remove(semaphore, part);
+      await big.withdraw(); // the waiters behind get offers
+      for (const waiter of waiters) await waiter.queue();
+      await (waiters[1] as Requester).withdraw();
+      for (const holder of [await ask('s1'), await ask('s1')]) await holder.try();
+      for (const holder of holders.splice(0, 11)) await holder.release(holder.secret);
+      for (const each of PARTS) {
+        expect([each, await fixture.redis.command('PTTL', fixture.key(semaphore, each))]).not.toEqual([
+          each,
+          '-1',
+        ]);
+      }
+    },
+  );
+
+  it('lets a name be used if the record of its holder was deleted and the holder acquires again', async () => {
+    const { lock, alice, bob } = await busyLock();
+    await fixture.redis.command('HDEL', fixture.key(lock, 'state'), `r${alice.requestId}`);
+    is('waiting', await alice.queue());
+    await fixture.passInUse(lock, 20_001);
+    expect((await bob.touch()).waiters).toEqual(['recheck']);
+    is('granted', await bob.claim());
+  });
+
+  it('counts the places again of waiters whose queue was deleted, so the semaphore can be deleted', async () => {
+    const { semaphore, holder } = await fixture.fullSemaphore(4);
+    const waiters = await fixture.requests(5, 's1', semaphore);
+    for (const waiter of waiters) is('waiting', await waiter.queue());
+    await remove(semaphore, 'queue');
+    for (const waiter of waiters) is('waiting', await waiter.claim());
+    expect((await fixture.stored(semaphore)).numbers.queue).toBe('5');
+    await remove(semaphore, 'queue');
+    await fixture.redis.command('HDEL', fixture.key(semaphore, 'state'), `r${holder.requestId}`);
+    await fixture.passInUse(semaphore, 200_000);
+    is('removed', await fixture.remove(semaphore));
+  });
+
+  it.each(['queue', 'detached'] as const)(
+    'counts the places of %s again before the queue stays full',
+    async (part) => {
+      const { semaphore } = await fixture.fullSemaphore(4);
+      for (const waiter of await fixture.requests(3, 's1', semaphore)) {
+        is('waiting', await waiter.queue());
+        if (part === 'detached') is('withdrawn', await waiter.withdraw());
+      }
+      const newcomer = await fixture.request('s1', semaphore, { maxWaiters: 3 });
+      is('queue-full', await newcomer.queue());
+      await remove(semaphore, part);
+      is('queue-full', await newcomer.queue());
+      is('waiting', await newcomer.queue());
+    },
+  );
+
+  it.each(['offers', 'detached'] as const)(
+    'counts no member of %s any more when its members would be due',
+    async (part) => {
+      const lock = fixture.resource();
+      const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s2', lock)];
+      is('granted', await alice.try());
+      is('waiting', await bob.queue());
+      if (part === 'offers') is('released', await alice.release(alice.secret));
+      else is('withdrawn', await bob.withdraw());
+      expect((await fixture.stored(lock)).numbers[part]).toBe('1');
+      await remove(lock, part);
+      await fixture.passInUse(lock, 12_000);
+      await (await fixture.server('s1')).store.touch(lock, []);
+      expect((await fixture.stored(lock)).numbers[part]).toBe('0');
+    },
+  );
+
+  it('begins again after a forced deletion, although the leases were deleted before', async () => {
+    const semaphore = fixture.resource('semaphore');
+    is('set', await fixture.setLimit(semaphore, 40));
+    for (const holder of await fixture.requests(20, 's1', semaphore)) is('granted', await holder.try());
+    await remove(semaphore, 'ends');
+    is('removed', await fixture.remove(semaphore, { force: true }));
+    is('set', await fixture.setLimit(semaphore, 2));
+    is('removed', await fixture.remove(semaphore));
+  });
+
+  it('counts no waiters any more if the queue was deleted', async () => {
+    const { lock, alice } = await busyLock();
+    await remove(lock, 'queue');
+    is('released', await alice.release(alice.secret));
+    expect((await fixture.stored(lock)).numbers).toMatchObject({ queue: '0', used: '0' });
+    expect(is('granted', await (await fixture.request('s1', lock)).try()).fencingToken).toBeGreaterThan(0n);
+  });
+
   it.each(PARTS)('(key %s) every command still gets an answer', async (part) => {
     const commands: ((who: Requester) => Promise<{ kind: string }>)[] = [
       (who) => who.try(),
@@ -83,27 +184,34 @@ describe('after a manual DEL of one key of a resource', () => {
     }
   });
 
-  it('(key ends) the lease is gone, and a renewal does not restore the lease', async () => {
-    const lock = fixture.resource();
-    const alice = await fixture.request('s1', lock, { stream: true });
-    is('granted', await alice.queue());
-    await remove(lock, 'ends');
-    const bob = await fixture.request('s1', lock);
+  /** A semaphore whose holders are too many for the head. */
+  async function manyHolders() {
+    const semaphore = fixture.resource('semaphore');
+    is('set', await fixture.setLimit(semaphore, 20));
+    const holders = await fixture.requests(20, 's1', semaphore, { stream: true });
+    for (const holder of holders) is('granted', await holder.queue());
+    return { semaphore, alice: holders[0] as Requester };
+  }
+
+  it('(key ends) the leases are gone, and a renewal does not restore a lease', async () => {
+    const { semaphore, alice } = await manyHolders();
+    await remove(semaphore, 'ends');
+    const bob = await fixture.request('s1', semaphore, { permits: 20 });
     is('granted', await bob.try());
     is('gone', await alice.keepAlive(alice.secret));
     is('gone', await alice.renew(alice.secret));
     is('gone', await alice.release(alice.secret));
-    is('refused', await (await fixture.request('s1', lock)).try());
+    is('refused', await (await fixture.request('s1', semaphore)).try());
     is('granted', await bob.renew(bob.secret));
   });
 
-  it('(key ends) the next script offers exactly the permits of the lost leases', async () => {
-    const { semaphore } = await fixture.fullSemaphore(3);
-    const waiters = await fixture.requests(4, 's1', semaphore);
+  it('(key ends) the next script grants exactly the permits of the lost leases', async () => {
+    const { semaphore } = await manyHolders();
+    const waiters = await fixture.requests(21, 's1', semaphore);
     for (const waiter of waiters) is('waiting', await waiter.queue());
     await remove(semaphore, 'ends');
     await (await fixture.server('s1')).store.touch(semaphore, []);
-    expect(await fixture.idsIn(semaphore, 'queue')).toEqual([waiters[3]?.requestId]);
+    expect(await fixture.idsIn(semaphore, 'queue')).toEqual([waiters[20]?.requestId]);
   });
 
   it('(key offers) the waiter queues again, and only one request gets the lock', async () => {

@@ -92,6 +92,18 @@ describe('epoch-adopt', () => {
     expect(await bucket.adopt({ runId: X })).toMatchObject({ paused: 1, cause: 'forgotten' });
   });
 
+  it('answers LAYOUT and changes no bucket if one of the buckets has leases of another layout', async () => {
+    const [own, other] = [new Bucket(), new Bucket()];
+    await own.adopt({ runId: `L1:${X}`, isNew: true });
+    await other.adopt({ runId: `L2:${X}`, isNew: true });
+    const before = await Promise.all([own.text(), other.text()]);
+    for (const runId of [`L1:${Y}`, `L2:${Y}`, Y]) {
+      expect(await adoptAll([own, other], { runId })).toMatchObject({ word: 'LAYOUT', leftUs: 0 });
+    }
+    expect(await Promise.all([own.text(), other.text()])).toEqual(before);
+    expect(await other.adopt({ runId: `L2:${Y}` })).toMatchObject({ word: 'OK' });
+  });
+
   it.each([
     ['of a new store', {}, { isNew: true }],
     ['of a restart', { runId: X, isNew: true }, { known: X }],

@@ -23,7 +23,7 @@ describe('the epoch check of scripts', () => {
   afterAll(() => fixture.close());
 
   const NEVER = Number.MAX_SAFE_INTEGER;
-  const RUN = 'f'.repeat(40);
+  const RUN = `L1:${'f'.repeat(40)}`;
   const QUARANTINE_US = 20_000_000n;
 
   const changed: [key: string, epoch: string][] = [];
@@ -74,13 +74,7 @@ describe('the epoch check of scripts', () => {
     is('granted', await ended.try());
     is('waiting', await carol.queue());
     is('waiting', await bob.queue());
-    await fixture.redis.command(
-      'ZADD',
-      fixture.key(semaphore, 'ends'),
-      'XX',
-      Number(await fixture.now()) - 1,
-      ended.requestId,
-    );
+    await fixture.setEnd(ended, Number(await fixture.now()) - 1);
     return { semaphore, alice, ended, carol, bob };
   }
 
@@ -156,6 +150,45 @@ describe('the epoch check of scripts', () => {
       expect(after.numbers.used).toBe('1');
     });
   });
+
+  describe.each(['', 'L2:'])('while the bucket has leases of another layout (%p)', (layout) => {
+    const commands: Record<string, (by: Awaited<ReturnType<typeof scene>>) => Promise<unknown>> = {
+      'an acquire': async ({ semaphore }) => (await fixture.request('s1', semaphore)).queue(),
+      'a claim': ({ carol }) => carol.claim(),
+      'a touch': ({ bob }) => bob.touch(),
+      'a withdrawal': ({ bob }) => bob.withdraw(),
+      'a give-back': ({ alice }) => alice.giveBack(),
+      'a renewal': ({ alice }) => alice.renew(alice.secret),
+      'a takeover': ({ alice }) => alice.takeOver(alice.secret),
+      'a release': ({ alice }) => alice.release(alice.secret),
+      'a limit': ({ semaphore }) => fixture.setLimit(semaphore, 9),
+      'a deletion': ({ semaphore }) => fixture.remove(semaphore, { force: true }),
+      'an inspection': ({ semaphore }) => server.store.inspect(semaphore),
+    };
+    it.each(Object.keys(commands))(
+      'refuses %s, also after its deadline, and changes nothing',
+      async (what) => {
+        const by = await scene();
+        await change(by.semaphore, `${layout}${'f'.repeat(40)} a 60000 0`);
+        for (const notAfter of [NEVER, 1]) {
+          server.epochArguments = [`${RUN} a 60000 0`, notAfter];
+          const before = await fixture.stored(by.semaphore);
+          expect(await failureOf(commands[what]!(by))).toMatchObject({ carriedOut: 'no' });
+          if (what !== 'an inspection') expect(server.turnedBack.splice(0)).toEqual(['LAYOUT']);
+          expect(await fixture.stored(by.semaphore)).toEqual(before);
+        }
+      },
+    );
+  });
+
+  it.each([undefined, 'edited manually'])(
+    'an inspection shows the name while its epoch is %p',
+    async (epoch) => {
+      const { semaphore } = await scene();
+      await change(semaphore, epoch);
+      expect((await server.store.inspect(semaphore)).limit).toBe(2);
+    },
+  );
 
   const notLate = names.filter((name) => name !== 'STALE');
 

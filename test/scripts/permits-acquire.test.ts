@@ -1,7 +1,7 @@
 import { permitsTouch } from '../../generated/redis/scripts';
 import { LOCK_LIMIT } from '../../src/engine/leases/limits';
 import { PermitsFixture } from '../support/permits-fixture';
-import { FROZEN_CLOCK } from '../support/permits-server';
+import { FROZEN_CLOCK } from '../support/permits-stored';
 import { is } from '../support/reply-kinds';
 
 describe('permits-acquire', () => {
@@ -196,7 +196,7 @@ describe('permits-acquire', () => {
       const lock = fixture.resource();
       const first = is('granted', await (await fixture.request('s1', lock, { ttlMs: 5000 })).try());
       const ahead = first.fencingToken + 3_600_000_000n;
-      await fixture.redis.command('HSET', fixture.key(lock, 'state'), 'token', String(ahead));
+      await fixture.setNumbers(lock, { token: Number(ahead) });
       await fixture.passInUse(lock, 5001);
       expect(is('granted', await (await fixture.request('s1', lock)).try()).fencingToken).toBe(ahead + 1n);
     });
@@ -204,7 +204,7 @@ describe('permits-acquire', () => {
     it('are exact up to the largest integer that a double holds', async () => {
       const lock = fixture.resource();
       await (await fixture.request('s1', lock, { ttlMs: 5000 })).try();
-      await fixture.redis.command('HSET', fixture.key(lock, 'state'), 'token', String(2n ** 53n - 4n));
+      await fixture.setNumbers(lock, { token: 2 ** 53 - 4 });
       for (const expected of [2n ** 53n - 3n, 2n ** 53n - 2n]) {
         await fixture.passInUse(lock, 5001);
         const next = await fixture.request('s1', lock, { ttlMs: 5000 });

@@ -265,7 +265,7 @@ describe('permits-claim', () => {
     const second = await fixture.request('s1', semaphore, { initialLimit: 5, permits: 4 });
     is('granted', await first.try());
     is('waiting', await second.queue());
-    await fixture.redis.command('HSET', fixture.key(semaphore, 'state'), 'limit', 3);
+    await fixture.setNumbers(semaphore, { limit: 3 });
     expect(await second.claim()).toEqual({ kind: 'never-fits', limit: 3 });
   });
 });

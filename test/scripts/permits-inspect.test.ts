@@ -67,10 +67,11 @@ describe('permits-inspect', () => {
   it('shows an offer as a holder', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);
-    const bob = await fixture.request('s1', lock, { holderId: 'bob' });
+    const bob = await fixture.request('s2', lock, { holderId: 'bob' });
     await alice.try();
     await bob.queue();
     await alice.release(alice.secret);
+    expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
     const view = await (await fixture.server('s1')).store.inspect(lock);
     const acquireTimeMs = Number(await fixture.now()) / 1000;
     expect(view).toMatchObject({
@@ -106,12 +107,12 @@ describe('permits-inspect', () => {
     is('granted', await alice.try());
     is('waiting', await bob.queue());
     const now = Number(await fixture.now());
-    for (const [part, score, id] of [
-      ['ends', now - 1, 'expired ghost'],
-      ['ends', now + 1, 'ghost'],
-      ['queue', 1, 'ghost'],
+    for (const [part, score] of [
+      ['ends', now - 1],
+      ['ends', now + 1],
+      ['queue', 1],
     ] as const)
-      await fixture.redis.command('ZADD', fixture.key(lock, part), score, id);
+      await fixture.addGhost(lock, part, score);
     const view = await alice.server.store.inspect(lock);
     expect(view).toMatchObject({ usedCount: LOCK_LIMIT, holders: [{}], waiters: [{ position: 2 }] });
   });

@@ -148,16 +148,24 @@ describe('permits-touch', () => {
     await eventually('the hint', () => s3.hinted.includes(bob.requestId));
   });
 
-  it('moves the expiry of the queue later, because a request may wait longer than an idle lock is kept', async () => {
-    const lock = fixture.resource();
-    const bob = await fixture.request('s1', lock);
-    is('granted', await (await fixture.request('s1', lock)).try());
+  it('moves the expiry of all keys later, because a request may wait longer than an idle name is kept', async () => {
+    const semaphore = fixture.resource('semaphore');
+    is('set', await fixture.setLimit(semaphore, 0));
+    const bob = await fixture.request('s1', semaphore);
     is('waiting', await bob.queue());
-    const queue = fixture.key(lock, 'queue');
-    const expiry = await fixture.redis.command('PEXPIRETIME', queue);
-    await fixture.redis.command('PEXPIRE', queue, 3_600_000);
+    const parts = ['state', 'queue', 'live'] as const;
+    const expiries = () =>
+      Promise.all(parts.map((part) => fixture.redis.command('PEXPIRETIME', fixture.key(semaphore, part))));
+    const before = await expiries();
+    expect(new Set(before).size).toBe(1);
+    for (const part of parts) await fixture.redis.command('PEXPIRE', fixture.key(semaphore, part), 3_600_000);
+    const edited = await expiries();
     await bob.touch();
-    expect(await fixture.redis.command('PEXPIRETIME', queue)).toBe(expiry);
+    expect(await expiries()).toEqual(edited);
+    // As if the keys had been about to expire.
+    await fixture.setNumbers(semaphore, { expires: Number(await fixture.now()) });
+    await bob.touch();
+    expect(await expiries()).toEqual(before);
   });
 
   it('changes no lease and no waiter', async () => {

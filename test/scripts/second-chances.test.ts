@@ -1,3 +1,4 @@
+import { brokenInvariants } from '../support/permits-invariants';
 import { PermitsFixture } from '../support/permits-fixture';
 import { is } from '../support/reply-kinds';
 
@@ -47,16 +48,29 @@ describe('a script that judges offers and servers', () => {
     expect(await fixture.idsIn(lock, 'detached')).toEqual([bob.requestId]);
   });
 
+  it('forgets one kept place that is due, and counts the other', async () => {
+    const lock = fixture.resource();
+    is('granted', await (await fixture.request('s1', lock, { ttlMs: 60_000 })).try());
+    const [bob, carol] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
+    for (const one of [bob, carol]) {
+      await fixture.passInUse(lock, 5000);
+      is('waiting', await one.queue());
+      is('withdrawn', await one.withdraw());
+    }
+    await fixture.passInUse(lock, 5001);
+    is('refused', await (await fixture.request('s1', lock)).try());
+    const stored = await fixture.stored(lock);
+    expect(stored.sets.detached.map(({ id }) => id)).toEqual([carol.requestId]);
+    expect(brokenInvariants(stored)).toEqual([]);
+  });
+
   it('removes an offer and a kept place without a record, even if they are due after a stall', async () => {
     const lock = fixture.resource();
     const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
     is('granted', await alice.try());
     is('waiting', await bob.queue());
     const now = Number(await fixture.now());
-    for (const part of ['offers', 'detached'] as const)
-      await fixture.redis.command('ZADD', fixture.key(lock, part), now, 'ghost');
-    // The lower bounds of the sets belong to the edit.
-    await fixture.redis.command('HSET', fixture.key(lock, 'state'), 'offers', now, 'detached', now);
+    for (const part of ['offers', 'detached'] as const) await fixture.addGhost(lock, part, now);
     await fixture.pass(lock, 5000);
     expect((await bob.touch()).waiters).toEqual([1]);
     for (const part of ['offers', 'detached'] as const) expect(await fixture.idsIn(lock, part)).toEqual([]);

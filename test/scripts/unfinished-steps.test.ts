@@ -1,6 +1,5 @@
 import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
-import { PARTS, type Part } from '../support/permits-stored';
 import { brokenInvariants } from '../support/permits-invariants';
 import type { Requester } from '../support/permits-requester';
 import { OFFERED_TTL_MS } from '../support/permits-requester';
@@ -20,9 +19,6 @@ describe('a step of a limit change or a deletion', () => {
     is('waiting', await one.queue());
     return one;
   }
-
-  const addGhost = (semaphore: Resource, part: Part, score: string | number) =>
-    fixture.redis.command('ZADD', fixture.key(semaphore, part), score, 'ghost');
 
   it('looks at the first waiter after the last offer is back in the queue, even if its offer was the last', async () => {
     const { semaphore, holder } = await fixture.fullSemaphore(150);
@@ -47,10 +43,10 @@ describe('a step of a limit change or a deletion', () => {
     const { semaphore, holder } = await fixture.fullSemaphore(4);
     const [one, two] = [await waiter(semaphore, 2), await waiter(semaphore, 2)];
     is('released', await holder.release(holder.secret));
-    await addGhost(semaphore, 'offers', Number(await fixture.now()) + 1_000_000);
+    await fixture.addGhost(semaphore, 'offers', Number(await fixture.now()) + 1_000_000);
     is('set', await fixture.setLimit(semaphore, 3));
     expect(await fixture.idsIn(semaphore, 'offers')).toEqual([one.requestId]);
-    await addGhost(semaphore, 'queue', 1);
+    await fixture.addGhost(semaphore, 'queue', 1);
     is('set', await fixture.setLimit(semaphore, 2));
     expect(await fixture.idsIn(semaphore, 'queue')).toEqual([two.requestId]);
     expect(brokenInvariants(await fixture.stored(semaphore))).toEqual([]);
@@ -61,12 +57,12 @@ describe('a step of a limit change or a deletion', () => {
     const lost = await waiter(semaphore);
     const later = Number(await fixture.now()) + 1_000_000;
     for (const part of ['ends', 'offers', 'queue', 'detached'] as const)
-      await addGhost(semaphore, part, later);
+      await fixture.addGhost(semaphore, part, later);
     for (const { requestId } of [holder, lost])
       await fixture.redis.command('HDEL', fixture.key(semaphore, 'state'), `r${requestId}`);
     is('removed', await fixture.remove(semaphore, { force: true }));
     const { sets, numbers } = await fixture.stored(semaphore);
-    expect(PARTS.flatMap((part) => (part === 'state' ? [] : sets[part]))).toEqual([]);
+    expect(Object.values(sets).flat()).toEqual([]);
     expect(numbers.used).toBe('0');
   });
 });

@@ -21,7 +21,10 @@ describe('after a manual edit of a lock in Redis (chapter 24),', () => {
 
   it('permits that are in use without a holder are granted to the next request', async () => {
     const lock = fixture.resource();
-    await fixture.redis.command('HSET', fixture.key(lock, 'state'), 'limit', LOCK_LIMIT, 'used', LOCK_LIMIT);
+    const alice = await fixture.request('s1', lock);
+    is('granted', await alice.try());
+    is('released', await alice.release(alice.secret));
+    await fixture.setNumbers(lock, { used: LOCK_LIMIT });
     is('granted', await (await fixture.request('s1', lock)).try());
     is('refused', await (await fixture.request('s2', lock)).try());
     expect(await keysWithoutExpiry(lock)).toEqual([]);
@@ -31,10 +34,11 @@ describe('after a manual edit of a lock in Redis (chapter 24),', () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);
     is('granted', await alice.try());
-    await fixture.redis.command('DEL', fixture.key(lock, 'ends'));
-    await fixture.redis.command('ZADD', fixture.key(lock, 'ends'), '+inf', 'ghost');
-    is('granted', await (await fixture.request('s2', lock)).try());
+    await fixture.redis.command('HDEL', fixture.key(lock, 'state'), `r${alice.requestId}`);
     is('gone', await alice.renew(alice.secret));
+    await fixture.addGhost(lock, 'ends', '+inf');
+    await fixture.passInUse(lock, 30_000);
+    is('granted', await (await fixture.request('s2', lock)).try());
     expect(await keysWithoutExpiry(lock)).toEqual([]);
   });
 
@@ -49,9 +53,7 @@ describe('after a manual edit of a lock in Redis (chapter 24),', () => {
       ['queue', 1],
       ['detached', soon],
     ] as const)
-      await fixture.redis.command('ZADD', fixture.key(lock, part), score, 'ghost');
-    // The lower bounds of the sets belong to the edit.
-    await fixture.redis.command('HSET', fixture.key(lock, 'state'), 'offers', soon, 'detached', soon);
+      await fixture.addGhost(lock, part, score);
     expect((await bob.touch()).waiters).toEqual([2]);
     await fixture.passInUse(lock, 1001);
     is('released', await alice.release(alice.secret));
@@ -64,7 +66,7 @@ describe('after a manual edit of a lock in Redis (chapter 24),', () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
     is('granted', await alice.try());
-    await fixture.redis.command('ZADD', fixture.key(lock, 'ends'), 'XX', '+inf', alice.requestId);
+    await fixture.setEnd(alice, '+inf');
     const bob = await fixture.request('s1', lock);
     is('waiting', await bob.queue());
     await fixture.passInUse(lock, 19_000);
@@ -86,7 +88,7 @@ describe('after a manual edit of a lock in Redis (chapter 24),', () => {
     is('granted', await alice.try());
     const now = Number(await fixture.now());
     const end = now + 86_400_000_000 + laterUs;
-    await fixture.redis.command('ZADD', fixture.key(lock, 'ends'), 'XX', end, alice.requestId);
+    await fixture.setEnd(alice, end);
     is('waiting', await (await fixture.request('s1', lock)).queue());
     expect((await fixture.stored(lock)).sets.ends).toMatchObject([{ score: now + leftUs }]);
   });
@@ -95,21 +97,21 @@ describe('after a manual edit of a lock in Redis (chapter 24),', () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000, stream: true });
     is('granted', await alice.try());
-    await fixture.redis.command('ZADD', fixture.key(lock, 'ends'), 'XX', '+inf', alice.requestId);
+    await fixture.setEnd(alice, '+inf');
     expect(is('granted', await alice.try()).remainingMs).toBe(20_000);
     expect(is('granted', await alice.keepAlive(alice.secret)).remainingMs).toBe(20_000);
     await fixture.passInUse(lock, 20_000);
     is('granted', await (await fixture.request('s1', lock)).try());
   });
 
-  it('a lease with persistent keys ends, and its keys get an expiry again', async () => {
+  it('a lease with persistent keys ends, and its keys get an expiry again with a later lease', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
     is('granted', await alice.try());
     for (const part of PARTS) await fixture.redis.command('PERSIST', fixture.key(lock, part));
     expect(await keysWithoutExpiry(lock)).not.toEqual([]);
     await fixture.passInUse(lock, 20_000);
-    is('granted', await (await fixture.request('s1', lock)).try());
+    is('granted', await (await fixture.request('s1', lock, { ttlMs: 120_000 })).try());
     expect(await keysWithoutExpiry(lock)).toEqual([]);
   });
 });

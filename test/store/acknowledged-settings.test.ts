@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import type { Profile } from '../../src/engine/autocomplete/suggestion';
 import type { Resource } from '../../src/engine/leases/lease';
 import type { Store } from '../../src/redis';
-import { dictionaryNamesKey, entriesKey, epochKey, permitsKeys } from '../../src/redis/keys';
+import { dictionaryNamesKey, entriesKey, epochKey } from '../../src/redis/keys';
+import { keyOf, PARTS } from '../support/permits-stored';
 import { MasterAndReplica } from '../support/master-and-replica';
 import type { RedisProcess } from '../support/processes/redis-process';
 import { is } from '../support/reply-kinds';
@@ -22,7 +23,7 @@ function setLimit({ permits }: Store, name: string, limit: number) {
 
 /** The limit that a Redis has for the semaphore. */
 async function limitAt(redis: RedisProcess, name: string): Promise<number | undefined> {
-  const limit = await redis.command('GET', permitsKeys('test', semaphore(name)).at(-1) as string);
+  const limit = await redis.command('GET', keyOf('test', semaphore(name), 'limit'));
   return limit === null ? undefined : Number(limit);
 }
 
@@ -128,7 +129,7 @@ describe('a setting that was changed before', () => {
     is('set', await setLimit(store, 'gpu', 8));
     const remove = () => store.permits.remove(semaphore('gpu'), { force: false });
     is('removed', await remove());
-    await pair.master.command('DEL', ...permitsKeys('test', semaphore('gpu')).slice(0, 7));
+    await pair.master.command('DEL', ...PARTS.map((part) => keyOf('test', semaphore('gpu'), part)));
     is('unknown-resource', await remove());
     await pair.freezeLink();
     expect(await failureOf(remove())).toMatchObject(UNCONFIRMED);

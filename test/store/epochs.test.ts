@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock, type Clock } from '../../src/engine/clock';
 import type { StoreFailure } from '../../src/engine/errors';
+import { BUCKET_COUNT, epochKey } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
 import { failureOf } from '../support/store-failure';
 import { TestServer, type TestServerOptions } from '../support/permits-server';
@@ -203,7 +204,7 @@ describe('a server over a Redis that may have lost leases', () => {
       expect(server.node.quarantine?.cause).toBe('restarted');
       await quarantined(on(server).try());
       expect(await first.command('GET', 'test:{9}:epoch')).toMatch(
-        new RegExp(`^${String(epoch).slice(0, 40)}/[0-9a-f]{16} `),
+        new RegExp(`^${String(epoch).slice(0, 'L1:'.length + 40)}/[0-9a-f]{16} `),
       );
       await server.node.endQuarantine();
       const alice = on(server);
@@ -268,7 +269,7 @@ describe('a server over a Redis that may have lost leases', () => {
       'both servers to know the end',
       () => !server.node.quarantine && !other.node.quarantine && changes.includes(false),
     );
-    expect(await redis.command('GET', 'test:{5}:epoch')).toMatch(/^\w{40} w 2500 0$/);
+    expect(await redis.command('GET', 'test:{5}:epoch')).toMatch(/^L1:\w{40} w 2500 0$/);
   });
 
   it('ends the quarantine on EndQuarantine, for all servers', async () => {
@@ -306,6 +307,56 @@ describe('a server over a Redis that may have lost leases', () => {
     expect(server.node.warnings.join()).toMatch(/not readable/);
     expect(await redis.command('GET', 'test:{1}:epoch')).toMatch(/ w /);
     is('granted', await on(server).try());
+  });
+
+  describe('with leases of another layout', () => {
+    const OTHER = { 'an earlier layout without a version': '', 'a later layout': 'L7:' };
+    const epochKeys = Array.from({ length: BUCKET_COUNT }, (_, bucket) => epochKey('test', bucket));
+
+    /** Makes the epochs as a server with another layout writes them. */
+    async function replaceLayout(redis: RedisProcess, layout: string): Promise<void> {
+      const epoch = String(await redis.command('GET', epochKey('test', 9)));
+      const text = epoch.replace('L1:', layout);
+      await redis.command('MSET', ...epochKeys.flatMap((key) => [key, text]));
+    }
+
+    it.each(Object.entries(OTHER))('is not ready, grants nothing and says why (%s)', async (_, layout) => {
+      const redis = await start({ appendfsync: 'no' });
+      const first = await connect(redis.url);
+      await replaceLayout(redis, layout);
+      const server = await connect(redis.url);
+      for (const one of [server, first]) {
+        const requester = on(one);
+        for (const command of [
+          () => requester.try(),
+          () => requester.renew(requester.secret),
+          () => requester.release(requester.secret),
+          () => one.store.inspect(lock),
+        ]) {
+          expect(await failureOf(command())).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
+        }
+        expect(one.node.suitable).toBe(false);
+        const number = layout === '' ? 0 : 7;
+        expect(one.node.warnings.join()).toContain(
+          `leases in layout ${number}, and this server reads layout 1`,
+        );
+      }
+      expect(String(await redis.command('GET', epochKey('test', 9))).startsWith('L1:')).toBe(false);
+    });
+
+    it('is ready after the operator has deleted the epochs, and waits until all leases have ended', async () => {
+      const redis = await start({ appendfsync: 'no' });
+      await connect(redis.url);
+      await replaceLayout(redis, 'L7:');
+      const server = await connect(redis.url);
+      expect(server.node.suitable).toBe(false);
+      await redis.command('DEL', ...epochKeys);
+      await eventually('the server to be ready', () => server.node.suitable);
+      expect(server.node.quarantine?.cause).toBe('forgotten');
+      await quarantined(on(server).try());
+      await server.node.endQuarantine();
+      is('granted', await on(server).try());
+    });
   });
 
   it('grants nothing if it may not run INFO', async () => {

@@ -1,10 +1,20 @@
 import type { Resource, Service } from '../../src/engine/leases/lease';
 import type { RemoveReply, SetLimitReply } from '../../src/engine/leases/permits-store';
-import { permitsKeys, wakeChannel } from '../../src/redis/keys';
+import { EPOCH_AT, permitsKeys, wakeChannel } from '../../src/redis/keys';
 import { eventually } from './eventually';
 import { Requester, type RequesterOptions } from './permits-requester';
-import { FROZEN_CLOCK, PREFIX, TestServer, withFrozenClock } from './permits-server';
-import { keyOf, moveTimes, PARTS, readStored, type Part, type Stored } from './permits-stored';
+import { PREFIX, TestServer, withFrozenClock } from './permits-server';
+import {
+  addGhost,
+  keyOf,
+  moveTimes,
+  readStored,
+  setEnd,
+  setNumbers,
+  type Part,
+  type Stored,
+  FROZEN_CLOCK,
+} from './permits-stored';
 import { RedisProcess, type RedisProcessOptions } from './processes/redis-process';
 import { is } from './reply-kinds';
 
@@ -15,6 +25,8 @@ export interface FixtureOptions extends RedisProcessOptions {
    * Time passes for scripts only by `pass` and `passInUse`, so that results do not depend on the load of the machine.
    */
   readonly frozenClock?: boolean;
+  /** The head of a resource has room for two leases and two tombstones (scripts/leases/shared/layout.lua). */
+  readonly smallHead?: boolean;
 }
 
 /** A private Redis with the stores of several servers. The fixture can move stored times and read the stored state. */
@@ -48,8 +60,13 @@ export class PermitsFixture {
   async server(id: string, url = this.redis.url): Promise<TestServer> {
     let server = this.servers.get(id);
     if (!server) {
-      const { commandTimeoutMs = 2000, retentionMs = 3_600_000, frozenClock = false } = this.options;
-      server = new TestServer(id, { url, commandTimeoutMs, retentionMs, frozenClock });
+      const {
+        commandTimeoutMs = 2000,
+        retentionMs = 3_600_000,
+        frozenClock = false,
+        smallHead = false,
+      } = this.options;
+      server = new TestServer(id, { url, commandTimeoutMs, retentionMs, frozenClock, smallHead });
       this.servers.set(id, server);
       await server.node.ready(5000);
       if (frozenClock) {
@@ -141,11 +158,11 @@ export class PermitsFixture {
 
   /** The key of the limit that SetSemaphoreLimit sets. */
   limitKey(semaphore: Resource): string {
-    return permitsKeys(PREFIX, semaphore)[PARTS.length + 1] as string;
+    return this.key(semaphore, 'limit');
   }
 
   epochKey(resource: Resource): string {
-    return permitsKeys(PREFIX, resource)[PARTS.length] as string;
+    return permitsKeys(PREFIX, resource)[EPOCH_AT];
   }
 
   /** Lets time pass without a script on the resource. A negative time sets Redis's clock back. */
@@ -155,10 +172,28 @@ export class PermitsFixture {
 
   /** Lets time pass as `pass` does, but with scripts on the resource, so that there is no stall. */
   async passInUse(resource: Resource, ms: number): Promise<void> {
-    const state = this.key(resource, 'state');
-    const seen = (await this.redis.command('HGET', state, 'seen')) as string;
+    const { seen } = (await this.stored(resource)).numbers;
     await this.pass(resource, ms);
-    await this.redis.command('HSET', state, 'seen', seen);
+    await this.setNumbers(resource, { seen: Number(seen) });
+  }
+
+  /** Edits numbers of the head (layout.lua) manually. */
+  setNumbers(resource: Resource, numbers: Readonly<Record<string, number>>): Promise<void> {
+    return setNumbers(this.redis, PREFIX, resource, numbers);
+  }
+
+  /** Adds a member without a record. */
+  addGhost(
+    resource: Resource,
+    part: 'ends' | 'offers' | 'queue' | 'detached',
+    score: number | string,
+  ): Promise<void> {
+    return addGhost(this.redis, PREFIX, resource, part, score);
+  }
+
+  /** Edits the end of a lease manually (us, or '+inf'). */
+  setEnd({ resource, requestId }: Requester, end: number | string): Promise<void> {
+    return setEnd(this.redis, PREFIX, resource, requestId, String(end));
   }
 
   /** Deletes all data of Redis, and ends the quarantine after the loss. */
@@ -189,7 +224,7 @@ export class PermitsFixture {
   }
 
   stored(resource: Resource): Promise<Stored> {
-    return readStored(this.redis, PREFIX, resource);
+    return readStored(this.redis, PREFIX, resource, this.frozen !== undefined);
   }
 
   /** The ids in a stored set of the resource. */

@@ -21,6 +21,11 @@ export function brokenInvariants({ numbers, records, sets }: Stored): string[] {
   for (const set of Object.values(setOfState)) {
     for (const { id } of sets[set]) if (!records[id]) broken.push(`member ${id} of ${set} has no record`);
   }
+  for (const set of ['ends', 'offers', 'queue', 'detached'] as const) {
+    const count = Number(numbers[set] ?? 0);
+    if (count !== sets[set].length)
+      broken.push(`the head counts ${count} in ${set}, which has ${sets[set].length}`);
+  }
   const held = [...sets.ends, ...sets.offers].reduce(
     (sum, { id }) => sum + Number(records[id]?.permits ?? 0),
     0,

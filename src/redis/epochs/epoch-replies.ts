@@ -18,9 +18,16 @@ export interface EndedPause extends Pause {
 
 export interface Adopted extends Bounds, Pause {}
 
+/** The store has leases of another layout, and the script did nothing. */
+export interface OtherLayout {
+  /** The version of that layout; 0: an earlier layout without a version. */
+  readonly otherLayout: number;
+}
+
 /** `late`: the script ran too late and did nothing. */
-export function readAdopted({ word, pauseMs, values }: GuardedReply): Adopted | 'late' {
+export function readAdopted({ word, pauseMs, values }: GuardedReply): Adopted | OtherLayout | 'late' {
   if (word === 'STALE') return 'late';
+  if (word === 'LAYOUT') return { otherLayout: Number(values[0]) };
   const [, , cause, longestMs, durability, overlapMs] = values;
   return {
     pauseMs,

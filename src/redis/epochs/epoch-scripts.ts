@@ -37,6 +37,8 @@ export interface EpochScriptsOptions {
   readonly time: StoreTime;
   /** The bounds of the epochs that are in force. */
   readonly bounds: () => Bounds;
+  /** Called before an adoption fails because the store has leases of another layout. */
+  readonly onOtherLayout: (layout: number) => void;
 }
 
 /** Sends the scripts that write epochs, for the known run of Redis. */
@@ -68,7 +70,11 @@ export class EpochScripts {
         guard,
         HIGH,
       );
-      if (adopted !== 'late') return adopted;
+      if (adopted !== 'late') {
+        if (!('otherLayout' in adopted)) return adopted;
+        this.options.onOtherLayout(adopted.otherLayout);
+        throw new StoreFailure('no', 'unavailable');
+      }
       if (tries === MOST_TRIES) throw new StoreFailure('no', 'unavailable');
       await this.probe();
     }

@@ -42,6 +42,8 @@ export interface EpochsOptions {
  * clock was set. Each node has one instance. See docs/design/epochs.md.
  */
 export class Epochs implements ProbeListener, EpochGuard {
+  /** The version of the leases' layout in the store, if it differs from the layout of this server. */
+  otherLayout: number | undefined;
   private readonly run: KnownRun;
   private readonly time = new StoreTime();
   private readonly scripts: EpochScripts;
@@ -74,6 +76,12 @@ export class Epochs implements ProbeListener, EpochGuard {
       run: this.run,
       time: this.time,
       bounds: () => this.bounds,
+      onOtherLayout: (layout) => {
+        // Each report of the node starts a new adoption, which succeeds when the operator has deleted the epochs.
+        this.isDue = true;
+        this.run.mayBeNew = false;
+        this.setOtherLayout(layout);
+      },
     });
   }
 
@@ -135,6 +143,7 @@ export class Epochs implements ProbeListener, EpochGuard {
     }
     switch (reply.word) {
       case 'EPOCH':
+      case 'LAYOUT':
         return this.adoptFor(keys).then(again);
       case 'STALE':
         return this.checkClock().then(again);
@@ -182,6 +191,12 @@ export class Epochs implements ProbeListener, EpochGuard {
     return longestOf(ended);
   }
 
+  private setOtherLayout(layout: number | undefined): void {
+    if (layout === this.otherLayout) return;
+    this.otherLayout = layout;
+    this.connection().changed();
+  }
+
   private isLeaving(keys: readonly string[]): boolean {
     return this.leaving.size > 0 && this.leaving.has(keys[EPOCH_AT] ?? '');
   }
@@ -201,7 +216,8 @@ export class Epochs implements ProbeListener, EpochGuard {
     if (!adoption) {
       adoption = this.adoptSome([key])
         .catch((error: unknown) => {
-          if (!wasNotDone(error) || error.kind !== 'unavailable') throw error;
+          if (this.otherLayout !== undefined || !wasNotDone(error) || error.kind !== 'unavailable')
+            throw error;
         })
         .finally(() => this.arriving.delete(key));
       this.arriving.set(key, adoption);
@@ -244,6 +260,7 @@ export class Epochs implements ProbeListener, EpochGuard {
     const now = this.options.clock.now();
     const isFirst = this.run.settledSince === Infinity;
     this.run.settle(now);
+    this.setOtherLayout(undefined);
     if (this.time.setForwardUs === setForwardUs) this.time.setForwardUs = 0;
     this.isDue = this.time.setForwardUs > 0 || this.queued !== undefined;
     this.setBounds(adopted);

@@ -1,5 +1,6 @@
 import { hasTakenOver, type NodeReport } from '../connection/node-report';
 import type { ClockSample } from '../connection/server-clock';
+import { LEASE_LAYOUT } from '../keys';
 
 /** The largest error of the uptime that Redis reports, in whole seconds by two clocks. */
 const UPTIME_SLACK_MS = 2000;
@@ -13,7 +14,10 @@ const UNKNOWN_RUN = 'none';
 
 /** The facts about the run of Redis behind a connection, kept when the connection is replaced. */
 export class KnownRun {
-  /** The run of the present connection, or of the last connection. */
+  /**
+   * The layout of leases, and the run of the present connection, or of the last connection: `L1:RUN`. So a server with
+   * another layout takes the epochs of this server for epochs of another run.
+   */
   id: string | undefined;
   /** When all epochs of the node were first known to belong to this run (ms, monotonic clock); Infinity: not yet. */
   settledSince = Infinity;
@@ -32,7 +36,8 @@ export class KnownRun {
 
   /** `weaker`: a restart of this run may lose more than before, or overlap longer. */
   update(report: NodeReport, sample: ClockSample): 'new run' | 'weaker' | 'same' {
-    const { runId, durable, overlapMs } = report;
+    const { durable, overlapMs } = report;
+    const runId = report.runId === undefined ? undefined : `L${LEASE_LAYOUT}:${report.runId}`;
     const isWeaker = (this.durable && !durable) || overlapMs > this.overlapMs;
     const isNewRun = runId !== this.id;
     this.durable = durable;

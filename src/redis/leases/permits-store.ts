@@ -39,7 +39,7 @@ import { confirmed } from '../connection/confirmed';
 import type { GuardedReply } from '../connection/guarded-reply';
 import { HIGH, NORMAL, script, type GuardChoice, type Script, type Turn } from '../connection/operation';
 import type { Reply } from '../connection/script-command';
-import { permitsKeys } from '../keys';
+import { LEASE_LAYOUT, permitsKeys } from '../keys';
 import { readHint } from './hints';
 import {
   parseAcquire,
@@ -159,6 +159,8 @@ export class RedisPermitsStore implements PermitsStore {
     const { commands, prefix } = this.options;
     const keys = permitsKeys(prefix, resource);
     const read = (reply: Reply[]) => {
+      // The store has leases of another layout.
+      if (reply.length === 0) throw new StoreFailure('no', 'unavailable');
       const { view, isExact } = parseInspect(resource, reply);
       if (isExact) return view;
       // `touch` ends a batch of expired leases, then `inspect` counts again.
@@ -170,7 +172,10 @@ export class RedisPermitsStore implements PermitsStore {
         },
       );
     };
-    return commands.run(scripts.inspect, keys, [SHOWN_COUNT], read, { priority: 'low', caller });
+    return commands.run(scripts.inspect, keys, [SHOWN_COUNT, LEASE_LAYOUT], read, {
+      priority: 'low',
+      caller,
+    });
   }
 
   setLimit(resource: Resource, { limit, expectedLimit }: SetLimitCommand): Promise<SetLimitReply> {
@@ -204,7 +209,7 @@ export class RedisPermitsStore implements PermitsStore {
     const keys = permitsKeys(prefix, resource);
     args.unshift(serverId);
     let firstSentAt: number | undefined;
-    const readAnswer = mustConfirm ? confirmed(keys[0] as string, parse, mustConfirm) : parse;
+    const readAnswer = mustConfirm ? confirmed(keys[0], parse, mustConfirm) : parse;
     const read = (reply: GuardedReply, sentAt: number, by: AnsweringNode): T | Promise<T> => {
       if (reply.followUp === 'touch') this.listener?.workLeft(resource);
       for (const news of reply.news) this.tell(resource, news, sentAt);

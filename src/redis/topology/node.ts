@@ -2,6 +2,7 @@ import type { Quarantine, StoreHealth, StoreOperations } from '../../engine/stor
 import { RedisConnection, type ConnectionOptions } from '../connection/connection';
 import { epochScripts } from '../epochs/epoch-scripts';
 import { Epochs, type EpochsOptions } from '../epochs/epochs';
+import { LEASE_LAYOUT } from '../keys';
 
 export type NodeOptions = Omit<ConnectionOptions, 'guard'> & EpochsOptions;
 
@@ -10,6 +11,10 @@ const CAUSES: Record<Quarantine['cause'], string> = {
   restarted: 'the store was restarted or replaced, and may have lost its last writes',
   clock: "the store's clock was set forward, so leases seem to end early",
 };
+
+function otherLayoutText(other: number): string {
+  return `the store has leases in layout ${other}, and this server reads layout ${LEASE_LAYOUT}: this server grants nothing; use a server with layout ${other}, or stop all servers of that layout and delete the epochs (docs/operations/upgrade.md)`;
+}
 
 /** One Redis that keeps leases: the connection for commands, and the epochs that guard grants. */
 export class RedisNode implements StoreHealth, StoreOperations {
@@ -34,11 +39,14 @@ export class RedisNode implements StoreHealth, StoreOperations {
   }
 
   get suitable(): boolean {
-    return this.connection.suitable;
+    return this.connection.suitable && this.epochs.otherLayout === undefined;
   }
 
   get warnings(): readonly string[] {
     const { quarantine } = this;
+    if (this.epochs.otherLayout !== undefined) {
+      return [...this.connection.warnings, otherLayoutText(this.epochs.otherLayout)];
+    }
     if (!quarantine) return this.connection.warnings;
     const sentence = `${CAUSES[quarantine.cause]}: nothing is granted until every lease that a client may believe in has ended; call EndQuarantine to end the quarantine now, if no client can still believe in a lost lease`;
     return [...this.connection.warnings, sentence];

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { permitsKeys } from '../../../src/redis/keys';
+import { keyOf } from '../../support/permits-stored';
 import type { Fleet, FleetStore } from '../fleet';
 import { CallEnded } from '../held';
 import { PREFIX } from '../observer';
@@ -43,7 +43,7 @@ export class LimitMover {
     const usual = new Map(moves.map(({ label, limit }) => [this.named(label), limit]));
     while (!signal.aborted) {
       for (const [name, limit] of usual) {
-        const key = permitsKeys(PREFIX, { service: 'semaphore', name }).at(-1) ?? '';
+        const key = keyOf(PREFIX, { service: 'semaphore', name }, 'limit');
         // A read that fails during a fault is repeated in the next turn.
         const found = await this.fleet.redis.command('EXISTS', key).catch(() => undefined);
         if (Number(found ?? 1) > 0 || signal.aborted) continue;

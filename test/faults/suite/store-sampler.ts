@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { permitsKeys } from '../../../src/redis/keys';
 import type { ExpiryObserved, Granted, History, Micros } from '../../support/history';
 import { monotonicMicros } from '../../support/history-recorder';
+import { readEnds } from '../../support/permits-stored';
 import type { FleetStore } from '../fleet';
 import { PREFIX } from '../observer';
 import type { Resource } from './traffic/traffic';
@@ -19,8 +19,6 @@ interface Sample {
 const EVERY_MS = 250;
 /** A name with few requests is sampled only in every n-th turn, to limit the load of Redis. */
 const TURNS = 6;
-const READ_ENDS = `local time = redis.call('TIME')
-return { time[1] * 1000000 + time[2], redis.call('ZRANGE', KEYS[1], '0', '-1', 'WITHSCORES') }`;
 
 /**
  * Samples the leases in the store, so that the checkers can compare them with the beliefs of the clients. Only the
@@ -75,15 +73,10 @@ export class StoreSampler {
 
   /** Samples a name. A read that fails during a fault is left out. */
   private async sample({ service, name }: Resource): Promise<void> {
-    const [, ends = ''] = permitsKeys(PREFIX, { service, name });
     const before = monotonicMicros();
-    const reply = await this.store.command('EVAL', READ_ENDS, 1, ends).catch(() => undefined);
+    const found = await readEnds(this.store, PREFIX, { service, name }).catch(() => undefined);
     const at = monotonicMicros();
-    if (!Array.isArray(reply)) return;
-    const [time, pairs] = reply as [string, string[]];
-    const found = new Map<string, Micros>();
-    for (let i = 0; i < pairs.length; i += 2) found.set(pairs[i] ?? '', Number(pairs[i + 1]));
-    this.samples.push({ name, before, at, redisTimeUs: Number(time), ends: found });
+    if (found) this.samples.push({ name, before, at, ...found });
   }
 }
 

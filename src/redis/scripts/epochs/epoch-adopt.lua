@@ -3,7 +3,8 @@
 --
 --     run_id durability quarantine overlap [since until shift cause]
 --
---   run_id      the run of Redis for which the epoch is in force, and its term as master (src/redis/epochs/known-run.ts)
+--   run_id      the layout of the leases (scripts/leases/shared/layout.lua), the run of Redis for which the epoch is in
+--               force, and its term as master (src/redis/epochs/known-run.ts)
 --   durability  a: the run had every acknowledged write on disk; w: not always
 --   quarantine  the longest quarantine of the bucket's servers (ms)
 --   overlap     how long another run may have granted after this run took over (ms)
@@ -23,9 +24,11 @@
 -- Reply  the header (shared/reply.lua) with how long the last pause lasts (us), and
 --        OK number_of_new_pauses number_of_pauses cause_of_the_last_pause quarantine_ms durability overlap_ms
 --        STALE                             the script ran too late and did nothing
+--        LAYOUT layout                     a bucket has leases of another layout; the script did nothing
 -- Holds  A repeated call, or a call of another server, neither shortens nor restarts a pause. Only a step forward of the
 --        clock restarts a pause, and each server reports a step once.
 --
+-- @include ../shared/layout-of.lua
 -- @include ../shared/reply.lua
 local run_id, durability, quarantine, known_run = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local is_new, set_forward = ARGV[5] == '1', tonumber(ARGV[6])
@@ -35,6 +38,12 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 -- The server's facts about runs may be out of date by now.
 if now > not_after then return reply('STALE', 0, {}, now, 0) end
+
+local own_layout = string.match(run_id, '^L(%d+):') or '0'
+for _, key in ipairs(KEYS) do
+  local layout = layout_of(redis.call('GET', key))
+  if layout and layout ~= own_layout then return reply('LAYOUT', 0, {}, now, 0, layout) end
+end
 
 local new_pause_count, pause_count, left, last_cause = 0, 0, 0, ''
 local longest_quarantine, weakest, longest_overlap = quarantine, durability, overlap

@@ -76,8 +76,8 @@ if request then
   if request.attach ~= attach and server_of(request.attach) ~= server then send_hint(request.attach, id) end
   request.attach, request.ttl, request.metadata = attach, ttl, metadata
   if request.state ~= OFFERED then
-    redis.call('ZREM', DETACHED_KEY, id)
-    put(QUEUE_KEY, request.ticket, id)
+    if request.state == DETACHED then remove('detached', id) end
+    put('queue', request.ticket, id)
     request.state = WAITING
     store(id, request)
     mark_alive(server)
@@ -88,12 +88,13 @@ if request and request.state == OFFERED then hold(id, request) end
 if request and request.state == HELD then return answer_granted(retention_ms, id, request) end
 
 if not request then
-  local waiter_count = is_queue_empty and 0 or redis.call('ZCARD', QUEUE_KEY)
-  local at_once = waiter_count == 0 and fits(permits)
+  local at_once = is_queue_empty and fits(permits)
   if not at_once and not wait then return answer(retention_ms, 'REFUSED', queue_snapshot()) end
-  local place_count = at_once and 0 or waiter_count + redis.call('ZCARD', DETACHED_KEY)
+  local place_count = at_once and 0 or meta.queue + meta.detached
   if place_count >= max_waiters then
     if clean_queue() then grant_next() end -- the walk frees the places of dead servers' waiters
+    count_again('queue')
+    count_again('detached')
     return answer(retention_ms, 'QUEUE_FULL', place_count)
   end
   request = {
@@ -109,7 +110,7 @@ if not request then
   end
   request.state = WAITING
   store(id, request)
-  put(QUEUE_KEY, request.ticket, id)
+  put('queue', request.ticket, id)
   mark_alive(server)
 elseif not wait then
   detach(id, request)
@@ -117,4 +118,4 @@ elseif not wait then
   return answer(retention_ms, 'REFUSED', queue_snapshot())
 end
 return answer(
-  retention_ms, 'WAITING', request.ticket, redis.call('ZRANK', QUEUE_KEY, id) + 1, queue_snapshot())
+  retention_ms, 'WAITING', request.ticket, redis.call('ZRANK', key_of('queue'), id) + 1, queue_snapshot())

@@ -55,8 +55,8 @@ if not request then
   meta.ticket = math.max(meta.ticket, ticket)
 end
 if request.state == DETACHED then
-  redis.call('ZREM', DETACHED_KEY, id)
-  put(QUEUE_KEY, request.ticket, id)
+  remove('detached', id)
+  put('queue', request.ticket, id)
   request.state = WAITING
   store(id, request)
 end
@@ -66,4 +66,4 @@ grant_next()
 if request.state == OFFERED then hold(id, request) end
 if request.state == HELD then return answer_granted(retention_ms, id, request) end
 return answer(
-  retention_ms, 'WAITING', request.ticket, redis.call('ZRANK', QUEUE_KEY, id) + 1, queue_snapshot())
+  retention_ms, 'WAITING', request.ticket, redis.call('ZRANK', key_of('queue'), id) + 1, queue_snapshot())

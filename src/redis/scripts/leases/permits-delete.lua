@@ -28,13 +28,13 @@ if not force then
   if clean_queue() then grant_next() end
   -- Expired leases and waiters of dead servers are still there, and must not count.
   if more then return answer(retention_ms, 'AGAIN') end
-  local holder_count = redis.call('ZCARD', ENDS_KEY) + redis.call('ZCARD', OFFERS_KEY)
-  local waiter_count = redis.call('ZCARD', QUEUE_KEY)
-  if holder_count + waiter_count > 0 then return answer(retention_ms, 'IN_USE', holder_count, waiter_count) end
+  count_again('queue')
+  if has_holders() or meta.queue > 0 then
+    return answer(retention_ms, 'IN_USE', meta.ends + meta.offers, meta.queue)
+  end
 end
 
-redis.call('UNLINK', LIMIT_KEY)
-redis.call('HDEL', STATE_KEY, 'limit')
+redis.call('UNLINK', limit_key())
 meta.limit = nil
 meta.ticket = math.max(meta.ticket, now) -- later tickets are higher even if Redis's clock is set back
 change = { at = now, cut = meta.ticket, id = deletion_id, dissolving = true }

@@ -2,15 +2,19 @@
 -- Shows a resource and changes nothing. Expired leases are left out; the next script that writes ends them.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
--- ARGV   1 maximum number of holders and of waiters to show
+-- ARGV   1 maximum number of holders and of waiters to show  2 version of the server's layout of leases
 -- Reply  resource_view, 1: too many expired leases are left to count the permits in use, so the server must touch the
 --        resource first, 0: the view is exact
+--        nothing                           the bucket has leases of another layout
 -- Holds  Read-only, so a replica may answer.
 --
+-- @include ../shared/layout-of.lua
 -- @include shared/resource-view.lua
 local max_shown = tonumber(ARGV[1])
 
+local layout = layout_of(redis.call('GET', EPOCH_KEY))
+if layout and layout ~= ARGV[2] then return {} end
 begin('', '')
-if meta.limit == nil and LIMIT_KEY then meta.limit = tonumber(redis.call('GET', LIMIT_KEY)) end
+if meta.limit == nil and is_semaphore then meta.limit = tonumber(redis.call('GET', limit_key())) end
 local view = resource_view(max_shown)
 return { view, more and 1 or 0 }

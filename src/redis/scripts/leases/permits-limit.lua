@@ -36,7 +36,7 @@ end
 find_or_create(limit)
 local before = meta.limit
 meta.limit = limit
-redis.call('SET', LIMIT_KEY, int(limit))
+redis.call('SET', limit_key(), int(limit))
 if limit < before or before == 0 then change.misfits, meta.cursor = true, 0 end -- at limit 0, requests of any size wait
 if meta.used > limit then
   change.recall = true

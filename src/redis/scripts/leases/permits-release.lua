@@ -20,7 +20,8 @@
 -- @include shared/purge.lua
 local server, id, secret, attach, retention_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 
-epoch_check()
+local refusal = epoch_check()
+if refusal and refusal[1] == 'LAYOUT' then return refusal end
 begin(server, id)
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end

@@ -21,7 +21,7 @@ local server, id, secret, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local attach, take_over, retention_ms = ARGV[5], ARGV[6] == '1', tonumber(ARGV[7])
 
 local refusal = epoch_check()
-if refusal and refusal[1] == 'STALE' then return refusal end
+if refusal and (refusal[1] == 'STALE' or refusal[1] == 'LAYOUT') then return refusal end
 begin(server, id)
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end

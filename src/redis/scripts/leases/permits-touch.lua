@@ -29,8 +29,8 @@ begin(server, '')
 if has_waiters and meta.limit then mark_alive(server) end
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
-if has_waiters then
-  for _, id in ipairs(redis.call('ZRANGE', OFFERS_KEY, 0, BATCH - 1)) do
+if has_waiters and meta.offers > 0 then
+  for _, id in ipairs(redis.call('ZRANGE', key_of('offers'), 0, BATCH - 1)) do
     local request = load(id)
     if request and server_of(request.attach) == server then send_hint(request.attach, id) end
   end
@@ -46,7 +46,7 @@ for i = 3, last, 2 do
   if request and request.attach ~= attach then
     words[#words + 1] = 'SUPERSEDED'
   else
-    local rank = request and redis.call('ZRANK', QUEUE_KEY, id)
+    local rank = request and redis.call('ZRANK', key_of('queue'), id)
     words[#words + 1] = rank and rank + 1 or 'RECHECK'
   end
 end

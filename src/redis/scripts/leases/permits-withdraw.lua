@@ -28,6 +28,7 @@ local give_back, only_unheard = ARGV[4] ~= '0', ARGV[4] == '2'
 local token, retention_ms = ARGV[5], tonumber(ARGV[6])
 
 local refusal = epoch_check()
+if refusal and refusal[1] == 'LAYOUT' then return refusal end
 begin(server, id)
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
@@ -43,7 +44,7 @@ if request and request.state == ENDED then
     return answer_finished(retention_ms, request)
   end
   -- The request has not finished; the call keeps the ticket and claims with it. No branch below acts on ENDED.
-  forget(ENDED_KEY, { id })
+  unbury(id)
 end
 if request and give_back and is_meant then
   local least = only_unheard and 2 or 1

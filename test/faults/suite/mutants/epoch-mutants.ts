@@ -14,7 +14,7 @@ const tellWhatIsInDoubt: Patch = {
 export const epochMutants = {
   'no-epoch': {
     about: 'a script does not check the epoch, so it grants although the store has lost data',
-    patches: [luaPatch('if epoch == expected then', 'if true then')],
+    patches: [luaPatch('if epoch == expected and now <= not_after then', 'if now <= not_after then')],
     faults: ['store-flushed'],
     caughtBy: ['exclusion', 'over_issue'],
   },
@@ -29,7 +29,11 @@ export const epochMutants = {
     about:
       "neither the script nor the reader of its reply checks whether the command is late by the store's clock",
     // With the first patch only, the reply of a late command reveals the step and is dropped.
-    patches: [luaPatch('if now > not_after then', 'if false then'), tellWhatIsInDoubt],
+    patches: [
+      luaPatch('if epoch == expected and now <= not_after then', 'if epoch == expected then'),
+      luaPatch('if now > not_after then', 'if false then'),
+      tellWhatIsInDoubt,
+    ],
     faults: ['store-clock-stepped'],
     play: { canStepClocks: true },
     caughtBy: ['exclusion', 'over_issue'],

@@ -21,6 +21,6 @@ test('the error of a patch without its text names the file and the text', () => 
 });
 
 test('a Lua patch replaces constants and record fields by their embedded form, but not inside quotes', () => {
-  const { find } = luaPatch("redis.call('ZRANGE', QUEUE_KEY, BATCH, 'BATCH', request.state)", '');
-  expect(find).toBe("redis.call('ZRANGE', KEYS[4], 64, 'BATCH', r.s)");
+  const { find } = luaPatch("redis.call('HGET', STATE_KEY, BATCH, 'BATCH', request.state)", '');
+  expect(find).toBe("redis.call('HGET', KEYS[1], 64, 'BATCH', r.s)");
 });

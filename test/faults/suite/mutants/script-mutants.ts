@@ -94,8 +94,8 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
     about: 'the permits of a cancelled offer stay counted as used',
     patches: [
       luaPatch(
-        "if request.state == OFFERED then redis.call('ZREM', OFFERS_KEY, id) else remove_end(id) end\nmeta.used = meta.used - request.permits",
-        "if request.state == OFFERED then redis.call('ZREM', OFFERS_KEY, id) else remove_end(id) end",
+        "if request.state == OFFERED then remove('offers', id) else remove_end(id) end\nmeta.used = meta.used - request.permits",
+        "if request.state == OFFERED then remove('offers', id) else remove_end(id) end",
       ),
       // Without this patch, the scripts correct the count whenever a name has no holders.
       luaPatch('meta.used = 0\nreturn permits <= meta.limit', 'return false'),
@@ -107,8 +107,8 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
     about: 'the youngest waiter is served first',
     patches: [
       luaPatch(
-        "local id = redis.call('ZRANGE', QUEUE_KEY, '0', '0')[1]",
-        "local id = redis.call('ZREVRANGE', QUEUE_KEY, '0', '0')[1]",
+        "redis.call('ZRANGE', key_of('queue'), '0', '0')[1]",
+        "redis.call('ZREVRANGE', key_of('queue'), '0', '0')[1]",
       ),
     ],
     faults: [],
@@ -133,8 +133,8 @@ request.secret = secret`,
     about: 'a lowered limit is ignored',
     patches: [
       luaPatch(
-        "meta.limit = limit\nredis.call('SET', LIMIT_KEY, int(limit))",
-        "meta.limit = math.max(before, limit)\nredis.call('SET', LIMIT_KEY, int(meta.limit))",
+        "meta.limit = limit\nredis.call('SET', limit_key(), int(limit))",
+        "meta.limit = math.max(before, limit)\nredis.call('SET', limit_key(), int(meta.limit))",
       ),
     ],
     faults: [],

@@ -1,5 +1,5 @@
 import { oneOf } from '../../../support/random';
-import { permitsKeys } from '../../../../src/redis/keys';
+import { keyOf, PARTS, readEnds } from '../../../support/permits-stored';
 import { PREFIX } from '../../observer';
 import type { Fault } from './fault';
 import { FORGETTING } from './forgetting';
@@ -34,11 +34,11 @@ export const resourceDeleted: Fault = {
   carryOut: async (stage, random) => {
     const { service, name } = oneOf(random, stage.parts.resources);
     // The limit stays, because a semaphore without a limit does not exist.
-    const keys = permitsKeys(PREFIX, { service, name }).slice(0, 7);
-    const held = (await stage.fleet.redis.command('ZCARD', keys[1] ?? '')) as string;
+    const keys = PARTS.map((part) => keyOf(PREFIX, { service, name }, part));
+    const held = (await readEnds(stage.fleet.redis, PREFIX, { service, name }))?.ends.size ?? 0;
     const end = stage.scenario.fault('redis_deleted', `DEL of ${name}`, { names: [name] });
     const deleted = (await stage.fleet.redis.command('DEL', ...keys)) as string;
     end();
-    return { 'keys deleted': Number(deleted), 'leases lost': Number(held) };
+    return { 'keys deleted': Number(deleted), 'leases lost': held };
   },
 };

@@ -1,40 +1,51 @@
 -- The last step of a script: `answer` writes all changes and makes the reply.
--- @include state.lua
+-- @include past.lua
 
--- Writes all changes in one command, and lets each touched key expire at the retention time after the last lease's end.
--- A key that the script did not touch keeps its expiry, because its members end earlier.
+-- The keys expire at the retention time after the last lease's end, or a little later, so that few scripts move the expiry.
+-- A deleted semaphore keeps only its tombstones. True: the expiry of the state and of all sorted sets must be set.
+local function moves_expiry(retention_ms)
+  local wanted, margin = now + REMEMBER_US, 0
+  if meta.limit then wanted, margin = meta.till + retention_ms * 1000, math.min(retention_ms * 100, MARGIN_US) end
+  if meta.limit and wanted <= meta.expires then return false end
+  meta.expires = wanted + margin
+  expiring = { ends = meta.is_spilled == 1, live = true }
+  for _, part in ipairs({ 'offers', 'queue', 'detached' }) do expiring[part] = meta[part] > 0 end
+  return true
+end
+
+-- Writes all changes in one command.
 local function answer(retention_ms, word, ...)
   meta.till = math.max(meta.till, now)
   local has_change = next(change) ~= nil
   if meta.limit or has_change then
+    shrink_head()
+    local is_moved = moves_expiry(retention_ms)
     -- A script with `own_only` does not update `seen`: the next script must still see the stall before, and a clock that
     -- was set back.
-    local fields = own_only and {} or { 'seen', NOW_TEXT }
-    for _, name in ipairs(NUMBERS) do
-      local number = meta[name]
-      if number and number ~= stored[name] then
-        fields[#fields + 1] = name
-        fields[#fields + 1] = int(number)
-      end
-    end
+    meta.seen = own_only and stored_seen or now
+    local fields = { 'h', packed_head() }
     if has_change then
-      fields[#fields + 1], fields[#fields + 2] = 'moving', cmsgpack.pack(change)
+      fields[3], fields[4] = 'moving', cmsgpack.pack(change)
     elseif had_change then
       redis.call('HDEL', STATE_KEY, 'moving')
     end
     for id in pairs(unsaved) do
-      fields[#fields + 1] = 'r' .. id
-      fields[#fields + 1] = cmsgpack.pack(records[id])
+      local packed = cmsgpack.pack(records[id])
+      if past_times[id] then
+        redis.call('HSET', key_of('past' .. past_numbers[id]), id, struct.pack('<d', past_times[id]) .. packed)
+      else
+        fields[#fields + 1], fields[#fields + 2] = 'r' .. id, packed
+      end
     end
-    if #fields > 0 then redis.call('HSET', STATE_KEY, unpack(fields)) end
-    local expires_at = now + REMEMBER_US -- a deleted semaphore keeps only its tombstones
-    if meta.limit then expires_at = meta.till + retention_ms * 1000 end
-    -- STATE_KEY already has the right expiry if neither the limit nor the latest end is new.
-    if not meta.limit or not stored.limit or meta.till ~= stored.till then touched_keys[STATE_KEY] = true end
-    local expires_at_ms = int(math.floor(expires_at / 1000))
-    for key in pairs(touched_keys) do redis.call('PEXPIREAT', key, expires_at_ms) end
+    redis.call('HSET', STATE_KEY, unpack(fields))
+    local expires_at_ms = int(math.floor(meta.expires / 1000))
+    if is_moved then redis.call('PEXPIREAT', STATE_KEY, expires_at_ms) end
+    for part, is_expiring in pairs(expiring) do
+      if is_expiring then redis.call('PEXPIREAT', key_of(part), expires_at_ms) end
+    end
   elseif had_change then
-    redis.call('UNLINK', STATE_KEY, ENDED_KEY) -- the semaphore was deleted and is no longer remembered
+    -- The semaphore was deleted and is no longer remembered.
+    redis.call('UNLINK', STATE_KEY, key_of('past1'), key_of('past2'))
   end
   -- The header of reply.lua. A call of `reply` would take 0.1 us in every grant and every release.
   return { word, own_only or (more and 1 or 0), news, NOW_TEXT, paused_us, ... }

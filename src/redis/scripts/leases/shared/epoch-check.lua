@@ -1,24 +1,25 @@
 -- Whether a script may purge and grant. A guarded script has two more arguments than its header names: the epoch that
 -- its server expects of the bucket, and the time (us) after which the server no longer waits for the answer.
 -- epoch-adopt.lua describes the text of an epoch.
+-- @include ../../shared/layout-of.lua
 -- @include ../../shared/reply.lua
 -- @include state.lua
 
 -- Returns nothing if the script may act on all requests, else the reply, which is only the header (reply.lua):
+--   LAYOUT       the bucket has leases of another layout; the script must end
 --   STALE        the command is late, or Redis's clock differs from the server's estimate
 --   EPOCH        the bucket's epoch is of another run of Redis, so this Redis may have lost leases
 --   QUARANTINED  this Redis may have lost leases, and clients may still believe in them
--- Such a script leaves other requests alone. It may release its own lease and end its own wait. It may renew its own
--- lease, unless the word is STALE, if the lease lasts longer than `rival_until`.
+-- After STALE, EPOCH and QUARANTINED, a script leaves other requests alone. It may release its own lease and end its own wait.
+-- It may renew its own lease, unless the word is STALE, if the lease lasts longer than `rival_until`.
 local function epoch_check()
   local expected, not_after = ARGV[#ARGV - 1], tonumber(ARGV[#ARGV])
+  local epoch = redis.call('GET', EPOCH_KEY)
+  if epoch == expected and now <= not_after then return nil end
+  local layout = layout_of(epoch)
+  if layout and layout ~= layout_of(expected) then return reply('LAYOUT', 0, {}, NOW_TEXT, 0) end
   own_only = 1
   if now > not_after then return reply('STALE', 0, {}, NOW_TEXT, 0) end
-  local epoch = redis.call('GET', EPOCH_KEY)
-  if epoch == expected then
-    own_only = nil
-    return nil
-  end
   local run_id, overlap, since, ends_at, set_forward, cause =
     string.match(epoch or '', '^(%S+) %a %d+ (%d+) ?(%d*) ?(%d*) ?(%d*) ?(%a*)')
   own_only = 2

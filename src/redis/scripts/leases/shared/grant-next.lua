@@ -9,16 +9,22 @@ local function take_permits(request)
   request.fencing_token = meta.token
 end
 
+local function has_holders()
+  if meta.is_spilled == 1 then count_again('ends') end
+  count_again('offers')
+  return meta.ends + meta.offers > 0
+end
+
 local function fits(permits)
   if meta.used + permits <= meta.limit then return true end
-  if next(known_ends) or redis.call('ZCARD', ENDS_KEY) + redis.call('ZCARD', OFFERS_KEY) > 0 then return false end
+  if has_holders() then return false end
   meta.used = 0 -- the holders were deleted manually: no other step would free their permits
   return permits <= meta.limit
 end
 
 -- WAITING -> HELD for a waiter of the calling server, which learns of the grant by the reply of this script.
 local function grant_directly(id, request)
-  redis.call('ZREM', QUEUE_KEY, id)
+  remove('queue', id)
   take_permits(request)
   hold(id, request)
   request.returnable = 2
@@ -28,27 +34,32 @@ end
 -- WAITING -> OFFERED: a command of the waiter's call must claim the offer. So the script's own request is never granted
 -- without the script's answer.
 local function offer(id, request)
-  redis.call('ZREM', QUEUE_KEY, id)
-  put_due(OFFERS_KEY, 'offers', now + OFFER_US, id)
+  remove('queue', id)
+  put_due('offers', now + OFFER_US, id)
   take_permits(request)
   request.state, request.granted_at, request.extended = OFFERED, now, nil
   store(id, request)
   send_hint(request.attach, id)
 end
 
+local heads_left = BATCH -- how many heads of the queue this script may still visit
+
 -- Grants or offers the head of the queue its permits while they fit, and detaches a head with a silent server. The
 -- function looks at no waiter behind the head, so no waiter overtakes another. True if the queue is empty; else false
 -- or nil.
 local function grant_next()
   if own_only then return false end
-  local offer_count
-  for _ = 1, BATCH do
+  while heads_left > 0 do
+    heads_left = heads_left - 1
     if not meta.limit or not fits(1) then return false end
-    local id = redis.call('ZRANGE', QUEUE_KEY, '0', '0')[1]
-    if not id then return true end
+    local id = meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), '0', '0')[1]
+    if not id then
+      meta.queue = 0
+      return true
+    end
     local request = load(id)
     if not request then
-      redis.call('ZREM', QUEUE_KEY, id)
+      remove('queue', id)
     elseif is_silent(server_of(request.attach)) then
       detach(id, request)
     elseif not fits(request.permits) then
@@ -56,10 +67,10 @@ local function grant_next()
     elseif id ~= own_id and request.ttl <= DIRECT_TTL_US and server_of(request.attach) == calling_server then
       grant_directly(id, request)
     else
-      offer_count = (offer_count or redis.call('ZCARD', OFFERS_KEY)) + 1
-      if offer_count > MAX_OFFERS then return false end
+      if meta.offers >= MAX_OFFERS then return false end
       offer(id, request)
     end
   end
+  if meta.queue == 0 then return true end
   more = true
 end

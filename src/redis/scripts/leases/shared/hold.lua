@@ -1,9 +1,10 @@
--- @include lease-end.lua
+-- @include leases.lua
 -- @include record.lua
+-- @include write.lua
 
 -- OFFERED, WAITING or new -> HELD. The call that speaks for the request is answered with the lease.
 local function hold(id, request)
-  if request.state == OFFERED then redis.call('ZREM', OFFERS_KEY, id) end
+  if request.state == OFFERED then remove('offers', id) end
   request.state, request.answered, request.returnable, request.granted_at = HELD, request.attach, 1, now
   set_end(id, now + request.ttl)
   store(id, request)

@@ -1,6 +1,5 @@
--- @include write.lua
+-- @include state.lua
 
 local function mark_alive(server)
-  put(LIVE_KEY, now, server)
-  touched_keys[QUEUE_KEY] = true -- a request may wait longer than an idle resource is kept
+  if redis.call('ZADD', key_of('live'), NOW_TEXT, server) == 1 then expiring.live = true end
 end

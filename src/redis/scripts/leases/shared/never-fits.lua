@@ -5,4 +5,7 @@
 local function never_fits(permits) return meta.limit > 0 and permits > meta.limit end
 
 -- WAITING or DETACHED -> forgotten, because the request never fits.
-local function dismiss(id, request) forget(request.state == WAITING and QUEUE_KEY or DETACHED_KEY, { id }) end
+local function dismiss(id, request)
+  remove(request.state == WAITING and 'queue' or 'detached', id)
+  forget({ id })
+end

@@ -1,120 +1,148 @@
 -- Every script calls `purge` before its own step. `purge` ends leases, offers, places and tombstones that are due.
 -- @include unfinished.lua
 
-local function due(key)
-  local ids = redis.call('ZRANGEBYSCORE', key, '-inf', NOW_TEXT, 'LIMIT', '0', BATCH)
+local function due(part)
+  local ids = redis.call('ZRANGEBYSCORE', key_of(part), '-inf', NOW_TEXT, 'LIMIT', '0', BATCH)
   if #ids == BATCH then more = true end
   return ids
 end
 
--- As `due`, for a sorted set with a lower bound in `meta`. The bound spares most scripts the command.
-local function due_after_bound(key, name)
-  if now < meta[name] then return {} end
-  local ids = due(key)
+-- The members of a sorted set that are due. The lower bound in `meta` spares most scripts the command. A set without a
+-- later member has only the found members, also if its members were deleted manually.
+local function due_after_bound(part)
+  local bound = part .. '_due'
+  if now < meta[bound] then return {} end
+  local ids = due(part)
   if #ids < BATCH then
-    local left = redis.call('ZRANGEBYSCORE', key, '(' .. NOW_TEXT, '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
-    meta[name] = tonumber(left[2]) or NEVER
+    local left = redis.call('ZRANGEBYSCORE', key_of(part), '(' .. NOW_TEXT, '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
+    meta[bound] = tonumber(left[2]) or NEVER
+    if not left[2] then meta[part] = #ids end
   end
   return ids
 end
 
--- The expired leases. If the first lease has not expired, no lease has, and `known_ends` keeps the first end.
-local function expired_leases()
-  local first = redis.call('ZRANGE', ENDS_KEY, '0', '0', 'WITHSCORES')
-  local first_end = tonumber(first[2])
-  if not first_end then return {} end
-  if first_end > now + LONGEST_US then -- the end was edited manually in Redis: no lease lasts that long
-    local request = load(first[1])
-    first_end = now + (request and request.ttl or 0)
-    set_end(first[1], first_end)
-  end
-  if first_end <= now then return due(ENDS_KEY) end
-  known_ends[first[1]] = first_end
-  return {}
+-- The end of a lease that was edited manually: no lease lasts longer than LONGEST_US.
+local function shorten_edited(id, time)
+  if time <= now + LONGEST_US then return end
+  local request = load(id)
+  set_end(id, now + (request and request.ttl or 0))
 end
 
--- Repairs the script's own request if its sorted set was deleted manually. A waiter or an offer is detached, so that the
--- server claims again with the same ticket. A lease is forgotten. Also ends the request's own lease if the lease has
--- expired but was not in this script's batch.
+local function expired_leases()
+  if meta.is_spilled == 1 then
+    local ids = due_after_bound('ends')
+    local edited = meta.ends_due > now + LONGEST_US
+      and redis.call('ZRANGE', key_of('ends'), '0', BATCH - 1, 'WITHSCORES') or {}
+    for i = 1, #edited, 2 do shorten_edited(edited[i], tonumber(edited[i + 1])) end
+    return ids
+  end
+  local ids = {}
+  for i, id in ipairs(lease_ids) do
+    shorten_edited(id, lease_ends[i])
+    if lease_ends[i] <= now then ids[#ids + 1] = id end
+  end
+  return ids
+end
+
+-- Repairs the script's own request if its place was deleted manually. A waiter or an offer is detached, so that the server
+-- claims again with the same ticket. A lease is forgotten. Also ends the request's own lease if the lease has expired but
+-- was not in this script's batch.
 local function check_own_request()
   local request = records[own_id]
   if not request or request.state == ENDED or request.state == DETACHED then return end
-  local key = request.state == HELD and ENDS_KEY or request.state == OFFERED and OFFERS_KEY or QUEUE_KEY
-  local score = known_ends[own_id] or tonumber(redis.call('ZSCORE', key, own_id))
   if request.state == HELD then
-    if score == nil then
-      forget(ENDS_KEY, { own_id })
-    elseif score <= now - clock_shift then
+    local time = stored_end(own_id)
+    if time == nil then
+      forget({ own_id })
+    elseif time <= now - clock_shift then
       end_lease(own_id, request, 'expired')
     end
-  elseif score == nil then
+    return
+  end
+  local part = request.state == OFFERED and 'offers' or 'queue'
+  if not redis.call('ZSCORE', key_of(part), own_id) then
+    meta[part] = math.max(0, meta[part] - 1)
     detach(own_id, request)
   end
 end
 
 -- Gives an offer or a kept place that is due in a grace more time, once: its server had no chance to act in the stall.
-local function extend_once(key, name, id, request, time)
+local function extend_once(part, id, request, time)
   if now >= meta.grace or request.extended then return false end
   request.extended = 1
   store(id, request)
-  put_due(key, name, time, id)
+  put_due(part, time, id)
   return true
 end
 
+-- Redis's clock was set back, so stored times would come later by the step. All servers count as unseen within a new
+-- grace, and offers lapse as if they were made now.
+local function follow_step_back()
+  redis.call('ZREMRANGEBYSCORE', key_of('live'), '(' .. NOW_TEXT, '+inf')
+  meta.grace, meta.graced = now + GRACE_US, 0
+  local lapse = now + OFFER_US
+  local later = { '(' .. int(lapse), '+inf', 'LIMIT', '0', MAX_OFFERS }
+  local offers = meta.offers > 0 and redis.call('ZRANGEBYSCORE', key_of('offers'), unpack(later)) or {}
+  for _, id in ipairs(offers) do put_due('offers', lapse, id) end
+  advance_tombstones()
+  change.back = '+inf'
+end
+
+-- After a step back of Redis's clock, each lease is visited once, the latest end first. A lease that would last longer than
+-- its ttl from now is shortened.
+local function shorten_leases()
+  local function shorten(id, time)
+    local request = load(id)
+    local latest = now + (request and request.ttl or 0)
+    if time <= latest then return false end
+    set_end(id, latest)
+    return true
+  end
+  if meta.is_spilled == 0 then
+    for i, id in ipairs(lease_ids) do shorten(id, lease_ends[i]) end
+    change.back = nil
+    return
+  end
+  local found = redis.call(
+    'ZREVRANGEBYSCORE', key_of('ends'), change.back, '(' .. NOW_TEXT, 'WITHSCORES', 'LIMIT', '0', BATCH)
+  local below = '('
+  for i = 1, #found, 2 do
+    if shorten(found[i], tonumber(found[i + 1])) then below = '' end -- leases with the same end as the last one may be left
+  end
+  change.back = #found == 2 * BATCH and below .. found[#found] or nil
+  more = change.back ~= nil
+end
+
 -- Ends expired leases, takes lapsed offers back, forgets old places and tombstones. A member without a record is left
--- over from a state that was deleted manually. Without a state, `find_or_create` deletes the other keys anyway.
+-- over from a record that was deleted manually.
 local function purge()
   if own_only then return check_own_request() end
-  if stored.limit == nil and not had_change then return end
-  -- Redis's clock was set back, so stored times would come later by the step. All servers count as unseen within a new
-  -- grace, and offers lapse as if they were made now.
-  if meta.seen > now + SET_BACK_US then
-    redis.call('ZREMRANGEBYSCORE', LIVE_KEY, '(' .. NOW_TEXT, '+inf')
-    meta.grace, meta.graced = now + GRACE_US, 0
-    local lapse = now + OFFER_US
-    for _, id in ipairs(redis.call('ZRANGEBYSCORE', OFFERS_KEY, '(' .. int(lapse), '+inf', 'LIMIT', '0', MAX_OFFERS)) do
-      put_due(OFFERS_KEY, 'offers', lapse, id)
-    end
-    change.back = '+inf'
-  end
-  -- After a step back of Redis's clock, each lease is visited once, the latest end first. A lease that would last
-  -- longer than its ttl from now is shortened.
-  if change.back then
-    local found = redis.call(
-      'ZREVRANGEBYSCORE', ENDS_KEY, change.back, '(' .. NOW_TEXT, 'WITHSCORES', 'LIMIT', '0', BATCH)
-    local below = '('
-    for i = 1, #found, 2 do
-      local request = load(found[i])
-      local latest = now + (request and request.ttl or 0)
-      if tonumber(found[i + 1]) > latest then
-        set_end(found[i], latest)
-        below = '' -- leases with the same end as the last one may be left
-      end
-    end
-    change.back = #found == 2 * BATCH and below .. found[#found] or nil
-    more = change.back ~= nil
-  end
+  if meta.seen > now + SET_BACK_US then follow_step_back() end
+  if change.back then shorten_leases() end
   if change.dissolving then end_all_requests() elseif change.recall then recall_offers() end
   for _, id in ipairs(expired_leases()) do
-    local request = load(id)
+    local request = load_in(HELD, id)
     if request then end_lease(id, request, 'expired') else remove_end(id) end
   end
-  for _, id in ipairs(due_after_bound(OFFERS_KEY, 'offers')) do
-    local request = load(id)
+  for _, id in ipairs(due_after_bound('offers')) do
+    local request = load_in(OFFERED, id)
     if not request then
-      redis.call('ZREM', OFFERS_KEY, id)
-    elseif not extend_once(OFFERS_KEY, 'offers', id, request, now + OFFER_US) then
+      remove('offers', id)
+    elseif not extend_once('offers', id, request, now + OFFER_US) then
       take_back(id, request)
     end
   end
   local forgotten = {}
-  for _, id in ipairs(due_after_bound(DETACHED_KEY, 'detached')) do
-    local request = load(id)
-    if not request or not extend_once(DETACHED_KEY, 'detached', id, request, meta.grace) then
+  for _, id in ipairs(due_after_bound('detached')) do
+    local request = load_in(DETACHED, id)
+    if not request then
+      remove('detached', id)
+    elseif not extend_once('detached', id, request, meta.grace) then
       forgotten[#forgotten + 1] = id
+      remove('detached', id)
     end
   end
-  forget(DETACHED_KEY, forgotten)
-  forget(ENDED_KEY, due_after_bound(ENDED_KEY, 'ended'))
+  forget(forgotten)
+  forget_tombstones()
   check_own_request()
 end

@@ -19,8 +19,7 @@
 -- @field v revoked         1 if an operator revoked the lease
 -- @field e extended        1 after a stall gave the offer or the kept place more time
 --
--- A request is in exactly one sorted set, which its state determines. `used` is the sum of `permits` of all requests
--- in ENDS_KEY and OFFERS_KEY. Fencing tokens and tickets only rise.
+-- The state determines the place of the request (layout.lua). Fencing tokens and tickets only rise.
 local WAITING = 'W'
 local DETACHED = 'D' -- the waiting call has ended; the place in the queue is kept
 local OFFERED = 'O'  -- the permits are taken, and the server must claim them

@@ -1,29 +1,57 @@
 -- @include holder-view.lua
 
+-- The leases that have not expired, the earliest end first, and their number. At most `most` of them, or MOST_INLINE if that
+-- is more. `expired`: the ids of at most BATCH leases that have expired.
+local function held_leases(most)
+  local view = { ids = {}, ends = {}, expired = {} }
+  if meta.is_spilled == 1 then
+    local key, after = key_of('ends'), '(' .. NOW_TEXT
+    view.expired = redis.call('ZRANGEBYSCORE', key, '-inf', NOW_TEXT, 'LIMIT', 0, BATCH)
+    view.count = redis.call('ZCOUNT', key, after, '+inf')
+    local found = redis.call('ZRANGEBYSCORE', key, after, '+inf', 'WITHSCORES', 'LIMIT', 0, most)
+    for i = 1, #found, 2 do
+      view.ids[#view.ids + 1], view.ends[#view.ends + 1] = found[i], tonumber(found[i + 1])
+    end
+    return view
+  end
+  local order = {}
+  for i, id in ipairs(lease_ids) do
+    if lease_ends[i] <= now then view.expired[#view.expired + 1] = id else order[#order + 1] = i end
+  end
+  table.sort(order, function(a, b)
+    if lease_ends[a] == lease_ends[b] then return lease_ids[a] < lease_ids[b] end
+    return lease_ends[a] < lease_ends[b]
+  end)
+  view.count = #order
+  for i, at in ipairs(order) do view.ids[i], view.ends[i] = lease_ids[at], lease_ends[at] end
+  return view
+end
+
 -- A resource with at most `max_shown` holders and waiters: { limit ("": unknown), last fencing token, permits in use,
 -- number of holders, number of waiters, { holder_view ... }, { { holder_id, metadata, permits, mode, queued us } ... } }.
 -- Sets `more` if `permits in use` may count expired leases that are not purged yet.
 local function resource_view(max_shown)
   local after = '(' .. NOW_TEXT
   local holders, used = {}, meta.used
-  local expired = redis.call('ZRANGEBYSCORE', ENDS_KEY, '-inf', NOW_TEXT, 'LIMIT', 0, BATCH)
-  for _, id in ipairs(expired) do
+  local leases = held_leases(max_shown)
+  for _, id in ipairs(leases.expired) do
     local request = load(id)
     used = used - (request and request.permits or 0)
   end
-  if #expired == BATCH then more = true end
-  for _, key in ipairs({ ENDS_KEY, OFFERS_KEY }) do
-    local found = redis.call('ZRANGEBYSCORE', key, after, '+inf', 'WITHSCORES', 'LIMIT', 0, max_shown - #holders)
-    for i = 1, #found, 2 do holders[#holders + 1] = holder_view(found[i], found[i + 1]) end
+  if #leases.expired == BATCH then more = true end
+  for i, id in ipairs(leases.ids) do holders[i] = holder_view(id, leases.ends[i]) end
+  local holder_count = leases.count
+  if meta.offers > 0 then
+    local shown = max_shown - #holders
+    local found = redis.call('ZRANGEBYSCORE', key_of('offers'), after, '+inf', 'WITHSCORES', 'LIMIT', 0, shown)
+    for i = 1, #found, 2 do holders[#holders + 1] = holder_view(found[i], tonumber(found[i + 1])) end
+    holder_count = holder_count + redis.call('ZCOUNT', key_of('offers'), after, '+inf')
   end
   local waiters = {}
-  for i, id in ipairs(redis.call('ZRANGE', QUEUE_KEY, 0, max_shown - 1)) do
+  for i, id in ipairs(meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), 0, max_shown - 1) or {}) do
     local request = load(id)
     waiters[i] = request
       and { request.holder_id, request.metadata, request.permits, request.mode, request.queued_at } or {}
   end
-  local holder_count = redis.call('ZCOUNT', ENDS_KEY, after, '+inf') + redis.call('ZCOUNT', OFFERS_KEY, after, '+inf')
-  return {
-    meta.limit or '', meta.token, used, holder_count, redis.call('ZCARD', QUEUE_KEY), holders, waiters,
-  }
+  return { meta.limit or '', meta.token, used, holder_count, meta.queue, holders, waiters }
 end

@@ -19,6 +19,6 @@ end
 -- During a grace, only a server that was also silent for the whole grace before counts as silent.
 local function is_silent(server)
   if server == calling_server then return false end
-  local last = tonumber(redis.call('ZSCORE', LIVE_KEY, server)) or 0
+  local last = tonumber(redis.call('ZSCORE', key_of('live'), server) or 0)
   return now - last > SILENT_US and (now >= meta.grace or last < meta.graced - GRACE_US)
 end

@@ -1,5 +1,5 @@
 -- The variables that all functions of a script share, and how a script reads a resource.
--- @include constants.lua
+-- @include layout.lua
 
 -- Formats a number for an argument: exact, and ten times faster than Redis's own conversion of a Lua number (%.17g).
 local function int(number) return string.format('%d', number) end
@@ -9,20 +9,7 @@ local now = clock[1] * 1000000 + clock[2]
 local NOW_TEXT = int(now)
 if now >= 9007199254740992 then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
 
--- limit    permits in total (nil: the resource is unknown)
--- used     permits that are held or offered
--- token    the last fencing token
--- ticket   the last ticket
--- seen     time of the last script
--- grace    no server is judged silent before this time
--- graced   end of the grace before
--- till     the latest end of a lease
--- cursor   ticket where `walk_queue` continues
--- offers, detached, ended   a lower bound of the earliest time in that sorted set
-local NUMBERS = { 'limit', 'used', 'token', 'ticket', 'seen', 'grace', 'till', 'graced', 'cursor', 'offers',
-  'detached', 'ended' }
-local meta = {}             -- the values of NUMBERS
-local stored = {}           -- the values of NUMBERS in Redis; `answer` writes the values that differ from `meta`
+local stored_seen = now     -- `meta.seen` before this script
 -- Unfinished work and facts of a limit change, a deletion or a step of Redis's clock; empty for most resources:
 -- recall      offers are being taken back
 -- misfits     waiters that never fit are being removed
@@ -34,8 +21,10 @@ local had_change = false
 local is_new = false        -- the limit came from this script's request
 local records = {}          -- request id -> record, as read or changed by this script; false: Redis has none
 local unsaved = {}          -- request id -> true: `answer` writes the record
-local touched_keys = {}     -- key -> true: `answer` sets the key's expiry
-local known_ends = {}       -- request id -> end of the lease, for some requests in ENDS_KEY
+local past_times = {}       -- request id -> the time when the tombstone is forgotten, if the record is in a `past` hash
+local past_numbers = {}     -- request id -> the number of this `past` hash
+local expiring = {}         -- part -> true: `answer` sets the expiry of this sorted set, which the script may have created
+local known_ends = {}       -- request id -> end of the lease, for some requests in the sorted set `ends`
 local more = false          -- a step stopped after BATCH requests
 local news = {}             -- the news of requests of the calling server (reply.lua)
 local calling_server = ''
@@ -50,31 +39,49 @@ local clock_shift = 0       -- while grants pause: how far Redis's clock was set
 local function unpack_record(packed) return packed and cmsgpack.unpack(packed) end
 -- @enclose
 
--- Reads the numbers and the record of the script's own request. Every script begins with this function.
+-- Reads the tombstone of the script's own request from the `past` hashes. A tombstone that is due counts as forgotten.
+local function read_past(id)
+  if meta.past_number == 0 then return end
+  for number = 1, 2 do
+    local packed = redis.call('HGET', key_of('past' .. number), id)
+    if packed then
+      local time, at = struct.unpack('<d', packed)
+      if time > now then
+        past_times[id], past_numbers[id] = time, number
+        return cmsgpack.unpack(string.sub(packed, at))
+      end
+    end
+  end
+end
+
+-- Reads the head and the record of the script's own request. Every script begins with this function.
 local function begin(server, id)
   calling_server, own_id = server, id
-  local values = redis.call('HMGET', STATE_KEY, 'moving', 'r' .. id, unpack(NUMBERS))
-  for i, name in ipairs(NUMBERS) do
-    local number = tonumber(values[i + 2])
-    stored[name], meta[name] = number, number or 0
-  end
-  meta.limit, meta.seen = stored.limit, stored.seen or now
+  local values = redis.call('HMGET', STATE_KEY, 'h', 'moving', 'r' .. id)
+  read_head(values[1])
+  stored_seen = meta.seen
+  meta.seen = meta.seen or now
+  -- All past tombstones are due, or Redis's clock was set back.
+  if math.abs(now - meta.past_since) > 2 * REMEMBER_US then meta.past_number = 0 end
   if now - meta.seen > STALL_US then
     meta.graced = meta.grace -- for a rarely used resource, each script begins a new grace
     meta.grace = now + GRACE_US
   end
-  had_change = values[1] ~= false
-  change = unpack_record(values[1]) or change
+  had_change = values[2] ~= false
+  change = unpack_record(values[2]) or change
   if change.at and now - change.at > REMEMBER_US and not change.dissolving then
     change.at, change.cut, change.id = nil, nil, nil
   end
-  records[id] = unpack_record(values[2])
+  local record = stored_seen and unpack_record(values[3]) -- without a head, a record is a remain
+  if not record and id ~= '' then record = read_past(id) end
+  records[id] = record
 end
 
+-- Returns the record of a request, or false if Redis has none.
 local function load(id)
   local request = records[id]
   if request == nil then
-    request = unpack_record(redis.call('HGET', STATE_KEY, 'r' .. id))
+    request = unpack_record(redis.call('HGET', STATE_KEY, 'r' .. id)) or read_past(id) or false
     records[id] = request
   end
   return request

@@ -1,18 +1,26 @@
 -- The steps of a request from one state to another that every script needs.
--- @include lease-end.lua
+-- @include leases.lua
+-- @include past.lua
 -- @include record.lua
+
+-- The record of a member, if its state is that of the place. A record that was deleted manually, and stored again by a repeated
+-- request, has another state.
+local function load_in(state, id)
+  local request = load(id)
+  return request and request.state == state and request
+end
 
 -- WAITING or DETACHED -> DETACHED: `grant_next` skips the request, and the ticket is kept for the same request id.
 local function detach(id, request)
-  redis.call('ZREM', QUEUE_KEY, id)
-  put_due(DETACHED_KEY, 'detached', now + KEEP_PLACE_US, id)
+  if request.state == WAITING then remove('queue', id) end
+  put_due('detached', now + KEEP_PLACE_US, id)
   request.state, request.extended = DETACHED, nil
   store(id, request)
 end
 
 -- OFFERED, or HELD and reported to no client -> DETACHED with its own ticket. The fencing token is not used again.
 local function take_back(id, request)
-  if request.state == OFFERED then redis.call('ZREM', OFFERS_KEY, id) else remove_end(id) end
+  if request.state == OFFERED then remove('offers', id) else remove_end(id) end
   meta.used = meta.used - request.permits
   detach(id, request)
 end
@@ -27,7 +35,5 @@ local function end_lease(id, request, cause)
     state = ENDED, cause = cause, attach = request.attach, secret = request.secret,
     fencing_token = is_returnable and request.fencing_token or nil, ticket = is_returnable and request.ticket or nil,
   })
-  put_due(ENDED_KEY, 'ended', now + REMEMBER_US, id)
-  local excess = redis.call('ZCARD', ENDED_KEY) - MAX_TOMBSTONES
-  if excess > 0 then forget(ENDED_KEY, redis.call('ZRANGE', ENDED_KEY, 0, math.min(excess, BATCH) - 1)) end
+  bury(id)
 end

@@ -5,14 +5,14 @@
 -- The limit was lowered below the permits in use: all offers go back into the queue with their own tickets. A claim of
 -- such an offer would exceed the limit, and the permits that are left belong to the first waiter.
 local function recall_offers()
-  local ids = redis.call('ZRANGE', OFFERS_KEY, 0, BATCH - 1)
+  local ids = meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), 0, BATCH - 1) or {}
   for _, id in ipairs(ids) do
     local request = load(id)
-    redis.call('ZREM', OFFERS_KEY, id)
+    remove('offers', id)
     if request then
       meta.used = meta.used - request.permits
       request.state = WAITING
-      put(QUEUE_KEY, request.ticket, id)
+      put('queue', request.ticket, id)
       store(id, request)
     end
   end
@@ -22,27 +22,30 @@ end
 -- The semaphore was deleted: holders learn that their lease was revoked, and waiters that there is no semaphore.
 local function end_all_requests()
   local left = BATCH
-  local function first(key)
-    local ids = left > 0 and redis.call('ZRANGE', key, 0, left - 1) or {}
+  local function first(part, count)
+    local ids = left > 0 and count > 0 and redis.call('ZRANGE', key_of(part), 0, left - 1) or {}
     left = left - #ids
     return ids
   end
-  for _, id in ipairs(first(ENDS_KEY)) do
-    local request = load(id)
+  -- A copy, because the end of a lease removes its id.
+  local held = meta.is_spilled == 1 and first('ends', meta.ends) or { unpack(lease_ids) }
+  for _, id in ipairs(held) do
+    local request = load_in(HELD, id)
     if request and is_stream(request.attach) then send_hint(request.attach, id) end
     if request then end_lease(id, request, 'revoked') else remove_end(id) end
   end
-  for _, key in ipairs({ OFFERS_KEY, QUEUE_KEY, DETACHED_KEY }) do
-    local ids = first(key)
+  for _, part in ipairs({ 'offers', 'queue', 'detached' }) do
+    local ids = first(part, meta[part])
     for _, id in ipairs(ids) do
       local request = load(id)
       if request then send_hint(request.attach, id) end
+      remove(part, id)
     end
-    forget(key, ids)
+    forget(ids)
   end
   if left == 0 then return end
   meta.used, change.dissolving = 0, nil
-  redis.call('UNLINK', LIVE_KEY)
+  redis.call('UNLINK', key_of('live'))
 end
 
 -- True while a limit change or a deletion is unfinished. No script grants or answers before the end: the script answers

@@ -5,11 +5,12 @@
 -- Walks once along the queue, a batch in each script. Waiters that never fit are removed and told so. Waiters of silent
 -- servers are detached, because the queue counts and shows them until they become its head. True at the end.
 local function walk_queue()
-  local ids = redis.call('ZRANGEBYSCORE', QUEUE_KEY, int(meta.cursor), '+inf', 'LIMIT', '0', BATCH)
+  local ids = meta.queue > 0
+    and redis.call('ZRANGEBYSCORE', key_of('queue'), int(meta.cursor), '+inf', 'LIMIT', '0', BATCH) or {}
   for _, id in ipairs(ids) do
     local request = load(id)
     if not request then
-      redis.call('ZREM', QUEUE_KEY, id)
+      remove('queue', id)
     else
       meta.cursor = request.ticket + 1
       if never_fits(request.permits) then

@@ -6,18 +6,32 @@ local function store(id, request)
   unsaved[id] = true
 end
 
-local function put(key, score, member)
-  redis.call('ZADD', key, int(score), member)
-  touched_keys[key] = true
+-- Adds a request to a sorted set. `part` is the set, and its count in `meta`: 'offers', 'queue' or 'detached'. If the count
+-- is 0, the set has only remains: STATE_KEY was deleted manually.
+local function put(part, score, id)
+  if meta[part] == 0 then redis.call('UNLINK', key_of(part)) end
+  meta[part] = meta[part] + redis.call('ZADD', key_of(part), int(score), id)
+  expiring[part] = true
 end
 
--- As `put`, for a sorted set with a lower bound in `meta`. `name` is the bound: 'offers', 'detached' or 'ended'.
-local function put_due(key, name, time, member)
-  put(key, time, member)
-  meta[name] = math.min(meta[name], time)
+-- As `put`, for a sorted set with a lower bound in `meta`: 'offers' or 'detached'.
+local function put_due(part, time, id)
+  put(part, time, id)
+  local bound = part .. '_due'
+  meta[bound] = math.min(meta[bound], time)
 end
 
-local function forget(key, ids)
+-- Counts a sorted set again, because members may have been deleted manually.
+local function count_again(part)
+  if meta[part] > 0 then meta[part] = redis.call('ZCARD', key_of(part)) end
+end
+
+local function remove(part, id)
+  if meta[part] > 0 then meta[part] = meta[part] - redis.call('ZREM', key_of(part), id) end
+end
+
+-- Removes the records of requests that have left their place.
+local function forget(ids)
   if #ids == 0 then return end
   local fields = {}
   for i, id in ipairs(ids) do
@@ -25,5 +39,4 @@ local function forget(key, ids)
     records[id], unsaved[id] = nil, nil
   end
   redis.call('HDEL', STATE_KEY, unpack(fields))
-  redis.call('ZREM', key, unpack(ids))
 end

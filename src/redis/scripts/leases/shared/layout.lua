@@ -1,0 +1,106 @@
+-- What lies where. A resource is one hash, STATE_KEY:
+--
+--   h       the head: the numbers of `meta`, then the inline index (below)
+--   r<id>   the record of the request with this id (record.lua)
+--   moving  `change`: unfinished work; absent for most resources
+--
+-- The inline index has one element for each lease, and then one for each tombstone, the oldest first: its time and its request
+-- id. At most MOST_INLINE leases and as many tombstones are in the head. Beyond that
+--   - the oldest tombstones move, with their records, to a `past` hash (past.lua),
+--   - all leases move to the sorted set `ends`, and return when FEW_INLINE are left (leases.lua).
+-- So a record is a field of STATE_KEY in each state, except for old tombstones of much used names.
+--
+-- The other keys exist only while they have members. `key_of` makes their names from STATE_KEY, which contains LAYOUT, the
+-- version of this layout (keys.ts): PREFIX:{BUCKET}:l1:state:NAME for a lock, and s1 for a semaphore.
+--   ends       sorted set: HELD requests by the end of their lease (us), if `meta.is_spilled` is 1
+--   offers     sorted set: OFFERED requests by the time when the offer lapses (us)
+--   queue      sorted set: WAITING requests by ticket
+--   detached   sorted set: DETACHED requests by the time when they are forgotten (us)
+--   live       sorted set: servers with waiters here by the time of their last script (us)
+--   past1, past2   hashes: request id -> time when it is forgotten, and record, of tombstones
+-- `limit_key`, without a version, is a string, only for semaphores: a limit that SetSemaphoreLimit has set. It does not expire.
+--
+-- Invariants:
+--   - A request is in exactly one place, which its state determines: an element of the index or a member of a sorted set.
+--   - `used` is the sum of `permits` of all HELD and OFFERED requests.
+--   - `ends`, `offers`, `queue` and `detached` of `meta` count the requests in these places, so a script does not ask for an
+--     empty set.
+--   - The state and the sorted sets expire at `meta.expires`.
+-- @include constants.lua
+
+local key_start, version, key_end = string.match(STATE_KEY, '^([^}]*}:%a)(%d+):state(:.*)$')
+
+-- Only semaphores have a limit of their own.
+local is_semaphore = string.sub(key_start, -1) == 's'
+
+local function key_of(part) return key_start .. version .. ':' .. part .. key_end end
+local function limit_key() return key_start .. ':limit' .. key_end end
+
+-- limit, used  permits in total (nil: the resource is unknown), and permits that are held or offered
+-- ends, offers, queue, detached   number of requests in these places
+-- is_spilled   1 if the leases are in the sorted set `ends`
+-- past_number  the number of the `past` hash that takes tombstones; 0: there is none. `past_since`, `past_count`: the
+--              time of its first tombstone, and their number
+-- token        the last fencing token
+-- ticket       the last ticket
+-- seen         time of the last script
+-- grace        no server is judged silent before this time
+-- graced       end of the grace before
+-- till         the latest end of a lease
+-- expires      the time when the keys expire
+-- cursor       ticket where `walk_queue` continues
+-- ends_due, offers_due, detached_due   a lower bound of the earliest time in that sorted set
+local meta = {}
+
+-- The first byte says whether MORE follows HEAD. MORE has the numbers that only waiters, spilled leases and past tombstones need.
+local HEAD = '<BI4I4I4dddddd'
+local MORE = '<BBI4I4I4I4dddddd'
+local HEAD_BYTES = 61
+local ELEMENT = '<dBc0'
+
+-- The inline index: the ids and ends of leases, without an order, and the packed elements of tombstones, because few scripts
+-- read more than the first.
+local lease_ids, lease_ends, tombs = {}, {}, ''
+
+-- `limit` is stored as one more, because 0 is a limit.
+local function read_head(head)
+  local has_more, limit, seen
+  if head and #head < HEAD_BYTES then head = nil end -- edited manually
+  if head then
+    has_more, limit, meta.used, meta.ends, meta.token, meta.ticket, seen, meta.grace, meta.till, meta.expires =
+      struct.unpack(HEAD, head)
+    meta.seen = seen
+    if limit > 0 then meta.limit = limit - 1 end
+  else
+    meta.used, meta.ends, meta.token, meta.ticket, meta.grace, meta.till, meta.expires = 0, 0, 0, 0, 0, 0, 0
+  end
+  local at = HEAD_BYTES + 1
+  if has_more == 1 then
+    meta.is_spilled, meta.past_number, meta.offers, meta.queue, meta.detached, meta.past_count, meta.graced, meta.cursor,
+      meta.past_since, meta.ends_due, meta.offers_due, meta.detached_due, at = struct.unpack(MORE, head, at)
+  else
+    meta.is_spilled, meta.offers, meta.queue, meta.detached, meta.past_count = 0, 0, 0, 0, 0
+    meta.graced, meta.cursor, meta.past_since, meta.ends_due, meta.offers_due, meta.detached_due =
+      0, 0, 0, NEVER, NEVER, NEVER
+  end
+  if not head then return end
+  if meta.is_spilled == 0 then
+    for i = 1, meta.ends do lease_ends[i], lease_ids[i], at = struct.unpack(ELEMENT, head, at) end
+  end
+  tombs = string.sub(head, at)
+end
+
+local function packed_head()
+  local has_more = meta.is_spilled + meta.past_number + meta.queue + meta.offers + meta.detached + meta.cursor > 0
+  local parts = {
+    struct.pack(
+      HEAD, has_more and 1 or 0, meta.limit and meta.limit + 1 or 0, math.max(0, meta.used), meta.ends, meta.token,
+      meta.ticket, meta.seen, meta.grace, meta.till, meta.expires),
+    has_more and struct.pack(
+      MORE, meta.is_spilled, meta.past_number, meta.offers, meta.queue, meta.detached, meta.past_count, meta.graced,
+      meta.cursor, meta.past_since, meta.ends_due, meta.offers_due, meta.detached_due) or '',
+  }
+  for i, id in ipairs(lease_ids) do parts[i + 2] = struct.pack(ELEMENT, lease_ends[i], #id, id) end
+  parts[#parts + 1] = tombs
+  return table.concat(parts)
+end

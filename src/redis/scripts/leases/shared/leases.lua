@@ -1,0 +1,88 @@
+-- The ends of held leases: in the head, or in the sorted set `ends` (layout.lua).
+-- @include state.lua
+
+local function position_of(id)
+  for i, other in ipairs(lease_ids) do
+    if other == id then return i end
+  end
+end
+
+-- The end of a lease (us), or nil.
+local function stored_end(id)
+  if meta.is_spilled == 0 then return lease_ends[position_of(id)] end
+  if not known_ends[id] then known_ends[id] = tonumber(redis.call('ZSCORE', key_of('ends'), id)) end
+  return known_ends[id]
+end
+
+-- Moves all leases from the head to the sorted set. Members that are there are remains (`put` in write.lua).
+local function spill()
+  local members = {}
+  for i, id in ipairs(lease_ids) do
+    members[#members + 1], members[#members + 2] = int(lease_ends[i]), id
+    known_ends[id] = lease_ends[i]
+    meta.ends_due = math.min(meta.ends_due, lease_ends[i])
+  end
+  redis.call('UNLINK', key_of('ends'))
+  redis.call('ZADD', key_of('ends'), unpack(members))
+  lease_ids, lease_ends, meta.is_spilled = {}, {}, 1
+end
+
+-- Moves the few leases of the sorted set back into the head.
+local function gather()
+  local members = redis.call('ZRANGE', key_of('ends'), '0', BATCH - 1, 'WITHSCORES') -- more were added manually
+  for i = 1, #members, 2 do
+    lease_ids[#lease_ids + 1], lease_ends[#lease_ends + 1] = members[i], tonumber(members[i + 1])
+  end
+  redis.call('UNLINK', key_of('ends'))
+  meta.is_spilled, meta.ends = 0, #lease_ids
+end
+
+local function set_end(id, time)
+  meta.till = math.max(meta.till, time)
+  if meta.is_spilled == 0 then
+    local i = position_of(id)
+    if i then
+      lease_ends[i] = time
+      return
+    end
+    if #lease_ids < MOST_INLINE then
+      lease_ids[#lease_ids + 1], lease_ends[#lease_ends + 1] = id, time
+      meta.ends = meta.ends + 1
+      return
+    end
+    spill()
+  end
+  if redis.call('ZADD', key_of('ends'), int(time), id) == 1 then
+    meta.ends, expiring.ends = meta.ends + 1, true
+  end
+  meta.ends_due = math.min(meta.ends_due, time)
+  known_ends[id] = time
+end
+
+local function remove_end(id)
+  if meta.is_spilled == 0 then
+    local i = position_of(id)
+    if not i then return end
+    table.remove(lease_ids, i)
+    table.remove(lease_ends, i)
+    meta.ends = meta.ends - 1
+    return
+  end
+  meta.ends = meta.ends - redis.call('ZREM', key_of('ends'), id)
+  known_ends[id] = nil
+  if meta.ends <= FEW_INLINE then gather() end
+end
+
+-- The earliest lease: its id and its end, or nil. Of several with this end, the one with the least id.
+local function first_lease()
+  if meta.is_spilled == 1 then
+    local first = redis.call('ZRANGE', key_of('ends'), '0', '0', 'WITHSCORES')
+    return first[1], tonumber(first[2])
+  end
+  local id, time
+  for i, other in ipairs(lease_ids) do
+    local other_end = lease_ends[i]
+    if not time or other_end < time or other_end == time and other < id then id, time = other, other_end end
+  end
+  return id, time
+end
