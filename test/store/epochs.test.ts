@@ -322,9 +322,9 @@ describe('a server over a Redis that may have lost leases', () => {
 
     it.each(Object.entries(OTHER))('is not ready, grants nothing and says why (%s)', async (_, layout) => {
       const redis = await start({ appendfsync: 'no' });
-      const first = await connect(redis.url);
+      const first = await connect(redis.url, { commandTimeoutMs: 20_000 });
       await replaceLayout(redis, layout);
-      const server = await connect(redis.url);
+      const server = await connect(redis.url, { commandTimeoutMs: 20_000 });
       for (const one of [server, first]) {
         const requester = on(one);
         for (const command of [
@@ -346,9 +346,9 @@ describe('a server over a Redis that may have lost leases', () => {
 
     it('is ready after the operator has deleted the epochs, and waits until all leases have ended', async () => {
       const redis = await start({ appendfsync: 'no' });
-      await connect(redis.url);
+      await connect(redis.url, { commandTimeoutMs: 20_000 });
       await replaceLayout(redis, 'L7:');
-      const server = await connect(redis.url);
+      const server = await connect(redis.url, { commandTimeoutMs: 20_000 });
       expect(server.node.suitable).toBe(false);
       await redis.command('DEL', ...epochKeys);
       await eventually('the server to be ready', () => server.node.suitable);
