@@ -125,7 +125,7 @@ export class Epochs implements ProbeListener, EpochGuard {
   }
 
   epochArguments(deadline: number, keys: readonly string[]): readonly (string | number)[] | undefined {
-    if (this.run.id === undefined) return undefined;
+    if (this.run.id === undefined || this.otherLayout !== undefined) return undefined;
     const mayGrant = this.time.setForwardUs === 0 && this.isCurrent && !this.isLeaving(keys);
     return [this.expectedEpoch, mayGrant ? this.time.notAfterUs(deadline) : 0];
   }
@@ -216,8 +216,7 @@ export class Epochs implements ProbeListener, EpochGuard {
     if (!adoption) {
       adoption = this.adoptSome([key])
         .catch((error: unknown) => {
-          if (this.otherLayout !== undefined || !wasNotDone(error) || error.kind !== 'unavailable')
-            throw error;
+          if (!wasNotDone(error) || error.kind !== 'unavailable') throw error;
         })
         .finally(() => this.arriving.delete(key));
       this.arriving.set(key, adoption);
