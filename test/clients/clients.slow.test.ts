@@ -4,7 +4,8 @@ import { promisify } from 'node:util';
 import { sayNotChecked } from '../support/not-checked';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
-import { goClient, javaClient, pythonClient, type BuiltClient } from './toolchains';
+import type { BuiltProgram } from '../support/toolchains';
+import { goClient, javaClient, pythonClient } from './toolchains';
 import { scratchFolder } from '../support/scratch-folder';
 
 /**
@@ -87,7 +88,7 @@ function expected(name: string): (string | RegExp)[] {
   ];
 }
 
-const CLIENTS: readonly [string, () => Promise<BuiltClient>][] = [
+const CLIENTS: readonly [string, () => Promise<BuiltProgram>][] = [
   ['Go', () => goClient(scratch)],
   ['Java', javaClient],
   ['Python', pythonClient],

@@ -9,7 +9,8 @@ import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { scratchFolder } from '../support/scratch-folder';
-import { goClient, javaClient, pythonClient, type BuiltClient } from './toolchains';
+import type { BuiltProgram } from '../support/toolchains';
+import { goClient, javaClient, pythonClient } from './toolchains';
 
 /**
  * The gRPC libraries of other languages behind a link that freezes. The client opens a stream that holds a lock, a
@@ -85,14 +86,14 @@ const FREEZES: readonly Freeze[] = [
   },
 ];
 
-const CLIENTS: readonly [string, () => Promise<BuiltClient>][] = [
+const CLIENTS: readonly [string, () => Promise<BuiltProgram>][] = [
   ['Go', () => goClient(scratchFolder())],
   ['Java', javaClient],
   ['Python', pythonClient],
 ];
 
 describe.each(CLIENTS)('a client in %s', (language, build) => {
-  let client: BuiltClient;
+  let client: BuiltProgram;
   beforeAll(async () => {
     client = await build();
   }, BUILD_TIMEOUT_MS);

@@ -1,0 +1,128 @@
+/** Builds programs of other languages with the machine's toolchains and package registries. */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { cacheDirectory } from '../../src/dev/cache-directory';
+import { takePidLock } from '../../src/dev/pid-lock.cjs';
+import { errorLineOf } from './not-checked';
+import { ROOT } from './root';
+
+const execute = promisify(execFile);
+/** Timeouts for downloads, and for the first compilation on a slow machine. */
+const FETCH_TIMEOUT_MS = 120_000;
+const BUILD_TIMEOUT_MS = 150_000;
+
+export interface Program {
+  /** `[program, ...arguments]` */
+  readonly command: readonly [string, ...string[]];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A program, or the reason why the program cannot be built. */
+export type BuiltProgram = Program | { readonly missing: string };
+
+async function run(program: string, args: readonly string[], cwd: string, timeout: number): Promise<void> {
+  await execute(program, args, { cwd, timeout, maxBuffer: 1e7 });
+}
+
+/** Runs a step that needs a toolchain or the network. If the step fails, resolves to the sentence with the error. */
+async function problemOf(sentence: string, step: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await step();
+    return undefined;
+  } catch (error) {
+    return `${sentence}: ${errorLineOf(error)}`;
+  }
+}
+
+/** Compiles a program. The toolchain and its packages are there, so a failure is a defect and throws. */
+async function compile(program: string, args: readonly string[], cwd: string, timeoutMs = BUILD_TIMEOUT_MS) {
+  try {
+    await run(program, args, cwd, timeoutMs);
+  } catch (error) {
+    const { stderr = '', message } = error as { stderr?: string; message: string };
+    throw new Error(`${program} failed: ${message}\n${stderr.slice(-3000)}`, { cause: error });
+  }
+}
+
+export function filesBelow(folder: string): string[] {
+  return readdirSync(folder)
+    .map((name) => join(folder, name))
+    .flatMap((path) => (statSync(path).isDirectory() ? filesBelow(path) : [path]))
+    .sort();
+}
+
+export function digestOf(files: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(readFileSync(file)).update('\0');
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** Fills a folder in the user's cache, unless an earlier run completed the folder. */
+export async function cached(name: string, make: (folder: string) => Promise<void>): Promise<string> {
+  const folder = join((await cacheDirectory(process.env)) ?? tmpdir(), name);
+  const unlock = await takePidLock(`${folder}.lock`, () => undefined);
+  try {
+    if (existsSync(join(folder, 'complete'))) return folder;
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+    await make(folder);
+    await writeFile(join(folder, 'complete'), '');
+    return folder;
+  } finally {
+    unlock();
+  }
+}
+
+export interface GoBuild {
+  /** The folder of the module. */
+  readonly module: string;
+  /** The packages, in Go's notation. */
+  readonly packages: string;
+  /** The program, or the folder of the programs with a slash at its end. */
+  readonly output: string;
+  readonly timeoutMs?: number;
+}
+
+/** Builds programs of a Go module. Resolves to the reason why they cannot be built, or to undefined. */
+export async function buildGo({ module, packages, output, timeoutMs }: GoBuild): Promise<string | undefined> {
+  const missing =
+    (await problemOf('Go is missing', () => run('go', ['version'], module, FETCH_TIMEOUT_MS))) ??
+    (await problemOf('the Go modules cannot be downloaded', () =>
+      run('go', ['mod', 'download'], module, timeoutMs ?? FETCH_TIMEOUT_MS),
+    ));
+  if (missing !== undefined) return missing;
+  await compile('go', ['build', '-buildvcs=false', '-o', output, packages], module, timeoutMs);
+  return undefined;
+}
+
+/** Compiles Java files with the libraries of a pom.xml. Resolves to their class path. */
+export async function buildJava(
+  pom: string,
+  sources: readonly string[],
+): Promise<{ readonly classPath: string } | { readonly missing: string }> {
+  let libraries = '';
+  const fetch = async (): Promise<void> => {
+    libraries = await cached(`java-libraries-${digestOf([pom])}`, (folder) =>
+      run(
+        'mvn',
+        ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${folder}`],
+        folder,
+        FETCH_TIMEOUT_MS,
+      ),
+    );
+  };
+  const missing =
+    (await problemOf('the JDK is missing', () => run('javac', ['-version'], ROOT, FETCH_TIMEOUT_MS))) ??
+    (await problemOf('the Java libraries cannot be downloaded', fetch));
+  if (missing !== undefined) return { missing };
+  const jars = join(libraries, '*');
+  const classes = await cached(`java-classes-${digestOf([pom, ...sources])}`, (folder) =>
+    compile('javac', ['-nowarn', '-proc:none', '-d', folder, '-cp', jars, ...sources], folder),
+  );
+  return { classPath: [classes, jars].join(delimiter) };
+}
