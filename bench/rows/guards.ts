@@ -31,7 +31,7 @@ export const WITHOUT: readonly Patch[] = [
   {
     file: 'src/redis/epochs/epochs.js',
     find: 'class Epochs {',
-    replace: 'const NOTHING = [];\nconst scripts = {',
+    replace: 'const NOTHING = [];\nclass Epochs {',
   },
 ];
 
