@@ -1,3 +1,4 @@
+import type { Panel } from '../support/bar-chart';
 import { spreadOf } from '../support/statistics';
 import type { Figure } from './row';
 
@@ -27,4 +28,21 @@ export class Cells {
   private place(column: string) {
     return { what: `${this.line}: ${column}`, cell: { table: this.table, line: this.line, column } };
   }
+}
+
+/** A panel with a group of bars for each line of a table. A column that the table lacks has no bar. */
+export function panelOf(
+  figures: readonly Figure[],
+  table: string,
+  columns: readonly string[],
+  axis: string,
+): Panel {
+  const shown = figures.filter(({ cell }) => cell?.table === table);
+  const lines = [...new Set(shown.map(({ cell }) => cell?.line ?? ''))];
+  const groups = lines.map((label) => {
+    const ofLine = shown.filter(({ cell }) => cell?.line === label);
+    const at = (column: string) => ofLine.find(({ cell }) => cell?.column === column)?.value.median;
+    return { label, values: columns.map(at) };
+  });
+  return { axis, groups };
 }

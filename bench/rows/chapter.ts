@@ -3,11 +3,13 @@ import { disciplines, type Discipline } from '../chapter/disciplines';
 import { runContender, type Outcome } from '../chapter/contender-run';
 import { allScenarios, alone, equalClocks, MACHINES, type Scenario } from '../chapter/scenarios';
 import type { ChapterTasks } from '../load/chapter';
-import { barChart, type Panel } from '../support/bar-chart';
+import { barChart } from '../support/bar-chart';
 import { LoadGroup } from '../support/load-process';
 import { onStage } from '../support/stage';
-import { quantile, spreadOf } from '../support/statistics';
+import { quantile } from '../support/statistics';
 import { warmUpServer } from '../support/warm-up';
+import { Cells, panelOf } from './cells';
+import { figure } from './figure';
 import type { Figure, Row, RowContext } from './row';
 
 /** The scenarios that measure cost. All contenders take turns, so that a busy moment of the machine affects each of them. */
@@ -54,7 +56,7 @@ function totals(entries: readonly Entry[]): Figure[] {
     const total = (who: string, contenders: readonly ContenderName[], goal?: Figure['goal']): Figure => {
       const counted = entries.filter(({ contender }) => contenders.includes(contender));
       const count = counted.reduce((sum, entry) => sum + sumOf(entry, 'overIssued'), 0);
-      return { what: `${who}: ${failure}`, unit: '', value: spreadOf([count]), ...(goal && { goal }) };
+      return figure(`${who}: ${failure}`, '', [count], goal);
     };
     return [
       total(ours, [ours], { most: 0 }),
@@ -65,18 +67,19 @@ function totals(entries: readonly Entry[]): Figure[] {
 }
 
 function failuresOf(entry: Entry): Figure[] {
-  const { discipline, contender: line } = entry;
-  return discipline.scenarios.map((scenario) => {
+  const { discipline, contender } = entry;
+  const cells = new Cells(tableOf(discipline), contender);
+  for (const scenario of discipline.scenarios) {
     const grants = sumOf(entry, 'grants', scenario);
     const overIssued = sumOf(entry, 'overIssued', scenario);
-    return {
-      what: `${line}, ${scenario.name}: ${tableOf(discipline)}`,
-      unit: '',
-      value: spreadOf([(overIssued * 1000) / grants]),
-      detail: `(${overIssued} of ${grants.toLocaleString('en')})`,
-      cell: { table: tableOf(discipline), line, column: scenario.name },
-    };
-  });
+    cells.add(
+      scenario.name,
+      (overIssued * 1000) / grants,
+      '',
+      `(${overIssued} of ${grants.toLocaleString('en')})`,
+    );
+  }
+  return cells.figures;
 }
 
 function tableOf({ failure }: Discipline): string {
@@ -84,25 +87,19 @@ function tableOf({ failure }: Discipline): string {
 }
 
 /** The cost without and with contention. */
-function costsOf({ discipline, contender: line, outcomes }: Entry): Figure[] {
-  return COST_SCENARIOS.flatMap((scenario) => {
+function costsOf({ discipline, contender, outcomes }: Entry): Figure[] {
+  const cells = new Cells(COST, contender);
+  for (const scenario of COST_SCENARIOS) {
     const rounds = outcomes.get(scenario) ?? [];
-    const figure = (what: string, unit: string, of: (outcome: Outcome) => number): Figure => {
-      const column = `${scenario === alone ? 'alone' : 'contended'}: ${what}`;
-      return {
-        what: `${line}, ${column}`,
-        unit,
-        value: spreadOf(rounds.map(of)),
-        cell: { table: COST, line, column },
-      };
-    };
-    return [
-      figure('p50', 'ms', ({ waits }) => quantile(waits, 0.5)),
-      figure('p99', 'ms', ({ waits }) => quantile(waits, 0.99)),
-      figure('Redis', 'µs', ({ redisMicros }) => redisMicros),
-      ...(line === discipline.ours ? [figure('server', 'µs', ({ serverMicros }) => serverMicros)] : []),
-    ];
-  });
+    const name = scenario === alone ? 'alone' : 'contended';
+    const add = (what: string, unit: string, of: (outcome: Outcome) => number) =>
+      cells.add(`${name}: ${what}`, rounds.map(of), unit);
+    add('p50', 'ms', ({ waits }) => quantile(waits, 0.5));
+    add('p99', 'ms', ({ waits }) => quantile(waits, 0.99));
+    add('Redis', 'µs', ({ redisMicros }) => redisMicros);
+    if (contender === discipline.ours) add('server', 'µs', ({ serverMicros }) => serverMicros);
+  }
+  return cells.figures;
 }
 
 async function run(context: RowContext): Promise<Figure[]> {
@@ -127,19 +124,9 @@ async function run(context: RowContext): Promise<Figure[]> {
 
 function picture(figures: readonly Figure[]): string {
   const series = allScenarios.map(({ name }) => name);
-  const panels = disciplines.map((discipline): Panel => {
-    const valueAt = (line: string, column: string) =>
-      figures.find(
-        ({ cell }) => cell?.table === tableOf(discipline) && cell.line === line && cell.column === column,
-      )?.value.median;
-    return {
-      axis: tableOf(discipline),
-      groups: discipline.contenders.map((label) => ({
-        label,
-        values: series.map((column) => valueAt(label, column)),
-      })),
-    };
-  });
+  const panels = disciplines.map((discipline) =>
+    panelOf(figures, tableOf(discipline), series, tableOf(discipline)),
+  );
   return barChart({
     title: 'The chapter’s semaphores and locks, two npm packages, and Holdfast',
     subtitle: 'Grants received while the limit was already believed to be held. The right number is 0.',

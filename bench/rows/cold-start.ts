@@ -2,9 +2,11 @@ import type { SuggestTasks } from '../load/suggest';
 import { residentBytes } from '../support/cpu';
 import type { Library } from '../support/library';
 import { LoadProcess } from '../support/load-process';
+import { takeRounds } from '../support/rounds';
 import { startBenchServer } from '../support/server';
-import { quantile, spreadOf } from '../support/statistics';
+import { quantile } from '../support/statistics';
 import { corpusTitle, type Corpus } from '../words/corpus';
+import { figure } from './figure';
 import type { Figure } from './row';
 
 const SMALL: Corpus = { of: 'names', count: 1000 };
@@ -46,27 +48,16 @@ export async function coldStarts(place: Library, corpus: Corpus, rounds: number)
   const small = Array.from({ length: SMALL_DICTIONARIES }, (_, index) => `small ${index}`);
   for (const dictionary of small) await place.group.first.ask('import', { dictionary, corpus: SMALL });
   const { name } = await place.dictionary(corpus);
-  const starts: Start[] = [];
-  for (let turn = 0; turn < rounds; turn += 1) starts.push(await start(redis.url, small, name));
+  const starts = await takeRounds({ warmUps: 0, rounds }, () => start(redis.url, small, name));
   for (const dictionary of small) await place.group.first.ask('drop', { dictionary });
   const of = (part: keyof Start) => starts.map((one) => one[part]);
   return [
-    {
-      what: `${corpusTitle(SMALL)}: first answer of a cold server`,
-      unit: 'ms',
-      value: spreadOf(of('small')),
-      goal: { most: 3 },
-    },
-    {
-      what: `${corpusTitle(corpus)}: first answer of a cold server`,
-      unit: 'ms',
-      value: spreadOf(of('large')),
-      goal: { most: 8000 },
-    },
-    {
-      what: `${corpusTitle(corpus)}: resident memory of a cold server, an entry`,
-      unit: 'B',
-      value: spreadOf(of('bytes').map((bytes) => bytes / corpus.count)),
-    },
+    figure(`${corpusTitle(SMALL)}: first answer of a cold server`, 'ms', of('small'), { most: 3 }),
+    figure(`${corpusTitle(corpus)}: first answer of a cold server`, 'ms', of('large'), { most: 8000 }),
+    figure(
+      `${corpusTitle(corpus)}: resident memory of a cold server, an entry`,
+      'B',
+      of('bytes').map((bytes) => bytes / corpus.count),
+    ),
   ];
 }

@@ -4,7 +4,8 @@ import type { ContentionTasks } from '../load/contention';
 import { cpuMs } from '../support/cpu';
 import { LoadGroup } from '../support/load-process';
 import { onStage, type Stage } from '../support/stage';
-import { ratios, spreadOf } from '../support/statistics';
+import { ratios } from '../support/statistics';
+import { figure } from './figure';
 import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 2;
@@ -49,23 +50,16 @@ function figuresOf(
   isGoal: boolean,
 ): Figure[] {
   const of = (sides: readonly Side[], part: keyof Side) => sides.map((one) => one[part]);
-  const figure = (what: string, unit: string, values: number[]): Figure => ({
-    what: `held for ${holdMs} ms: ${what}`,
-    unit,
-    value: spreadOf(values),
-  });
+  const row = (what: string) => `held for ${holdMs} ms: ${what}`;
   const byPolling = ratios(of(ours, 'redisMicros'), of(theirs, 'redisMicros'));
   return [
-    {
-      ...figure("Redis CPU a grant, by polling's", '×', byPolling),
-      ...(isGoal && { goal: { most: 1 / 20 } }),
-    },
-    figure('Redis CPU a grant', 'µs', of(ours, 'redisMicros')),
-    figure('polling: Redis CPU a grant', 'µs', of(theirs, 'redisMicros')),
-    figure('Redis commands a grant, those inside scripts too', '', of(ours, 'commands')),
-    figure('polling: Redis commands a grant', '', of(theirs, 'commands')),
-    figure('grants a second', '', of(ours, 'grantsPerSecond')),
-    figure('polling: grants a second', '', of(theirs, 'grantsPerSecond')),
+    figure(row("Redis CPU a grant, by polling's"), '×', byPolling, isGoal ? { most: 1 / 20 } : undefined),
+    figure(row('Redis CPU a grant'), 'µs', of(ours, 'redisMicros')),
+    figure(row('polling: Redis CPU a grant'), 'µs', of(theirs, 'redisMicros')),
+    figure(row('Redis commands a grant, those inside scripts too'), '', of(ours, 'commands')),
+    figure(row('polling: Redis commands a grant'), '', of(theirs, 'commands')),
+    figure(row('grants a second'), '', of(ours, 'grantsPerSecond')),
+    figure(row('polling: grants a second'), '', of(theirs, 'grantsPerSecond')),
   ];
 }
 

@@ -1,9 +1,9 @@
 import type { Imported, Library } from '../support/library';
 import { library } from '../support/library';
-import { spreadOf } from '../support/statistics';
 import { sizeName, type Corpus } from '../words/corpus';
 import { Cells } from './cells';
 import { coldStarts } from './cold-start';
+import { figure } from './figure';
 import { costBySize, growthPicture } from './growth';
 import type { Figure, Row, RowContext } from './row';
 import { MOST_COMPARED, sizesFor } from './sizes';
@@ -25,16 +25,12 @@ function importCells(count: number, imported: Imported): Figure[] {
 
 /** The numbers that have goals. */
 function importGoals(count: number, { entriesPerSecond, redisBytes, serverBytes }: Imported): Figure[] {
-  const figure = (what: string, unit: string, value: number, goal: Figure['goal']): Figure => ({
-    what: `${sizeName(count)} names: ${what}`,
-    unit,
-    value: spreadOf([value]),
-    ...(goal && { goal }),
-  });
+  const names = `${sizeName(count)} names`;
+  const memory = serverBytes === undefined ? [] : [serverBytes];
   return [
-    figure('entries imported a second', '', entriesPerSecond, { least: 30_000 }),
-    figure('Redis memory an entry', 'B', redisBytes, { most: 80 }),
-    ...(serverBytes === undefined ? [] : [figure('server memory an entry', 'B', serverBytes, { most: 180 })]),
+    figure(`${names}: entries imported a second`, '', [entriesPerSecond], { least: 30_000 }),
+    figure(`${names}: Redis memory an entry`, 'B', [redisBytes], { most: 80 }),
+    ...memory.map((bytes) => figure(`${names}: server memory an entry`, 'B', [bytes], { most: 180 })),
   ];
 }
 
@@ -64,11 +60,8 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
     say(`${sizeName(corpus.count)} names imported and searched`);
   }
   const users = quick ? 20 : 200;
-  const recents: Figure = {
-    what: `memory of a user's ${RECENTS} recents`,
-    unit: 'kB',
-    value: spreadOf([(await bytesOfRecents(place, users)) / 1000]),
-  };
+  const kilobytes = (await bytesOfRecents(place, users)) / 1000;
+  const recents = figure(`memory of a user's ${RECENTS} recents`, 'kB', [kilobytes]);
   const cold = await coldStarts(place, goalCorpus, quick ? 1 : 3);
   say('cold starts measured');
   return [...goals, ...cold, recents, ...imports, ...growth, ...(await writes(place, corpora, quick))];

@@ -2,8 +2,9 @@ import { MATCH_KINDS } from '../../src/engine/autocomplete/suggestion';
 import { seeded } from '../../test/support/random';
 import { barChart } from '../support/bar-chart';
 import type { Library } from '../support/library';
+import { takeRounds } from '../support/rounds';
 import { sizeName, type Corpus } from '../words/corpus';
-import { Cells } from './cells';
+import { Cells, panelOf } from './cells';
 import { ALL_KINDS, PREFIXES } from './prefix';
 import type { Figure } from './row';
 import { SUBSTRINGS } from './substring';
@@ -21,15 +22,13 @@ export async function costBySize(place: Library, corpus: Corpus, quick: boolean)
   const cells = new Cells(TABLE, `${sizeName(corpus.count)} names`);
   for (const { title, kinds, queries } of GROUPS) {
     const numbers = kinds.map((kind) => MATCH_KINDS.indexOf(kind) + 1);
-    const rounds: number[] = [];
-    for (let turn = quick ? 2 : 5; turn >= 0; turn -= 1) {
+    const rounds = await takeRounds({ warmUps: 1, rounds: quick ? 2 : 5 }, async () => {
       const asked = queries(random, texts, quick ? 200 : 1000);
       const questions = asked.map((query) => ({ dictionary: name, query, kinds: numbers }));
       const { server, redis } = await place.cost(questions, CLIENTS);
-      rounds.push(server + redis);
-    }
-    // The first round is a warm-up.
-    cells.add(title, rounds.slice(1), 'µs');
+      return server + redis;
+    });
+    cells.add(title, rounds, 'µs');
   }
   const { server, redis } = await place.emptyCost(quick ? 200 : 1000, CLIENTS);
   return cells.add('an empty call', server + redis, 'µs').figures;
@@ -39,16 +38,10 @@ export async function costBySize(place: Library, corpus: Corpus, quick: boolean)
 export function growthPicture(figures: readonly Figure[]): string {
   const shown = figures.filter(({ cell }) => cell?.table === TABLE);
   const series = [...new Set(shown.map(({ cell }) => cell?.column ?? ''))];
-  const lines = [...new Set(shown.map(({ cell }) => cell?.line ?? ''))];
-  const groups = lines.map((label) => {
-    const ofLine = shown.filter(({ cell }) => cell?.line === label);
-    const values = series.map((name) => ofLine.find(({ cell }) => cell?.column === name)?.value.median);
-    return { label, values };
-  });
   return barChart({
     title: 'Cost of a query by the size of the dictionary',
     subtitle: 'CPU of server and Redis, median of the rounds',
     series,
-    panels: [{ axis: 'CPU (µs)', groups }],
+    panels: [panelOf(figures, TABLE, series, 'CPU (µs)')],
   });
 }

@@ -1,12 +1,11 @@
-import type { UnaryTasks } from '../load/unary';
-import { LoadGroup } from '../support/load-process';
-import { closeStage, openStage, type Stage } from '../support/stage';
-import { ratios, spreadOf } from '../support/statistics';
 import { makeVariant, type Patch } from '../../test/support/build-variant';
+import { takeRounds } from '../support/rounds';
+import { ratios } from '../support/statistics';
+import { UnarySide, type UnaryCost } from '../support/unary-side';
+import { figure } from './figure';
 import type { Figure, Row, RowContext } from './row';
-import { PROCESSES, slice } from './unary';
 
-const IN_FLIGHT = 16;
+const IN_FLIGHT = 32;
 const CALLS = ['acquire', 'renew', 'release'] as const;
 type Call = (typeof CALLS)[number];
 const NAMES: Record<Call, string> = { acquire: 'AcquireLock', renew: 'RenewLock', release: 'ReleaseLock' };
@@ -35,82 +34,78 @@ export const WITHOUT: readonly Patch[] = [
   },
 ];
 
-/** The CPU of one call (µs). */
-interface Cost {
-  readonly server: number;
-  readonly redis: number;
+interface Pair {
+  readonly guarded: UnaryCost;
+  readonly bare: UnaryCost;
 }
 
-class Side {
-  private readonly group = new LoadGroup<UnaryTasks>('unary', PROCESSES);
-
-  private constructor(private readonly stage: Stage) {}
-
-  static async open(built?: string): Promise<Side> {
-    const side = new Side(await openStage(built === undefined ? {} : { dist: built }));
-    const { listen: address } = side.stage.server;
-    await side.group.askEach('connect', (index) => ({ address, label: `bench-${index}` }));
-    return side;
+/** The side that runs second has warm caches, so the order alternates. */
+async function pairOf(
+  guarded: UnarySide,
+  bare: UnarySide,
+  isGuardedFirst: boolean,
+  cost: (side: UnarySide) => Promise<UnaryCost>,
+): Promise<Pair> {
+  if (isGuardedFirst) {
+    const first = await cost(guarded);
+    return { guarded: first, bare: await cost(bare) };
   }
-
-  cost(kind: Call, calls: number): Promise<Cost> {
-    return slice(this.stage, this.group, kind, IN_FLIGHT, calls);
-  }
-
-  async close(): Promise<void> {
-    this.group.end();
-    await closeStage(this.stage);
-  }
+  const first = await cost(bare);
+  return { guarded: await cost(guarded), bare: first };
 }
-
-type Round = Record<Call, { readonly guarded: Cost; readonly bare: Cost }>;
 
 async function run({ quick, say }: RowContext): Promise<Figure[]> {
   const variant = await makeVariant(WITHOUT);
-  const sides: Side[] = [];
+  const sides: UnarySide[] = [];
   try {
-    const [guarded, bare] = [await Side.open(), await Side.open(variant.folder)];
+    const [guarded, bare] = [await UnarySide.open(), await UnarySide.open({ dist: variant.folder })];
     sides.push(guarded, bare);
     const calls = quick ? 1000 : 3000;
-    const warmUps = quick ? 3 : 5;
-    const rounds: Round[] = [];
-    for (let index = 0; index < warmUps + (quick ? 5 : 25); index += 1) {
-      const round: Partial<Round> = {};
+    const counts = quick ? { warmUps: 3, rounds: 5 } : { warmUps: 5, rounds: 25 };
+    const rounds = await takeRounds(counts, async (index) => {
+      const pairs: Pair[] = [];
       for (const kind of CALLS) {
-        // The side that runs second has warm caches, so the order alternates.
-        if (index % 2 === 0) {
-          const first = await guarded.cost(kind, calls);
-          round[kind] = { guarded: first, bare: await bare.cost(kind, calls) };
-        } else {
-          const first = await bare.cost(kind, calls);
-          round[kind] = { guarded: await guarded.cost(kind, calls), bare: first };
-        }
+        pairs.push(await pairOf(guarded, bare, index % 2 === 0, (side) => side.cost(kind, calls, IN_FLIGHT)));
       }
-      if (index >= warmUps) rounds.push(round as Round);
-    }
-    say(
-      `${rounds.length} rounds of ${calls} calls of each kind, ${PROCESSES * IN_FLIGHT} in flight, in turns`,
+      return pairs;
+    });
+    say(`${rounds.length} rounds of ${calls} calls of each kind, ${IN_FLIGHT} in flight, in turns`);
+    return CALLS.flatMap((kind, place) =>
+      figuresOf(
+        kind,
+        rounds.map((pairs) => pairs[place] as Pair),
+      ),
     );
-    return CALLS.flatMap((kind) => figuresOf(kind, rounds));
   } finally {
     for (const side of sides) await side.close();
     await variant.remove();
   }
 }
 
-function figuresOf(kind: Call, rounds: readonly Round[]): Figure[] {
-  const of = (side: 'guarded' | 'bare', what: (cost: Cost) => number) =>
-    rounds.map((round) => what(round[kind][side]));
-  const figure = (where: string, what: (cost: Cost) => number, goal?: Figure['goal']): Figure => ({
-    what: `${NAMES[kind]}: ${where} CPU by what it is without`,
-    unit: '×',
-    value: spreadOf(ratios(of('guarded', what), of('bare', what))),
-    ...(goal && { goal }),
-  });
+function figuresOf(kind: Call, pairs: readonly Pair[]): Figure[] {
+  const byBare = (what: (cost: UnaryCost) => number) =>
+    ratios(
+      pairs.map(({ guarded }) => what(guarded)),
+      pairs.map(({ bare }) => what(bare)),
+    );
+  const name = (where: string) => `${NAMES[kind]}: ${where} CPU by what it is without`;
   return [
-    figure('server and Redis', ({ server, redis }) => server + redis, { most: 1.05 }),
-    figure('server', ({ server }) => server),
-    figure('Redis', ({ redis }) => redis),
+    figure(
+      name('server and Redis'),
+      '×',
+      byBare(({ server, redis }) => server + redis),
+      { most: 1.05 },
+    ),
+    figure(
+      name('server'),
+      '×',
+      byBare(({ server }) => server),
+    ),
+    figure(
+      name('Redis'),
+      '×',
+      byBare(({ redis }) => redis),
+    ),
   ];
 }
 

@@ -2,9 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LockClient } from '../../test/support/clients/lock-client';
 import { releaseHeld } from '../load/release-held';
 import type { Grant, HandOverTasks } from '../load/hand-over';
+import { handOverTimes } from '../support/hand-over-times';
 import { LoadGroup } from '../support/load-process';
+import { takeRounds } from '../support/rounds';
 import { onStage, type Stage } from '../support/stage';
-import { quantile, ratios, spreadOf } from '../support/statistics';
+import { quantile, ratios } from '../support/statistics';
+import { figure } from './figure';
 import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 2;
@@ -27,10 +30,7 @@ interface Round {
 /** The times from each release to the next grant, in the order of fencing tokens (ms). */
 function handOvers(grants: readonly Grant[]): number[] {
   const inOrder = [...grants].sort((a, b) => (a.token < b.token ? -1 : 1));
-  return inOrder.slice(1).flatMap((grant, index) => {
-    const before = inOrder[index];
-    return before === undefined ? [] : [grant.grantedAt - before.releasedAt];
-  });
+  return handOverTimes(inOrder);
 }
 
 async function latencies(group: LoadGroup<HandOverTasks>, forMs: number) {
@@ -83,10 +83,10 @@ async function withQueue(stage: Stage, waiters: number, { quick, say }: RowConte
     await releaseHeld(watcher, leaseId);
     const forMs = quick ? 1000 : 3000;
     await commands(stage, group, forMs / 2); // This round warms up server and Redis.
-    const rounds: Round[] = [];
-    for (let count = quick ? 3 : 5; count > 0; count -= 1) {
-      rounds.push({ ...(await latencies(group, forMs)), ...(await commands(stage, group, forMs / 2)) });
-    }
+    const rounds = await takeRounds({ warmUps: 0, rounds: quick ? 3 : 5 }, async () => ({
+      ...(await latencies(group, forMs)),
+      ...(await commands(stage, group, forMs / 2)),
+    }));
     await group.ask('leave', undefined);
     say(`${waiters} waiters: ${rounds.length} rounds of ${forMs / 1000} s`);
     return rounds;
@@ -98,24 +98,19 @@ async function withQueue(stage: Stage, waiters: number, { quick, say }: RowConte
 
 function figuresOf(waiters: number, rounds: readonly Round[]): Figure[] {
   const of = (part: keyof Round) => rounds.map((one) => one[part]);
-  const figure = (what: string, unit: string, values: number[], goal?: Figure['goal']): Figure => ({
-    what: `${waiters} waiters: ${what}`,
-    unit,
-    value: spreadOf(values),
-    ...(goal && { goal }),
-  });
+  const row = (what: string) => `${waiters} waiters: ${what}`;
   const byFree = (part: 'p50' | 'p99') =>
     ratios(of(part), of(part === 'p50' ? 'uncontendedP50' : 'uncontendedP99'));
   return [
-    figure("release to the next one's grant, p50, by an uncontended acquire's", '×', byFree('p50'), {
+    figure(row("release to the next one's grant, p50, by an uncontended acquire's"), '×', byFree('p50'), {
       most: 1.5,
     }),
-    figure("p99, by an uncontended acquire's", '×', byFree('p99')),
-    figure('p50', 'ms', of('p50')),
-    figure('p99', 'ms', of('p99')),
-    figure('uncontended acquire, p50', 'ms', of('uncontendedP50')),
-    figure('scripts a hand-over', '', of('scripts')),
-    figure('Redis commands a hand-over, those inside scripts too', '', of('commands')),
+    figure(row("p99, by an uncontended acquire's"), '×', byFree('p99')),
+    figure(row('p50'), 'ms', of('p50')),
+    figure(row('p99'), 'ms', of('p99')),
+    figure(row('uncontended acquire, p50'), 'ms', of('uncontendedP50')),
+    figure(row('scripts a hand-over'), '', of('scripts')),
+    figure(row('Redis commands a hand-over, those inside scripts too'), '', of('commands')),
   ];
 }
 

@@ -3,9 +3,10 @@ import { BenchClient } from '../load/bench-client';
 import type { HoldTasks } from '../load/hold';
 import { cpuMs, residentBytes } from '../support/cpu';
 import { LoadGroup } from '../support/load-process';
+import { takeRounds } from '../support/rounds';
 import { onStage, type Stage } from '../support/stage';
-import { spreadOf } from '../support/statistics';
 import { warmUpServer } from '../support/warm-up';
+import { figure } from './figure';
 import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 4;
@@ -67,12 +68,10 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
       }));
       say(`${streams} streams opened in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       const kilobytes = ((await settledBytes(stage, bench)) - before) / streams / 1000;
-      const rounds: Round[] = [];
       // This wait leaves out the first renewals, which come in bursts like the opening of the streams.
       await sleep(RENEWAL_INTERVAL_MS);
-      for (let count = quick ? 2 : 4; count > 0; count -= 1) {
-        rounds.push(await renewals(stage, group, RENEWAL_INTERVAL_MS));
-      }
+      const counts = { warmUps: 0, rounds: quick ? 2 : 4 };
+      const rounds = await takeRounds(counts, () => renewals(stage, group, RENEWAL_INTERVAL_MS));
       say(`${rounds.length} rounds of ${RENEWAL_INTERVAL_MS / 1000} s`);
       return figuresOf(streams, kilobytes, rounds);
     } finally {
@@ -83,13 +82,13 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
 }
 
 function figuresOf(streams: number, kilobytes: number, rounds: readonly Round[]): Figure[] {
-  const of = (part: keyof Round) => spreadOf(rounds.map((one) => one[part]));
+  const of = (part: keyof Round) => rounds.map((one) => one[part]);
   const many = `${streams.toLocaleString('en')} streams`;
   return [
-    { what: `${many}: memory a stream`, unit: 'kB', value: spreadOf([kilobytes]), goal: { most: 20 } },
-    { what: `${many}: server CPU a renewal`, unit: 'µs', value: of('server'), goal: { most: 30 } },
-    { what: `${many}: Redis CPU a renewal`, unit: 'µs', value: of('redis') },
-    { what: `${many}: renewals a second`, unit: '', value: of('perSecond') },
+    figure(`${many}: memory a stream`, 'kB', [kilobytes], { most: 20 }),
+    figure(`${many}: server CPU a renewal`, 'µs', of('server'), { most: 30 }),
+    figure(`${many}: Redis CPU a renewal`, 'µs', of('redis')),
+    figure(`${many}: renewals a second`, '', of('perSecond')),
   ];
 }
 

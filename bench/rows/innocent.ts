@@ -6,7 +6,6 @@ import { LoadProcess } from '../support/load-process';
 import type { LoopDelay } from '../support/loop-monitor';
 import { startBenchServer } from '../support/server';
 import { onStage } from '../support/stage';
-import { spreadOf } from '../support/statistics';
 import {
   INNOCENT_PER_SECOND,
   phaseOf,
@@ -19,7 +18,8 @@ import {
 import { corpusTitle, type Corpus } from '../words/corpus';
 import { prepareWords } from '../words/words';
 import { Cells } from './cells';
-import { sum } from './counts';
+import { disturbed, sum } from './counts';
+import { figure } from './figure';
 import type { Figure, Row, RowContext } from './row';
 import { corporaFor } from './sizes';
 
@@ -94,20 +94,12 @@ async function measure(watched: Watched, corpus: Corpus, { say }: RowContext): P
 }
 
 function figuresOf({ phases, bystanders }: Outcome): Figure[] {
-  const { lost, ended, late } = bystanders;
   const [before, ...others] = phases;
-  const goals = others.map(({ what, latencies }): Figure => ({
-    what: `${what}: the innocent client's p99 by its p99 before`,
-    unit: '×',
-    value: spreadOf([latencies.p99 / (before?.latencies.p99 ?? NaN)]),
-    goal: { most: 2 },
-  }));
-  const losses: Figure = {
-    what: 'streams told LOST, or late, or ended',
-    unit: '',
-    value: spreadOf([Math.max(sum(lost) + sum(ended), late)]),
-    goal: { most: 0 },
-  };
+  const goals = others.map(({ what, latencies }) => {
+    const byBefore = latencies.p99 / (before?.latencies.p99 ?? NaN);
+    return figure(`${what}: the innocent client's p99 by its p99 before`, '×', [byBefore], { most: 2 });
+  });
+  const losses = figure('streams told LOST, or late, or ended', '', [disturbed(bystanders)], { most: 0 });
   const lines = phases.flatMap(
     ({ what, ms, latencies, loop }) =>
       new Cells('the innocent client', what)

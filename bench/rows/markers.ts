@@ -1,12 +1,14 @@
 import { MatchKind } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import type { NamesTasks } from '../load/names';
-import { cpuMs } from '../support/cpu';
+import { cpuDuring } from '../support/cpu';
 import { LoadGroup } from '../support/load-process';
 import type { Library } from '../support/library';
+import { takeRounds } from '../support/rounds';
 import { seeded } from '../../test/support/random';
-import { ratios, spreadOf } from '../support/statistics';
+import { ratios } from '../support/statistics';
 import { corpusTitle } from '../words/corpus';
 import { typed } from '../words/queries';
+import { figure } from './figure';
 import type { Figure, RowContext } from './row';
 import { corporaFor } from './sizes';
 
@@ -29,19 +31,24 @@ interface Round {
 
 type Group = LoadGroup<NamesTasks>;
 
-async function theirSide(place: Library, group: Group, queries: string[], clients: number, forMs: number) {
-  const { pid } = place.stage.redis;
+async function theirSide(
+  place: Library,
+  group: Group,
+  queries: string[],
+  clients: number,
+  forMs: number,
+): Promise<Side> {
   const share = { queries, forMs };
-  const before = cpuMs(pid);
-  const counts =
+  const { result: counts, spentMs } = await cpuDuring([place.stage.redis.pid], async () =>
     clients === 1
       ? [await group.first.ask('markers', { ...share, clients })]
-      : await group.ask('markers', { ...share, clients: clients / PROCESSES });
+      : group.ask('markers', { ...share, clients: clients / PROCESSES }),
+  );
   const count = counts.reduce((sum, one) => sum + one.count, 0);
   const retries = counts.reduce((sum, one) => sum + one.retries, 0);
   return {
     perSecond: (count * 1000) / Math.max(...counts.map(({ ms }) => ms)),
-    redis: ((cpuMs(pid) - before) * 1000) / count,
+    redis: ((spentMs[0] ?? NaN) * 1000) / count,
     retries: retries / count,
   };
 }
@@ -52,13 +59,13 @@ async function ourSide(
   queries: string[],
   clients: number,
   forMs: number,
-) {
-  const { pid } = place.stage.redis;
+): Promise<Side> {
   const kinds = [MatchKind.MATCH_KIND_PREFIX];
   const questions = queries.map((query) => ({ dictionary, query, kinds }));
-  const before = cpuMs(pid);
-  const { count, ms } = await place.askFor(questions, clients, forMs);
-  return { perSecond: (count * 1000) / ms, redis: ((cpuMs(pid) - before) * 1000) / count, retries: 0 };
+  const ask = () => place.askFor(questions, clients, forMs);
+  const { result, spentMs } = await cpuDuring([place.stage.redis.pid], ask);
+  const { count, ms } = result;
+  return { perSecond: (count * 1000) / ms, redis: ((spentMs[0] ?? NaN) * 1000) / count, retries: 0 };
 }
 
 function figuresOf(size: string, rounds: readonly Round[]): Figure[] {
@@ -69,21 +76,14 @@ function figuresOf(size: string, rounds: readonly Round[]): Figure[] {
     const about = `${size}, ${clients} ${clients === 1 ? 'client' : 'clients'}`;
     const times = ratios(of('ours', clients, 'perSecond'), of('theirs', clients, 'perSecond'));
     const work = ratios(of('ours', clients, 'redis'), of('theirs', clients, 'redis'));
-    const figure = (what: string, unit: string, values: number[]): Figure => ({
-      what: `${about}: ${what}`,
-      unit,
-      value: spreadOf(values),
-    });
+    const goal = clients === MANY ? { least: 20 } : undefined;
     figures.push(
-      {
-        ...figure("queries a second, by the markers'", '×', times),
-        ...(clients === MANY && { goal: { least: 20 } }),
-      },
-      figure("Redis CPU a query, by the markers'", '×', work),
-      figure('queries a second', '', of('ours', clients, 'perSecond')),
-      figure('markers: queries a second', '', of('theirs', clients, 'perSecond')),
-      figure('markers: Redis CPU a query', 'µs', of('theirs', clients, 'redis')),
-      figure('markers: tries in vain a query', '', of('theirs', clients, 'retries')),
+      figure(`${about}: queries a second, by the markers'`, '×', times, goal),
+      figure(`${about}: Redis CPU a query, by the markers'`, '×', work),
+      figure(`${about}: queries a second`, '', of('ours', clients, 'perSecond')),
+      figure(`${about}: markers: queries a second`, '', of('theirs', clients, 'perSecond')),
+      figure(`${about}: markers: Redis CPU a query`, 'µs', of('theirs', clients, 'redis')),
+      figure(`${about}: markers: tries in vain a query`, '', of('theirs', clients, 'retries')),
     );
   }
   return figures;
@@ -104,16 +104,15 @@ export async function compareWithMarkers(place: Library, { quick, say }: RowCont
   try {
     await group.ask('connect', { port: place.stage.redis.port, clients: MANY / PROCESSES });
     await group.first.ask('fill', { corpus });
-    const rounds: Round[] = [];
-    for (let turn = quick ? 2 : 5; turn > 0; turn -= 1) {
+    const rounds = await takeRounds({ warmUps: 0, rounds: quick ? 2 : 5 }, async () => {
       const queries = typed(random, texts, 800, LONGEST);
       const round: Round = { ours: {}, theirs: {} };
       for (const clients of [1, MANY]) {
         round.ours[clients] = await ourSide(place, name, queries, clients, forMs);
         round.theirs[clients] = await theirSide(place, group, queries, clients, forMs);
       }
-      rounds.push(round);
-    }
+      return round;
+    });
     await group.first.ask('drop', undefined);
     say(`${title}: ${rounds.length} rounds of ${forMs / 1000} s, compared with the markers`);
     return figuresOf(title, rounds);

@@ -2,9 +2,9 @@ import type { AttackReport } from '../../test/support/attacks/attack';
 import type { BystanderCounts } from '../../test/support/attacks/bystanders';
 import type { Latencies } from '../load/bystanders';
 import type { LoopDelay } from '../support/loop-monitor';
-import { spreadOf } from '../support/statistics';
 import { Cells } from './cells';
-import { listed, sum } from './counts';
+import { disturbed, listed, sum } from './counts';
+import { figure } from './figure';
 import type { Figure } from './row';
 
 /** The effects of an attack on a server and on its other clients. */
@@ -43,16 +43,10 @@ function judged(damage: Damage, ms: number): string {
 }
 
 function summary(damages: readonly Damage[]): Figure[] {
-  const count = (what: string, of: (damage: Damage) => number): Figure => ({
-    what,
-    unit: '',
-    value: spreadOf([damages.reduce((total, damage) => total + of(damage), 0)]),
-    goal: { most: 0 },
-  });
+  const count = (what: string, of: (damage: Damage) => number): Figure =>
+    figure(what, '', [damages.reduce((total, damage) => total + of(damage), 0)], { most: 0 });
   return [
-    count('streams told LOST, or late, or ended, in all attacks', ({ bystanders: { lost, late, ended } }) =>
-      Math.max(sum(lost) + sum(ended), late),
-    ),
+    count('streams told LOST, or late, or ended, in all attacks', ({ bystanders }) => disturbed(bystanders)),
     count('attacks with a failed call of the innocent client', ({ before, during, after }) =>
       [before, during, after].some(({ failures }) => sum(failures) > 0) ? 1 : 0,
     ),

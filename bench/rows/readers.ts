@@ -3,9 +3,10 @@ import { LockClient } from '../../test/support/clients/lock-client';
 import { releaseHeld } from '../load/release-held';
 import type { ReadersTasks } from '../load/readers';
 import { LoadGroup } from '../support/load-process';
+import { takeRounds } from '../support/rounds';
 import { onStage, type Stage } from '../support/stage';
-import { spreadOf } from '../support/statistics';
 import { warmUpServer } from '../support/warm-up';
+import { figure } from './figure';
 import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 4;
@@ -55,17 +56,16 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
   return onStage(async (stage) => {
     await warmUpServer(stage.server.listen);
     setPriority(stage.server.pid, constants.priority.PRIORITY_BELOW_NORMAL);
-    const rounds: Round[] = [];
-    for (let count = 0; count < 3; count += 1) rounds.push(await round(stage, count, readers));
+    const rounds = await takeRounds({ warmUps: 0, rounds: 3 }, (index) => round(stage, index, readers));
     say(`${rounds.length} rounds of ${readers} readers behind one writer`);
-    const of = (part: keyof Round) => spreadOf(rounds.map((one) => one[part]));
+    const of = (part: keyof Round) => rounds.map((one) => one[part]);
     const many = `${readers.toLocaleString('en')} readers`;
     return [
-      { what: `${many}: longest script`, unit: 'ms', value: of('script'), goal: { most: 5 } },
-      { what: `${many}: 99.9 % of the scripts took at most`, unit: 'ms', value: of('nearlyAllScripts') },
-      { what: `${many}: longest single command in a script`, unit: 'ms', value: of('command') },
-      { what: `${many}: from the release until all are in`, unit: 'ms', value: of('allIn') },
-      { what: `${many}: scripts a reader`, unit: '', value: of('scriptsEach') },
+      figure(`${many}: longest script`, 'ms', of('script'), { most: 5 }),
+      figure(`${many}: 99.9 % of the scripts took at most`, 'ms', of('nearlyAllScripts')),
+      figure(`${many}: longest single command in a script`, 'ms', of('command')),
+      figure(`${many}: from the release until all are in`, 'ms', of('allIn')),
+      figure(`${many}: scripts a reader`, '', of('scriptsEach')),
     ];
   });
 }

@@ -1,9 +1,10 @@
 import { readVersion } from '../../src/version';
 import { peers, type PeerName } from '../peers';
 import { MORE_ABILITIES, type Abilities } from '../peers/peer';
-import { quantile, ratios, spreadOf } from '../support/statistics';
+import { quantile, ratios } from '../support/statistics';
 import { corpusTitle } from '../words/corpus';
 import { Cells } from './cells';
+import { figure } from './figure';
 import type { Figure, Goal } from './row';
 import type { Answered, Searched } from './search';
 
@@ -101,24 +102,20 @@ function goalFigures(about: string, searched: Searched): Figure[] {
   const { group, fresh, empty } = searched;
   const servers = (rounds: readonly { readonly server: number }[]) => rounds.map(({ server }) => server);
   const byEmpty = ratios(servers(fresh.rounds), servers(empty.rounds));
-  const figure = (what: string, unit: string, rounds: readonly number[], goal: Goal): Figure => ({
-    what: `${about}: ${what}`,
-    unit,
-    value: spreadOf(rounds),
-    goal,
-  });
+  const goalOf = (what: string, unit: string, rounds: readonly number[], goal: Goal) =>
+    figure(`${about}: ${what}`, unit, rounds, goal);
   const redis = fresh.rounds.map((round) => round.redis);
   return [
     ...(group.isCheap
       ? [
-          figure("server CPU by an empty call's", '×', byEmpty, { most: 1.6 }),
-          figure('Redis CPU a query', 'µs', redis, { most: 3 }),
+          goalOf("server CPU by an empty call's", '×', byEmpty, { most: 1.6 }),
+          goalOf('Redis CPU a query', 'µs', redis, { most: 3 }),
         ]
       : []),
-    figure('p99 of the search alone', 'ms', [quantile(searched.alone.times, 0.99)], { most: 2 }),
-    figure('recall', '', [fresh.recall.found], { least: 1 }),
+    goalOf('p99 of the search alone', 'ms', [quantile(searched.alone.times, 0.99)], { most: 2 }),
+    goalOf('recall', '', [fresh.recall.found], { least: 1 }),
     ...cheapestPeer(searched).map(({ title, rounds }) =>
-      figure(`search of the cheapest peer that answers alike (${title}), by ours alone`, '×', rounds, {
+      goalOf(`search of the cheapest peer that answers alike (${title}), by ours alone`, '×', rounds, {
         least: 1,
       }),
     ),

@@ -13,6 +13,16 @@ export function cpuMs(pid: number): number {
   return nanoseconds / 1e6;
 }
 
+/** The result of some work, and the CPU time of each process during the work (ms). */
+export async function cpuDuring<T>(
+  pids: readonly number[],
+  work: () => Promise<T>,
+): Promise<{ result: T; spentMs: number[] }> {
+  const before = pids.map(cpuMs);
+  const result = await work();
+  return { result, spentMs: pids.map((pid, index) => cpuMs(pid) - (before[index] ?? 0)) };
+}
+
 /** The CPU time of a server's threads since its start, by their work (ms). */
 export interface ThreadCpu {
   readonly main: number;

@@ -3,7 +3,7 @@ import type { SuggestTasks } from '../load/suggest';
 import type { TruthTasks } from '../load/truth';
 import { corpusTitle, sampleOf, type Corpus } from '../words/corpus';
 import { prepareWords, words } from '../words/words';
-import { cpuMs } from './cpu';
+import { cpuDuring } from './cpu';
 import { LoadGroup, LoadProcess } from './load-process';
 import { PeerPool } from './peer-pool';
 import type { Judged } from './reference';
@@ -142,13 +142,9 @@ export class Library {
   /** The CPU of the work, divided by `count` (µs). */
   async cpuOf(count: number, work: () => Promise<unknown>): Promise<Cost> {
     const { redis, server } = this.stage;
-    const before = [cpuMs(server.pid), cpuMs(redis.pid)] as const;
-    await work();
-    const after = [cpuMs(server.pid), cpuMs(redis.pid)] as const;
-    return {
-      server: ((after[0] - before[0]) * 1000) / count,
-      redis: ((after[1] - before[1]) * 1000) / count,
-    };
+    const { spentMs } = await cpuDuring([server.pid, redis.pid], work);
+    const [serverMs = NaN, redisMs = NaN] = spentMs;
+    return { server: (serverMs * 1000) / count, redis: (redisMs * 1000) / count };
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { PeerQueries, PeerTasks } from '../load/peer';
 import { peers, type PeerName } from '../peers';
 import { corpusTitle, type Corpus } from '../words/corpus';
-import { cpuMs } from './cpu';
+import { cpuDuring } from './cpu';
 import { LoadProcess } from './load-process';
 
 /** Calls in flight, so that a peer with a protocol reads several requests at once. */
@@ -37,9 +37,8 @@ export class RunningPeer {
   }
 
   private async cpuOf(work: () => Promise<number>): Promise<number> {
-    const before = cpuMs(this.pid);
-    const count = await work();
-    return ((cpuMs(this.pid) - before) * 1000) / count;
+    const { result: count, spentMs } = await cpuDuring([this.pid], work);
+    return ((spentMs[0] ?? NaN) * 1000) / count;
   }
 }
 

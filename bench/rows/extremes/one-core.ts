@@ -5,7 +5,7 @@ import { phaseOf, STREAM_TTL_MS, watch, type Watched } from '../../support/watch
 import { corpusTitle, type Corpus } from '../../words/corpus';
 import { prepareWords } from '../../words/words';
 import { Cells } from '../cells';
-import { sum } from '../counts';
+import { disturbed } from '../counts';
 import type { Figure } from '../row';
 import { corporaFor } from '../sizes';
 import { asking, question, withServer, type AskedServer } from './asked-server';
@@ -46,8 +46,7 @@ async function measure(
   }
   // A stream that could not be renewed is told of its loss within this time.
   await sleep(STREAM_TTL_MS);
-  const { lost, ended, late } = await others.ask('events', undefined);
-  const count = Math.max(sum(lost) + sum(ended), late);
+  const count = disturbed(await others.ask('events', undefined));
   return [...figures, ...new Cells('held streams', 'all').add('lost, ended or late', count).figures];
 }
 

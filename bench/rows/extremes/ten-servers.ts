@@ -3,7 +3,7 @@ import { cpuMs, residentBytes } from '../../support/cpu';
 import { phaseOf, watch, type Watched } from '../../support/watched';
 import { corpusTitle } from '../../words/corpus';
 import { Cells } from '../cells';
-import { sum } from '../counts';
+import { disturbed } from '../counts';
 import type { Figure } from '../row';
 import { corporaFor } from '../sizes';
 import { onAskedStage, question, withServer, type AskedServer } from './asked-server';
@@ -97,8 +97,7 @@ async function run(context: PartContext): Promise<Figure[]> {
         figures.push(...(await load(watched, variant, title)));
         context.say(`${variant.servers} servers have loaded ${title}`);
       }
-      const { lost, ended, late } = await others.ask('events', undefined);
-      const count = Math.max(sum(lost) + sum(ended), late);
+      const count = disturbed(await others.ask('events', undefined));
       return [...figures, ...new Cells('held streams', 'all').add('lost, ended or late', count).figures];
     });
   });
