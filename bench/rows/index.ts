@@ -8,6 +8,7 @@ import { handOver } from './hand-over';
 import { heldLeases } from './held-leases';
 import { innocent } from './innocent';
 import { overload } from './overload';
+import { peers } from './peers';
 import { prefix } from './prefix';
 import { readers } from './readers';
 import type { Row } from './row';
@@ -28,6 +29,7 @@ export const rows: readonly Row[] = [
   readers,
   overload,
   chapter,
+  peers,
   prefix,
   substring,
   typo,

@@ -2,7 +2,6 @@ import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { findRedisServer } from '../../src/dev/redis-server';
 import { runCommand } from '../../src/dev/run-command';
 import { readVersion } from '../../src/version';
-import { findEtcd } from './etcd';
 import { ROOT } from '../../test/support/root';
 
 /** The machine and the versions of a measurement. */
@@ -15,7 +14,6 @@ export interface Machine {
   readonly load: number;
   readonly node: string;
   readonly redis: string;
-  readonly etcd: string;
   readonly holdfast: string;
   readonly commit: string;
 }
@@ -23,7 +21,6 @@ export interface Machine {
 export async function describeMachine(): Promise<Machine> {
   const [processor] = cpus();
   const redis = await findRedisServer({ env: process.env, note: (text) => console.error(text) });
-  const etcd = await findEtcd();
   return {
     processor: processor?.model ?? 'unknown',
     cores: cpus().length,
@@ -32,7 +29,6 @@ export async function describeMachine(): Promise<Machine> {
     load: Number((loadavg()[0] ?? NaN).toFixed(1)),
     node: process.version,
     redis: `${redis.product} ${redis.version}`,
-    etcd: 'missing' in etcd ? 'none' : etcd.version,
     holdfast: readVersion(),
     commit: await commit(),
   };

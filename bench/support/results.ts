@@ -52,12 +52,11 @@ export async function writePage(rows: readonly Row[]): Promise<string> {
 }
 
 function describe({ figures, machine, measured, command }: Result): string {
-  const { processor, cores, memoryGb, system, load, node, redis, etcd, holdfast, commit } = machine;
-  const etcdToo = etcd === 'none' ? '' : `, ${etcd}`;
+  const { processor, cores, memoryGb, system, load, node, redis, holdfast, commit } = machine;
   return [
     markdownTable(figures),
     '',
-    `\`${command}\` on ${measured}, commit ${commit} (Holdfast ${holdfast}), Node ${node}, ${redis}${etcdToo}; ` +
+    `\`${command}\` on ${measured}, commit ${commit} (Holdfast ${holdfast}), Node ${node}, ${redis}; ` +
       `${processor}, ${cores} cores, ${memoryGb} GB, ${system}; load average at the start ${load}.`,
   ].join('\n');
 }

@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuDuring } from '../support/cpu';
+import { quantile } from '../support/statistics';
+import type { Program } from '../../test/support/toolchains';
+import { handOversOf, shareInOrder } from './contest';
+import { Driver } from './driver';
+import { PAUSED_TTL_MS, pauseHolder, type LateWrites } from './pauses';
+import type { Store } from './stores';
+import { systems, type LockSystem, type SystemName } from './systems';
+
+const PROCESSES = 2;
+/** Longer than a run, except for ZooKeeper, which allows 20 ticks. */
+const TTL_MS = 60_000;
+const HOLD_MS = 2;
+
+export const PARTS = ['clients', 'server', 'redis'] as const;
+
+/** CPU of a grant with its release in each part of a system (µs). 0: the system has no such process. */
+export type Cost = Readonly<Record<(typeof PARTS)[number], number>>;
+
+/** A median and a 99th percentile (ms). */
+export interface Times {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export interface Queue {
+  readonly cost: Cost;
+  /** The times from a release to the next grant. */
+  readonly handOver: Times;
+  /** The times from the begin of a wait to its grant. */
+  readonly wait: Times;
+  readonly inOrder: number;
+}
+
+function timesOf(all: readonly number[]): Times {
+  return { p50: quantile(all, 0.5), p99: quantile(all, 0.99) };
+}
+
+/** A system with its store and its two processes of clients. */
+export class RunningSystem {
+  readonly system: LockSystem;
+  private contests = 0;
+
+  private constructor(
+    readonly name: SystemName,
+    private readonly program: Program,
+    private readonly store: Store,
+    private readonly drivers: readonly Driver[],
+  ) {
+    this.system = systems[name];
+  }
+
+  static async start(name: SystemName, program: Program, store: Store): Promise<RunningSystem> {
+    return new RunningSystem(name, program, store, await startDrivers(name, program, store, TTL_MS));
+  }
+
+  get version(): string {
+    return this.drivers[0]?.version ?? '';
+  }
+
+  /** The time of an acquire with one client (ms). */
+  async latency(forMs: number): Promise<Times> {
+    return timesOf((await this.drivers[0]?.alone(1, forMs)) ?? []);
+  }
+
+  /** Clients with locks of their own. */
+  async alone(clients: number, forMs: number): Promise<Cost> {
+    return (await this.measured((driver) => driver.alone(clients / PROCESSES, forMs))).cost;
+  }
+
+  /** Waiters for one lock, which is held for this time. The waiters are shared out to the processes. */
+  async queue(waiters: number, forMs: number, holdMs = HOLD_MS): Promise<Queue> {
+    const name = `contest-${this.name}-${(this.contests += 1)}`;
+    const shares = [Math.ceil(waiters / 2), Math.floor(waiters / 2)];
+    const { grants, cost } = await this.measured((driver, index) => {
+      const share = shares[index] ?? 0;
+      return driver.contend({ name, waiters: share, forMs: forMs + share * holdMs, holdMs });
+    });
+    const wait = timesOf(grants.map(({ askedAt, grantedAt }) => grantedAt - askedAt));
+    return { cost, handOver: timesOf(handOversOf(grants, waiters)), wait, inOrder: shareInOrder(grants) };
+  }
+
+  /** Pauses a holder for longer than its TTL, in processes of their own. */
+  async pause(): Promise<LateWrites> {
+    const drivers = await startDrivers(this.name, this.program, this.store, PAUSED_TTL_MS);
+    const [holder, waiter] = drivers;
+    try {
+      if (holder === undefined || waiter === undefined) throw new Error('two drivers are needed');
+      await Promise.all(drivers.map((driver) => driver.alone(1, PAUSED_TTL_MS / 2)));
+      return await pauseHolder(holder, waiter, `paused-${(this.contests += 1)}`);
+    } finally {
+      await Promise.all(drivers.map((driver) => driver.end()));
+      // The locks of the ended processes expire, so that their end does not disturb the next measurement.
+      await sleep(PAUSED_TTL_MS);
+    }
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.drivers.map((driver) => driver.end()));
+  }
+
+  /** Both processes work at the same time. Divides the CPU by the number of grants. */
+  private async measured<T>(work: (driver: Driver, index: number) => Promise<readonly T[]>) {
+    const pids = { clients: this.drivers.map(({ pid }) => pid), ...this.store.pids };
+    const all = PARTS.flatMap((part) => pids[part].map((pid) => ({ part, pid })));
+    const { result, spentMs } = await cpuDuring(
+      all.map(({ pid }) => pid),
+      () => Promise.all(this.drivers.map(work)),
+    );
+    const grants = result.flat();
+    const cost = { clients: 0, server: 0, redis: 0 };
+    all.forEach(({ part }, index) => (cost[part] += ((spentMs[index] ?? NaN) * 1000) / grants.length));
+    return { grants, cost: cost as Cost };
+  }
+}
+
+/** The drivers start one after the other, because several Java machines at once disturb each other for long. */
+async function startDrivers(
+  name: SystemName,
+  program: Program,
+  { address }: Store,
+  ttlMs: number,
+): Promise<Driver[]> {
+  const drivers: Driver[] = [];
+  while (drivers.length < PROCESSES) {
+    drivers.push(await Driver.start(program, [name, address, String(ttlMs)]));
+  }
+  return drivers;
+}

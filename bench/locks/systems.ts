@@ -1,0 +1,108 @@
+import type { ProgramName } from './programs';
+import type { StoreName } from './stores';
+
+/** A system with locks, as the row `peers` compares it. */
+export interface LockSystem {
+  readonly title: string;
+  /** The program that makes load, and its name of the system. */
+  readonly program: ProgramName;
+  readonly store: StoreName;
+  /** Whether an acquire is one SET NX PX. Waiters then poll, and nobody knows their order. */
+  readonly isSetNxPx: boolean;
+  readonly abilities: Abilities;
+}
+
+/** What a system offers, in words for a table. */
+export type Abilities = Readonly<Record<(typeof ABILITIES)[number], string>>;
+
+export const ABILITIES = [
+  'order of waiters',
+  'a waiter learns of a release',
+  'fencing token',
+  'a holder learns of its loss',
+  "a dead holder's lock",
+] as const;
+
+const ENDS_BY_TTL = 'ends by TTL';
+
+/** Waiters poll with the library's default interval, or with the interval of its examples. */
+function polling(interval: string, loss: string, program: ProgramName): Omit<LockSystem, 'title'> {
+  return {
+    program,
+    store: 'redis',
+    isSetNxPx: true,
+    abilities: {
+      'order of waiters': 'none',
+      'a waiter learns of a release': `polls every ${interval}`,
+      'fencing token': 'none',
+      'a holder learns of its loss': loss,
+      "a dead holder's lock": ENDS_BY_TTL,
+    },
+  };
+}
+
+function redisson(fair: boolean): Omit<LockSystem, 'title'> {
+  return {
+    program: 'java',
+    store: 'redis',
+    isSetNxPx: false,
+    abilities: {
+      'order of waiters': fair ? 'first come' : 'none',
+      'a waiter learns of a release': 'by pub/sub',
+      'fencing token': fair ? 'none' : 'none; RFencedLock has',
+      'a holder learns of its loss': 'asks Redis',
+      "a dead holder's lock": ENDS_BY_TTL,
+    },
+  };
+}
+
+/** The key is the name of the system on the command line of its program. */
+export const systems = {
+  holdfast: {
+    title: 'Holdfast',
+    program: 'node',
+    store: 'holdfast',
+    isSetNxPx: false,
+    abilities: {
+      'order of waiters': 'first come',
+      'a waiter learns of a release': 'by the answer of its call',
+      'fencing token': 'yes',
+      'a holder learns of its loss': 'by its deadline',
+      "a dead holder's lock": ENDS_BY_TTL,
+    },
+  },
+  redisson: { title: 'Redisson RLock', ...redisson(false) },
+  'redisson-fair': { title: 'Redisson RFairLock', ...redisson(true) },
+  curator: {
+    title: 'Curator, ZooKeeper',
+    program: 'java',
+    store: 'zookeeper',
+    isSetNxPx: false,
+    abilities: {
+      'order of waiters': 'first come',
+      'a waiter learns of a release': 'by a watch',
+      'fencing token': 'none',
+      'a holder learns of its loss': 'by an event of its session',
+      "a dead holder's lock": 'ends with its session',
+    },
+  },
+  etcd: {
+    title: 'etcd Mutex',
+    program: 'go',
+    store: 'etcd',
+    isSetNxPx: false,
+    abilities: {
+      'order of waiters': 'first come',
+      'a waiter learns of a release': 'by a watch',
+      'fencing token': 'revision',
+      'a holder learns of its loss': 'by an event of its session',
+      "a dead holder's lock": 'ends with its session',
+    },
+  },
+  redislock: { title: 'redislock', ...polling('100 ms', 'asks Redis', 'go') },
+  redsync: { title: 'redsync', ...polling('50 to 250 ms', 'by its deadline', 'go') },
+  redlock: { title: 'redlock', ...polling('200 ± 100 ms', 'by its deadline', 'node') },
+  'redis-py': { title: 'redis-py', ...polling('100 ms', 'asks Redis', 'python') },
+} as const satisfies Readonly<Record<string, LockSystem>>;
+
+export type SystemName = keyof typeof systems;
