@@ -1,18 +1,20 @@
 // Writes the text of each Lua script to generated/redis/scripts.ts, so that the server needs no Lua files at run time.
 // With `--check` the tool only compares. A file of src/redis/scripts is a script if its first line is `#!lua` with the
-// script's flags. All other files are shared. Three kinds of comment lines direct the tool:
+// script's flags. All other files are shared. These comment lines direct the tool:
 //
 //   -- @include PATH          puts PATH (relative to this file) and its includes in front, once per script
 //   -- @field LETTER NAME     `request.NAME` and the key NAME of a table constructor become LETTER, because Redis
 //                             stores records with one-letter fields. Other variables must not contain records:
 //                             test/scripts/includes.test.ts checks this
 //   -- @enclose               puts the rest of the script into one function
+//   -- @rare                  marks the next function of a shared file, which ends with a line `end`: few runs of scripts
+//                             call the function
 //
-// A script creates all its functions in every run. So a script should include few functions, and a shared file contains
-// one function, or a few functions that are always used together. `@enclose` makes the creation of functions cheaper:
-// Lua finds a variable of an enclosing function without a search, but searches all captured variables for a local of
-// the same function. Constants (`local NAME = value`, NAME in capitals) are replaced by their values for the same
-// reason.
+// A script creates its functions in every run, at 0.1 us each. So a script should include few functions, and a shared
+// file contains one function, or a few functions that are always used together. The rare functions are created together,
+// when the script first calls one of them. `@enclose` makes the creation of functions cheaper: Lua finds a variable of an
+// enclosing function without a search, but searches all captured variables for a local of the same function. Constants
+// (`local NAME = value`, NAME in capitals) are replaced by their values for the same reason.
 import { mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,15 +22,41 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const target = join(root, 'generated/redis/scripts.ts');
 
-/** The text of a file, after the text of its includes. Files in `done` are already part of the script. */
-function withIncludes(file, read, done = new Set()) {
-  if (done.has(file)) return '';
-  done.add(file);
-  const text = read(file);
-  const included = [...text.matchAll(/^-- @include (\S+)$/gm)].map(([, path]) =>
-    withIncludes(join(dirname(file), path), read, done),
-  );
-  return included.join('') + text;
+/** The text of the includes of a file. Files in `done` are already part of the script. */
+function includesOf(text, file, read, done = new Set()) {
+  return [...text.matchAll(/^-- @include (\S+)$/gm)]
+    .map(([, path]) => join(dirname(file), path))
+    .map((included) => {
+      if (done.has(included)) return '';
+      done.add(included);
+      const lua = read(included);
+      return includesOf(lua, included, read, done) + lua;
+    })
+    .join('');
+}
+
+/**
+ * Moves the functions after `-- @rare` lines into one function, `rare`, which creates them in its first call. In the
+ * other functions and in the script's own text, `rare().NAME(` takes the place of `NAME(`.
+ */
+function delayRareFunctions(shared, own) {
+  const functions = [...shared.matchAll(/^-- @rare\n(local function (\w+)\([^]*?\nend\n)/gm)];
+  if (functions.length === 0) return shared + own;
+  const others = functions.reduce((text, [moved]) => text.replace(moved, () => ''), shared);
+  const called = functions.map(([, , name]) => name);
+  const call = new RegExp(`(?<![.\\w])(?:${called.join('|')})\\(`, 'g');
+  const outside = [others, own].map((text) => text.replace(call, 'rare().$&'));
+  const inside = functions.map(([, lua]) => lua).join('');
+  const table = called.map((name) => `${name} = ${name}`).join(', ');
+  return `local rare, rare_functions
+${outside[0]}
+rare = function()
+if rare_functions then return rare_functions end
+${inside}
+rare_functions = { ${table} }
+return rare_functions
+end
+${outside[1]}`;
 }
 
 /** `-- @enclose` opens a function that ends with the script. */
@@ -88,8 +116,9 @@ export function embeddedScripts(read = readSource) {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   return new Map(
     files.map(({ file, name }) => {
-      const [head] = read(file).split('\n', 1);
-      const lua = withIncludes(file, read).replace(`${head}\n`, '');
+      const own = read(file);
+      const [head] = own.split('\n', 1);
+      const lua = delayRareFunctions(includesOf(own, file, read), own.replace(`${head}\n`, ''));
       const body = inlineConstants(shortenFields(compact(enclose(lua)), fieldLetters(lua)));
       return [name.replace(/-(.)/g, (_, letter) => letter.toUpperCase()), `${head}\n${body}\n`];
     }),

@@ -15,7 +15,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
         '`request.attach ~= attach and request.fencing_token` without `request.fencing_token`',
         'true for `request.state == DETACHED`',
       ],
-      'leases/permits-inspect.lua': ['`meta.limit == nil and is_semaphore` without `is_semaphore`'],
+      'leases/permits-inspect.lua': ['`meta.limit == nil and is_semaphore()` without `is_semaphore()`'],
       'leases/permits-limit.lua': ['true for `change.misfits`'],
       'leases/permits-renew.lua': [
         '`refusal and end_of(id) + clock_shift <= rival_until` without `refusal`',
@@ -29,7 +29,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
         'true for `is_expiring`',
       ],
       'leases/shared/find-or-create.lua': [
-        "`is_semaphore and tonumber(redis.call('GET', limit_key()))` without `is_semaphore`",
+        "`is_semaphore() and tonumber(redis.call('GET', limit_key()))` without `is_semaphore()`",
       ],
       'leases/shared/hold.lua': ['true for `request.state == OFFERED`'],
       'leases/shared/leases.lua': [

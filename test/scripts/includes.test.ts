@@ -13,6 +13,8 @@ interface LuaFile {
   readonly uses: ReadonlySet<string>;
   /** The fields that `-- @field` lines declare. */
   readonly fields: readonly string[];
+  /** The functions after `-- @rare` lines. The value is undefined if no function of several lines follows. */
+  readonly rare: readonly (string | undefined)[];
   /** The text without comments. */
   readonly code: string;
 }
@@ -35,12 +37,10 @@ function readLua(path: string): LuaFile {
     ]),
     uses: new Set(words(code.replace(/(?<!\brequest)\.[A-Za-z_]\w*/g, ''))),
     fields,
+    rare: [...text.matchAll(/^-- @rare\n(?:local function (\w+)\(.*\)\n)?/gm)].map(([, called]) => called),
     code: uncommented,
   };
 }
-
-/** `meta` has a field `ticket` that is stored under its full name. */
-const NO_RECORDS = ['meta'];
 
 /**
  * The accesses that miss a record's field, because the embedding shortens a field only as `request.FIELD` and as a key of
@@ -48,7 +48,7 @@ const NO_RECORDS = ['meta'];
  */
 function unshortened(code: string, fields: ReadonlySet<string>): string[] {
   const withDot = [...code.matchAll(/(\w+|[\])])\.(\w+)/g)].filter(
-    ([, variable = '', field = '']) => fields.has(field) && !['request', ...NO_RECORDS].includes(variable),
+    ([, variable = '', field = '']) => fields.has(field) && variable !== 'request',
   );
   const withBrackets = [...code.matchAll(/[\w\])]+\['(\w+)'\]/g)].filter(([, field = '']) =>
     fields.has(field),
@@ -99,6 +99,15 @@ describe.each(paths)('%s', (name) => {
     expect(
       [...new Set(shared)].filter((one) => uses.has(one) && !owns.has(one) && !included.has(one)),
     ).toEqual([]);
+  });
+
+  it('only calls rare functions, because a function is not created until the script calls a rare function', () => {
+    expect(fileOf(path).rare).not.toContain(undefined);
+    const rare = paths.flatMap((one) => fileOf(join(FOLDER, one)).rare as string[]);
+    const otherUses = rare
+      .filter((one) => uses.has(one) && (!owns.has(one) || fileOf(path).rare.includes(one)))
+      .filter((one) => new RegExp(`(?<![.\\w])${one}\\b(?!\\()`).test(code));
+    expect(otherUses).toEqual([]);
   });
 
   it('uses every file that it includes', () => {

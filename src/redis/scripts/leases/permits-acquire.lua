@@ -101,8 +101,8 @@ if not request then
     attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
     ttl = ttl, queued_at = now,
   }
-  meta.ticket = math.max(meta.ticket + 1, now)
-  request.ticket = meta.ticket
+  meta.last_ticket = math.max(meta.last_ticket + 1, now)
+  request.ticket = meta.last_ticket
   if at_once then
     take_permits(request)
     hold(id, request)

@@ -52,7 +52,7 @@ if not request then
   }
   request.ticket = ticket
   request.state = DETACHED
-  meta.ticket = math.max(meta.ticket, ticket)
+  meta.last_ticket = math.max(meta.last_ticket, ticket)
 end
 if request.state == DETACHED then
   remove('detached', id)

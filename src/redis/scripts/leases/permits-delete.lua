@@ -36,8 +36,8 @@ end
 
 redis.call('UNLINK', limit_key())
 meta.limit = nil
-meta.ticket = math.max(meta.ticket, now) -- later tickets are higher even if Redis's clock is set back
-change = { at = now, cut = meta.ticket, id = deletion_id, dissolving = true }
+meta.last_ticket = math.max(meta.last_ticket, now) -- later tickets are higher even if Redis's clock is set back
+change = { at = now, cut = meta.last_ticket, id = deletion_id, dissolving = true }
 end_all_requests()
 -- The answer is not AGAIN, because a repeated deletion could delete a new semaphore. The next script goes on.
 if is_unfinished() then more = true end

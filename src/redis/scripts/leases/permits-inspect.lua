@@ -15,6 +15,6 @@ local max_shown = tonumber(ARGV[1])
 local layout = layout_of(redis.call('GET', EPOCH_KEY))
 if layout and layout ~= ARGV[2] then return {} end
 begin('', '')
-if meta.limit == nil and is_semaphore then meta.limit = tonumber(redis.call('GET', limit_key())) end
+if meta.limit == nil and is_semaphore() then meta.limit = tonumber(redis.call('GET', limit_key())) end
 local view = resource_view(max_shown)
 return { view, more and 1 or 0 }

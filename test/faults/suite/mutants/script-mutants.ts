@@ -37,8 +37,8 @@ if request.attach ~= attach`,
     about: 'an offer is noticed only by its pub/sub message, not by a touch',
     patches: [
       luaPatch(
-        'if request and server_of(request.attach) == server then send_hint(request.attach, id) end\nend\nend\ngrant_next()',
-        'end\nend\ngrant_next()',
+        'then rare().send_hint(request.attach, id) end\nend\nend\ngrant_next()',
+        'then end\nend\nend\ngrant_next()',
       ),
       luaPatch(
         "words[#words + 1] = rank and rank + 1 or 'RECHECK'",
@@ -86,7 +86,12 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
   },
   'counter-only-token': {
     about: 'tokens are a counter without the clock',
-    patches: [luaPatch('meta.token = math.max(meta.token + 1, now)', 'meta.token = meta.token + 1')],
+    patches: [
+      luaPatch(
+        'meta.last_token = math.max(meta.last_token + 1, now)',
+        'meta.last_token = meta.last_token + 1',
+      ),
+    ],
     faults: ['resource-deleted', 'store-flushed'],
     caughtBy: ['fencing'],
   },
@@ -133,8 +138,8 @@ request.secret = secret`,
     about: 'a lowered limit is ignored',
     patches: [
       luaPatch(
-        "meta.limit = limit\nredis.call('SET', limit_key(), int(limit))",
-        "meta.limit = math.max(before, limit)\nredis.call('SET', limit_key(), int(meta.limit))",
+        "meta.limit = limit\nredis.call('SET', rare().limit_key(), int(limit))",
+        "meta.limit = math.max(before, limit)\nredis.call('SET', rare().limit_key(), int(meta.limit))",
       ),
     ],
     faults: [],
@@ -162,8 +167,8 @@ request.secret = secret`,
     about: 'every lease counts as one permit',
     patches: [
       luaPatch(
-        'meta.used = meta.used + request.permits\nmeta.token',
-        'meta.used = meta.used + 1\nmeta.token',
+        'meta.used = meta.used + request.permits\nmeta.last_token',
+        'meta.used = meta.used + 1\nmeta.last_token',
       ),
       luaPatch('if meta.used + permits <= meta.limit', 'if meta.used + 1 <= meta.limit'),
     ],

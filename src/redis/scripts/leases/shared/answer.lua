@@ -8,8 +8,10 @@ local function moves_expiry(retention_ms)
   if meta.limit then wanted, margin = meta.till + retention_ms * 1000, math.min(retention_ms * 100, MARGIN_US) end
   if meta.limit and wanted <= meta.expires then return false end
   meta.expires = wanted + margin
-  expiring = { ends = meta.is_spilled == 1, live = true }
-  for _, part in ipairs({ 'offers', 'queue', 'detached' }) do expiring[part] = meta[part] > 0 end
+  expiring = {
+    ends = meta.is_spilled == 1, offers = meta.offers > 0, queue = meta.queue > 0, detached = meta.detached > 0,
+    live = meta.queue + meta.offers + meta.detached > 0,
+  }
   return true
 end
 

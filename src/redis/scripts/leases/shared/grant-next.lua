@@ -5,10 +5,12 @@
 
 local function take_permits(request)
   meta.used = meta.used + request.permits
-  meta.token = math.max(meta.token + 1, now)
-  request.fencing_token = meta.token
+  meta.last_token = math.max(meta.last_token + 1, now)
+  request.fencing_token = meta.last_token
 end
 
+-- True if permits are held or offered. Members of a sorted set may have been deleted manually.
+-- @rare
 local function has_holders()
   if meta.is_spilled == 1 then count_again('ends') end
   count_again('offers')
@@ -17,12 +19,13 @@ end
 
 local function fits(permits)
   if meta.used + permits <= meta.limit then return true end
-  if has_holders() then return false end
+  if #lease_ids > 0 or has_holders() then return false end
   meta.used = 0 -- the holders were deleted manually: no other step would free their permits
   return permits <= meta.limit
 end
 
 -- WAITING -> HELD for a waiter of the calling server, which learns of the grant by the reply of this script.
+-- @rare
 local function grant_directly(id, request)
   remove('queue', id)
   take_permits(request)
@@ -33,6 +36,7 @@ end
 
 -- WAITING -> OFFERED: a command of the waiter's call must claim the offer. So the script's own request is never granted
 -- without the script's answer.
+-- @rare
 local function offer(id, request)
   remove('queue', id)
   put_due('offers', now + OFFER_US, id)
@@ -47,11 +51,11 @@ local heads_left = BATCH -- how many heads of the queue this script may still vi
 -- Grants or offers the head of the queue its permits while they fit, and detaches a head with a silent server. The
 -- function looks at no waiter behind the head, so no waiter overtakes another. True if the queue is empty; else false
 -- or nil.
-local function grant_next()
-  if own_only then return false end
+-- @rare
+local function grant_waiters()
   while heads_left > 0 do
     heads_left = heads_left - 1
-    if not meta.limit or not fits(1) then return false end
+    if not fits(1) then return false end
     local id = meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), '0', '0')[1]
     if not id then
       meta.queue = 0
@@ -73,4 +77,10 @@ local function grant_next()
   end
   if meta.queue == 0 then return true end
   more = true
+end
+
+-- As `grant_waiters`, if the script may act on other requests than its own.
+local function grant_next()
+  if own_only or not meta.limit or not fits(1) then return false end
+  return meta.queue == 0 or grant_waiters()
 end

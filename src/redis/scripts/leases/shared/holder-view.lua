@@ -2,6 +2,7 @@
 -- @include record.lua
 
 -- The public data of a holder: { holder_id, metadata, fencing token, permits, mode, granted us, end us, revoked }.
+-- @rare
 local function holder_view(id, ends_at)
   local request = load(id)
   if not request then return {} end

@@ -28,21 +28,28 @@
 --   - The state and the sorted sets expire at `meta.expires`.
 -- @include constants.lua
 
-local key_start, version, key_end = string.match(STATE_KEY, '^([^}]*}:%a)(%d+):state(:.*)$')
+local key_start, key_end -- of `key_of`
+
+local function key_of(part)
+  if not key_start then key_start, key_end = string.match(STATE_KEY, '^([^}]*}:%a%d+:)state(:.*)$') end
+  return key_start .. part .. key_end
+end
+
+-- @rare
+local function limit_key()
+  return (string.gsub(STATE_KEY, '^([^}]*}:%a)%d+:state', '%1:limit'))
+end
 
 -- Only semaphores have a limit of their own.
-local is_semaphore = string.sub(key_start, -1) == 's'
-
-local function key_of(part) return key_start .. version .. ':' .. part .. key_end end
-local function limit_key() return key_start .. ':limit' .. key_end end
+local function is_semaphore() return string.match(STATE_KEY, '}:(%a)') == 's' end
 
 -- limit, used  permits in total (nil: the resource is unknown), and permits that are held or offered
 -- ends, offers, queue, detached   number of requests in these places
 -- is_spilled   1 if the leases are in the sorted set `ends`
 -- past_number  the number of the `past` hash that takes tombstones; 0: there is none. `past_since`, `past_count`: the
 --              time of its first tombstone, and their number
--- token        the last fencing token
--- ticket       the last ticket
+-- last_token   the last fencing token
+-- last_ticket  the last ticket
 -- seen         time of the last script
 -- grace        no server is judged silent before this time
 -- graced       end of the grace before
@@ -50,7 +57,11 @@ local function limit_key() return key_start .. ':limit' .. key_end end
 -- expires      the time when the keys expire
 -- cursor       ticket where `walk_queue` continues
 -- ends_due, offers_due, detached_due   a lower bound of the earliest time in that sorted set
-local meta = {}
+local meta = {
+  used = 0, ends = 0, offers = 0, queue = 0, detached = 0, is_spilled = 0, past_number = 0, past_since = 0, past_count = 0,
+  last_token = 0, last_ticket = 0, grace = 0, graced = 0, till = 0, expires = 0, cursor = 0,
+  ends_due = NEVER, offers_due = NEVER, detached_due = NEVER,
+}
 
 -- The first byte says whether MORE follows HEAD. MORE has the numbers that only waiters, spilled leases and past tombstones need.
 local HEAD = '<BI4I4I4dddddd'
@@ -62,28 +73,17 @@ local ELEMENT = '<dBc0'
 -- read more than the first.
 local lease_ids, lease_ends, tombs = {}, {}, ''
 
--- `limit` is stored as one more, because 0 is a limit.
+-- `limit` is stored as one more, because 0 is a limit. A shorter head was edited manually.
 local function read_head(head)
-  local has_more, limit, seen
-  if head and #head < HEAD_BYTES then head = nil end -- edited manually
-  if head then
-    has_more, limit, meta.used, meta.ends, meta.token, meta.ticket, seen, meta.grace, meta.till, meta.expires =
-      struct.unpack(HEAD, head)
-    meta.seen = seen
-    if limit > 0 then meta.limit = limit - 1 end
-  else
-    meta.used, meta.ends, meta.token, meta.ticket, meta.grace, meta.till, meta.expires = 0, 0, 0, 0, 0, 0, 0
-  end
-  local at = HEAD_BYTES + 1
+  if not head or #head < HEAD_BYTES then return end
+  local has_more, limit, at
+  has_more, limit, meta.used, meta.ends, meta.last_token, meta.last_ticket, meta.seen, meta.grace, meta.till,
+    meta.expires, at = struct.unpack(HEAD, head)
+  if limit > 0 then meta.limit = limit - 1 end
   if has_more == 1 then
     meta.is_spilled, meta.past_number, meta.offers, meta.queue, meta.detached, meta.past_count, meta.graced, meta.cursor,
       meta.past_since, meta.ends_due, meta.offers_due, meta.detached_due, at = struct.unpack(MORE, head, at)
-  else
-    meta.is_spilled, meta.offers, meta.queue, meta.detached, meta.past_count = 0, 0, 0, 0, 0
-    meta.graced, meta.cursor, meta.past_since, meta.ends_due, meta.offers_due, meta.detached_due =
-      0, 0, 0, NEVER, NEVER, NEVER
   end
-  if not head then return end
   if meta.is_spilled == 0 then
     for i = 1, meta.ends do lease_ends[i], lease_ids[i], at = struct.unpack(ELEMENT, head, at) end
   end
@@ -92,15 +92,13 @@ end
 
 local function packed_head()
   local has_more = meta.is_spilled + meta.past_number + meta.queue + meta.offers + meta.detached + meta.cursor > 0
-  local parts = {
-    struct.pack(
-      HEAD, has_more and 1 or 0, meta.limit and meta.limit + 1 or 0, math.max(0, meta.used), meta.ends, meta.token,
-      meta.ticket, meta.seen, meta.grace, meta.till, meta.expires),
-    has_more and struct.pack(
-      MORE, meta.is_spilled, meta.past_number, meta.offers, meta.queue, meta.detached, meta.past_count, meta.graced,
-      meta.cursor, meta.past_since, meta.ends_due, meta.offers_due, meta.detached_due) or '',
-  }
-  for i, id in ipairs(lease_ids) do parts[i + 2] = struct.pack(ELEMENT, lease_ends[i], #id, id) end
-  parts[#parts + 1] = tombs
-  return table.concat(parts)
+  local numbers = struct.pack(
+    HEAD, has_more and 1 or 0, meta.limit and meta.limit + 1 or 0, math.max(0, meta.used), meta.ends, meta.last_token,
+    meta.last_ticket, meta.seen, meta.grace, meta.till, meta.expires)
+  local more_numbers = has_more and struct.pack(
+    MORE, meta.is_spilled, meta.past_number, meta.offers, meta.queue, meta.detached, meta.past_count, meta.graced,
+    meta.cursor, meta.past_since, meta.ends_due, meta.offers_due, meta.detached_due) or ''
+  local leases = {}
+  for i, id in ipairs(lease_ids) do leases[i] = struct.pack(ELEMENT, lease_ends[i], #id, id) end
+  return numbers .. more_numbers .. table.concat(leases) .. tombs
 end

@@ -15,6 +15,7 @@ local function stored_end(id)
 end
 
 -- Moves all leases from the head to the sorted set. Members that are there are remains (`put` in write.lua).
+-- @rare
 local function spill()
   local members = {}
   for i, id in ipairs(lease_ids) do
@@ -28,6 +29,7 @@ local function spill()
 end
 
 -- Moves the few leases of the sorted set back into the head.
+-- @rare
 local function gather()
   local members = redis.call('ZRANGE', key_of('ends'), '0', BATCH - 1, 'WITHSCORES') -- more were added manually
   for i = 1, #members, 2 do
@@ -74,6 +76,7 @@ local function remove_end(id)
 end
 
 -- The earliest lease: its id and its end, or nil. Of several with this end, the one with the least id.
+-- @rare
 local function first_lease()
   if meta.is_spilled == 1 then
     local first = redis.call('ZRANGE', key_of('ends'), '0', '0', 'WITHSCORES')

@@ -5,11 +5,13 @@
 -- An element of the index, because every request id is a UUID.
 local TOMB_BYTES = 45
 
+-- @rare
 local function is_past_full()
   return meta.past_count >= MOST_PAST or math.abs(now - meta.past_since) > REMEMBER_US
 end
 
 -- Moves the tombstones with these ids, which have left the head, to a `past` hash.
+-- @rare
 local function move_to_past(ids, times)
   if is_past_full() then
     meta.past_number, meta.past_since, meta.past_count = meta.past_number == 1 and 2 or 1, now, 0
@@ -37,6 +39,7 @@ local function bury(id)
 end
 
 -- Takes the first tombstones from the head, as long as `is_taken` is true, and returns their ids and times.
+-- @rare
 local function take_tombstones(is_taken)
   local ids, times, at, rest = {}, {}, 1, 1
   while at <= #tombs do
@@ -59,6 +62,7 @@ local function shrink_head()
 end
 
 -- After a step back of Redis's clock, no tombstone is kept longer than a new one.
+-- @rare
 local function advance_tombstones()
   local ids = take_tombstones(function() return true end)
   for _, id in ipairs(ids) do bury(id) end
@@ -71,6 +75,7 @@ local function forget_tombstones()
 end
 
 -- Forgets the tombstone of a request.
+-- @rare
 local function unbury(id)
   if past_times[id] then redis.call('HDEL', key_of('past' .. past_numbers[id]), id) end
   local _, last = string.find(tombs, id, 1, true)

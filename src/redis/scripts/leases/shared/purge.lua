@@ -1,6 +1,7 @@
 -- Every script calls `purge` before its own step. `purge` ends leases, offers, places and tombstones that are due.
 -- @include unfinished.lua
 
+-- @rare
 local function due(part)
   local ids = redis.call('ZRANGEBYSCORE', key_of(part), '-inf', NOW_TEXT, 'LIMIT', '0', BATCH)
   if #ids == BATCH then more = true end
@@ -9,6 +10,7 @@ end
 
 -- The members of a sorted set that are due. The lower bound in `meta` spares most scripts the command. A set without a
 -- later member has only the found members, also if its members were deleted manually.
+-- @rare
 local function due_after_bound(part)
   local bound = part .. '_due'
   if now < meta[bound] then return {} end
@@ -22,12 +24,14 @@ local function due_after_bound(part)
 end
 
 -- The end of a lease that was edited manually: no lease lasts longer than LONGEST_US.
+-- @rare
 local function shorten_edited(id, time)
   if time <= now + LONGEST_US then return end
   local request = load(id)
   set_end(id, now + (request and request.ttl or 0))
 end
 
+-- @rare
 local function expired_leases()
   if meta.is_spilled == 1 then
     local ids = due_after_bound('ends')
@@ -44,21 +48,26 @@ local function expired_leases()
   return ids
 end
 
--- Repairs the script's own request if its place was deleted manually. A waiter or an offer is detached, so that the server
--- claims again with the same ticket. A lease is forgotten. Also ends the request's own lease if the lease has expired but
--- was not in this script's batch.
-local function check_own_request()
-  local request = records[own_id]
-  if not request or request.state == ENDED or request.state == DETACHED then return end
-  if request.state == HELD then
-    local time = stored_end(own_id)
-    if time == nil then
-      forget({ own_id })
-    elseif time <= now - clock_shift then
-      end_lease(own_id, request, 'expired')
-    end
-    return
+-- @rare
+local function end_expired_leases()
+  for _, id in ipairs(expired_leases()) do
+    local request = load_in(HELD, id)
+    if request then end_lease(id, request, 'expired') else remove_end(id) end
   end
+end
+
+-- True if a lease has expired or was edited manually.
+local function has_lease_to_end()
+  local last = now + LONGEST_US
+  if meta.is_spilled == 1 then return meta.ends_due <= now or meta.ends_due > last end
+  for _, time in ipairs(lease_ends) do
+    if time <= now or time > last then return true end
+  end
+end
+
+-- A waiter or an offer that was deleted manually is detached, so that the server claims again with the same ticket.
+-- @rare
+local function check_place(request)
   local part = request.state == OFFERED and 'offers' or 'queue'
   if not redis.call('ZSCORE', key_of(part), own_id) then
     meta[part] = math.max(0, meta[part] - 1)
@@ -66,7 +75,22 @@ local function check_own_request()
   end
 end
 
+-- Repairs the script's own request if its place was deleted manually. A lease is forgotten. Also ends the request's own
+-- lease if the lease has expired but was not in this script's batch.
+local function check_own_request()
+  local request = records[own_id]
+  if not request or request.state == ENDED or request.state == DETACHED then return end
+  if request.state ~= HELD then return check_place(request) end
+  local time = stored_end(own_id)
+  if time == nil then
+    forget({ own_id })
+  elseif time <= now - clock_shift then
+    end_lease(own_id, request, 'expired')
+  end
+end
+
 -- Gives an offer or a kept place that is due in a grace more time, once: its server had no chance to act in the stall.
+-- @rare
 local function extend_once(part, id, request, time)
   if now >= meta.grace or request.extended then return false end
   request.extended = 1
@@ -77,6 +101,7 @@ end
 
 -- Redis's clock was set back, so stored times would come later by the step. All servers count as unseen within a new
 -- grace, and offers lapse as if they were made now.
+-- @rare
 local function follow_step_back()
   redis.call('ZREMRANGEBYSCORE', key_of('live'), '(' .. NOW_TEXT, '+inf')
   meta.grace, meta.graced = now + GRACE_US, 0
@@ -90,6 +115,7 @@ end
 
 -- After a step back of Redis's clock, each lease is visited once, the latest end first. A lease that would last longer than
 -- its ttl from now is shortened.
+-- @rare
 local function shorten_leases()
   local function shorten(id, time)
     local request = load(id)
@@ -113,17 +139,8 @@ local function shorten_leases()
   more = change.back ~= nil
 end
 
--- Ends expired leases, takes lapsed offers back, forgets old places and tombstones. A member without a record is left
--- over from a record that was deleted manually.
-local function purge()
-  if own_only then return check_own_request() end
-  if meta.seen > now + SET_BACK_US then follow_step_back() end
-  if change.back then shorten_leases() end
-  if change.dissolving then end_all_requests() elseif change.recall then recall_offers() end
-  for _, id in ipairs(expired_leases()) do
-    local request = load_in(HELD, id)
-    if request then end_lease(id, request, 'expired') else remove_end(id) end
-  end
+-- @rare
+local function take_lapsed_offers_back()
   for _, id in ipairs(due_after_bound('offers')) do
     local request = load_in(OFFERED, id)
     if not request then
@@ -132,6 +149,10 @@ local function purge()
       take_back(id, request)
     end
   end
+end
+
+-- @rare
+local function forget_old_places()
   local forgotten = {}
   for _, id in ipairs(due_after_bound('detached')) do
     local request = load_in(DETACHED, id)
@@ -143,6 +164,18 @@ local function purge()
     end
   end
   forget(forgotten)
+end
+
+-- Ends expired leases, takes lapsed offers back, forgets old places and tombstones. A member without a record is left
+-- over from a record that was deleted manually.
+local function purge()
+  if own_only then return check_own_request() end
+  if meta.seen > now + SET_BACK_US then follow_step_back() end
+  if change.back then shorten_leases() end
+  if change.dissolving then end_all_requests() elseif change.recall then recall_offers() end
+  if has_lease_to_end() then end_expired_leases() end
+  if now >= meta.offers_due then take_lapsed_offers_back() end
+  if now >= meta.detached_due then forget_old_places() end
   forget_tombstones()
   check_own_request()
 end

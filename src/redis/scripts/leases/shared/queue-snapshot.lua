@@ -3,6 +3,7 @@
 
 -- Returns { us until the earliest end of a lease or offer (-1: none), number of waiters, view of the holder with the
 --   earliest end ({}: none), us until that end, limit ("": unknown), permits in use }
+-- @rare
 local function queue_snapshot()
   local holder, time = first_lease()
   local lapse = meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), '0', '0', 'WITHSCORES') or {}

@@ -53,5 +53,5 @@ local function resource_view(max_shown)
     waiters[i] = request
       and { request.holder_id, request.metadata, request.permits, request.mode, request.queued_at } or {}
   end
-  return { meta.limit or '', meta.token, used, holder_count, meta.queue, holders, waiters }
+  return { meta.limit or '', meta.last_token, used, holder_count, meta.queue, holders, waiters }
 end

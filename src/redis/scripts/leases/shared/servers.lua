@@ -1,11 +1,16 @@
 -- The server that speaks for a request.
 -- @include state.lua
 
-local function server_of(attach) return string.match(attach, '^[^.]*') end
+-- @rare
+local function server_of(attach)
+  return string.match(attach, '^[^.]*')
+end
+
 local function is_stream(attach) return string.sub(attach, -1) == 's' end
 
 -- Asks the server that speaks for a request to recheck the request. A message to another server is a hint: if the hint
 -- is lost, the server's next touch or renewal finds the same news.
+-- @rare
 local function send_hint(attach, id)
   local server = server_of(attach)
   if server == calling_server then
@@ -17,6 +22,7 @@ local function send_hint(attach, id)
 end
 
 -- During a grace, only a server that was also silent for the whole grace before counts as silent.
+-- @rare
 local function is_silent(server)
   if server == calling_server then return false end
   local last = tonumber(redis.call('ZSCORE', key_of('live'), server) or 0)

@@ -39,7 +39,7 @@ local clock_shift = 0       -- while grants pause: how far Redis's clock was set
 local function unpack_record(packed) return packed and cmsgpack.unpack(packed) end
 -- @enclose
 
--- Reads the tombstone of the script's own request from the `past` hashes. A tombstone that is due counts as forgotten.
+-- Reads the tombstone of a request from the `past` hashes. A tombstone that is due counts as forgotten.
 local function read_past(id)
   if meta.past_number == 0 then return end
   for number = 1, 2 do
@@ -78,6 +78,7 @@ local function begin(server, id)
 end
 
 -- Returns the record of a request, or false if Redis has none.
+-- @rare
 local function load(id)
   local request = records[id]
   if request == nil then

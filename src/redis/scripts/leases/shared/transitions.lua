@@ -5,12 +5,14 @@
 
 -- The record of a member, if its state is that of the place. A record that was deleted manually, and stored again by a repeated
 -- request, has another state.
+-- @rare
 local function load_in(state, id)
   local request = load(id)
   return request and request.state == state and request
 end
 
 -- WAITING or DETACHED -> DETACHED: `grant_next` skips the request, and the ticket is kept for the same request id.
+-- @rare
 local function detach(id, request)
   if request.state == WAITING then remove('queue', id) end
   put_due('detached', now + KEEP_PLACE_US, id)
@@ -19,6 +21,7 @@ local function detach(id, request)
 end
 
 -- OFFERED, or HELD and reported to no client -> DETACHED with its own ticket. The fencing token is not used again.
+-- @rare
 local function take_back(id, request)
   if request.state == OFFERED then remove('offers', id) else remove_end(id) end
   meta.used = meta.used - request.permits

@@ -4,6 +4,7 @@
 
 -- The limit was lowered below the permits in use: all offers go back into the queue with their own tickets. A claim of
 -- such an offer would exceed the limit, and the permits that are left belong to the first waiter.
+-- @rare
 local function recall_offers()
   local ids = meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), 0, BATCH - 1) or {}
   for _, id in ipairs(ids) do
@@ -20,6 +21,7 @@ local function recall_offers()
 end
 
 -- The semaphore was deleted: holders learn that their lease was revoked, and waiters that there is no semaphore.
+-- @rare
 local function end_all_requests()
   local left = BATCH
   local function first(part, count)

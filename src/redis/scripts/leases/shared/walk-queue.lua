@@ -4,6 +4,7 @@
 
 -- Walks once along the queue, a batch in each script. Waiters that never fit are removed and told so. Waiters of silent
 -- servers are detached, because the queue counts and shows them until they become its head. True at the end.
+-- @rare
 local function walk_queue()
   local ids = meta.queue > 0
     and redis.call('ZRANGEBYSCORE', key_of('queue'), int(meta.cursor), '+inf', 'LIMIT', '0', BATCH) or {}

@@ -7,14 +7,19 @@ local function store(id, request)
 end
 
 -- Adds a request to a sorted set. `part` is the set, and its count in `meta`: 'offers', 'queue' or 'detached'. If the count
--- is 0, the set has only remains: STATE_KEY was deleted manually.
+-- is 0, the set has only remains: STATE_KEY was deleted manually. The expiry of `live` is not moved while no request waits.
+-- @rare
 local function put(part, score, id)
-  if meta[part] == 0 then redis.call('UNLINK', key_of(part)) end
+  if meta[part] == 0 then
+    redis.call('UNLINK', key_of(part))
+    expiring.live = true
+  end
   meta[part] = meta[part] + redis.call('ZADD', key_of(part), int(score), id)
   expiring[part] = true
 end
 
 -- As `put`, for a sorted set with a lower bound in `meta`: 'offers' or 'detached'.
+-- @rare
 local function put_due(part, time, id)
   put(part, time, id)
   local bound = part .. '_due'
@@ -22,15 +27,18 @@ local function put_due(part, time, id)
 end
 
 -- Counts a sorted set again, because members may have been deleted manually.
+-- @rare
 local function count_again(part)
   if meta[part] > 0 then meta[part] = redis.call('ZCARD', key_of(part)) end
 end
 
+-- @rare
 local function remove(part, id)
   if meta[part] > 0 then meta[part] = meta[part] - redis.call('ZREM', key_of(part), id) end
 end
 
 -- Removes the records of requests that have left their place.
+-- @rare
 local function forget(ids)
   if #ids == 0 then return end
   local fields = {}
