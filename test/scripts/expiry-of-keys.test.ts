@@ -2,6 +2,7 @@ import { eventually } from '../support/eventually';
 import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
 import { PARTS, type Part } from '../support/permits-stored';
+import { OFFERED_TTL_MS } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 const RETENTION_MS = 600;
@@ -50,6 +51,25 @@ describe('the expiry of keys', () => {
     expect(second).toBeGreaterThan(first + 100_000);
     is('released', await alice.release(alice.secret));
     for (const time of await goneAt(lock)) expect(time).toBe(second);
+  });
+
+  it('moves later with a renewal also for offers, waiters and kept places', async () => {
+    const semaphore = fixture.resource('semaphore');
+    await fixture.setLimit(semaphore, 2);
+    const local = () => fixture.request('s1', semaphore, { ttlMs: 90_000 });
+    const remote = () => fixture.request('s2', semaphore, { ttlMs: OFFERED_TTL_MS });
+    const [alice, bob] = [await local(), await local()];
+    const [carol, dave, erin] = [await remote(), await remote(), await remote()];
+    for (const holder of [alice, bob]) is('granted', await holder.try());
+    for (const waiter of [carol, dave, erin]) is('waiting', await waiter.queue());
+    await dave.withdraw();
+    is('released', await bob.release(bob.secret));
+    is('granted', await alice.renew(alice.secret, 200_000));
+    const { sets } = await fixture.stored(semaphore);
+    expect([sets.offers.length, sets.queue.length, sets.detached.length]).toEqual([1, 1, 1]);
+    const times = await goneAt(semaphore);
+    expect(times.length).toBe(5);
+    expect(new Set(times).size).toBe(1);
   });
 
   it('moves later with each touch of a waiter', async () => {
