@@ -16,7 +16,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
         'true for `request.state == DETACHED`',
       ],
       'leases/permits-inspect.lua': ['`meta.limit == nil and is_semaphore()` without `is_semaphore()`'],
-      'leases/permits-limit.lua': ['true for `change.misfits`'],
+      'leases/permits-limit.lua': ['true for `limit < before or before == 0`', 'true for `change.misfits`'],
       'leases/permits-renew.lua': [
         '`refusal and end_of(id) + clock_shift <= rival_until` without `refusal`',
         "`attach == '' and request.answered ~= ''` without `request.answered ~= ''`",
@@ -31,7 +31,15 @@ export const EXPLANATIONS: readonly Explanation[] = [
       'leases/shared/find-or-create.lua': [
         "`is_semaphore() and tonumber(redis.call('GET', limit_key()))` without `is_semaphore()`",
       ],
+      'leases/shared/grant-next.lua': [
+        '`#lease_ids > 0 or has_holders()` without `#lease_ids > 0`',
+        'delete `if not fits(1) then return false end`',
+        "`meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), '0', '0')[1]` without `meta.queue > 0`",
+        '`own_only or not meta.limit or not fits(1)` without `not fits(1)`',
+        '`meta.queue == 0 or grant_waiters()` without `meta.queue == 0`',
+      ],
       'leases/shared/hold.lua': ['true for `request.state == OFFERED`'],
+      'leases/shared/layout.lua': ['true for `not key_start`'],
       'leases/shared/leases.lua': [
         'true for `not known_ends[id]`',
         'delete `known_ends[id] = lease_ends[i]`',
@@ -43,6 +51,10 @@ export const EXPLANATIONS: readonly Explanation[] = [
         "`tombs == '' or struct.unpack('<d', tombs) > now` without `struct.unpack('<d', tombs) > now`",
       ],
       'leases/shared/purge.lua': [
+        'true for `time <= now or time > now + LONGEST_US`',
+        'true for `has_lease_to_end()`',
+        'true for `now >= meta.offers_due`',
+        'true for `now >= meta.detached_due`',
         "`meta.ends_due > now + LONGEST_US and redis.call('ZRANGE', key_of('ends'), '0', BATCH - 1, 'WITHSCORE...` without `meta.ends_due > now + LONGEST_US`",
         "`meta.offers > 0 and redis.call('ZRANGEBYSCORE', key_of('offers'), unpack(later))` without `meta.offers > 0`",
       ],
@@ -76,6 +88,10 @@ export const EXPLANATIONS: readonly Explanation[] = [
         'delete `known_ends[id] = nil`',
       ],
     },
+  },
+  {
+    reason: 'For a name without a head, every script sets the number to 0 before its first use.',
+    mutants: { 'leases/shared/layout.lua': ['delete `past_number = 0`'] },
   },
   {
     reason: 'A direct grant of the own request is in the answer to the script too, which decides.',
@@ -152,6 +168,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
     reason: 'The server reads a missing value as 0, or as an empty text.',
     mutants: {
       'leases/shared/answer.lua': ['`more and 1 or 0` without `0`'],
+      'leases/permits-withdraw.lua': ["`request and request.ticket or ''` without `''`"],
       'leases/shared/answer-finished.lua': ["`request.fencing_token or ''` without `''`"],
       'leases/shared/holder-view.lua': ['`request.revoked or 0` without `0`'],
     },

@@ -92,6 +92,24 @@ describe('after a manual DEL of one key of a resource', () => {
     },
   );
 
+  it.each(['queue', 'offers'] as const)(
+    'grants nothing twice if only the head was deleted while a request was in %s',
+    async (part) => {
+      const { lock, alice, bob } = await busyLock();
+      if (part === 'offers') is('released', await alice.release(alice.secret));
+      expect(await fixture.idsIn(lock, part)).toContain(bob.requestId);
+      await fixture.redis.command('HDEL', fixture.key(lock, 'state'), 'h');
+      const erin = await fixture.request('s1', lock, { ttlMs: 20_000 });
+      is('granted', await erin.try());
+      is('waiting', await bob.claim());
+      expect((await alice.renew(alice.secret)).kind).not.toBe('granted');
+      const { numbers } = await fixture.stored(lock);
+      expect(numbers).toMatchObject({ ends: '1', queue: '1', offers: '0', detached: '0' });
+      is('released', await erin.release(erin.secret));
+      is('granted', await bob.claim());
+    },
+  );
+
   it('lets a name be used if the record of its holder was deleted and the holder acquires again', async () => {
     const { lock, alice, bob } = await busyLock();
     await fixture.redis.command('HDEL', fixture.key(lock, 'state'), `r${alice.requestId}`);

@@ -72,6 +72,21 @@ describe('the expiry of keys', () => {
     expect(new Set(times).size).toBe(1);
   });
 
+  it('is moved later for the servers of waiters when a request waits again', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs: 90_000 });
+    is('granted', await alice.try());
+    const bob = await fixture.request('s1', lock, { maxWaiters: 0 });
+    is('waiting', await (await fixture.request('s1', lock)).queue());
+    await fixture.redis.command('DEL', fixture.key(lock, 'queue'));
+    is('queue-full', await bob.queue());
+    is('granted', await alice.renew(alice.secret, 200_000));
+    const [state, live] = await goneAt(lock, ['state', 'live']);
+    expect(live).toBeLessThan(Number(state));
+    is('waiting', await (await fixture.request('s1', lock)).queue());
+    expect(new Set(await goneAt(lock)).size).toBe(1);
+  });
+
   it('moves later with each touch of a waiter', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 100 });

@@ -38,19 +38,26 @@ describe('the head of a resource', () => {
     is('granted', await (await fixture.request('s1', lock)).try());
   });
 
-  it('counts as the head of an unknown resource if too few bytes are left by a manual edit', async () => {
-    const lock = fixture.resource();
-    const [alice, bob, carol] = (await fixture.requests(3, 's1', lock)) as [Requester, Requester, Requester];
-    is('granted', await alice.try());
-    is('waiting', await bob.queue());
-    await fixture.redis.command('HSET', fixture.key(lock, 'state'), 'h', 'edited');
-    is('gone', await alice.renew(alice.secret));
-    is('granted', await carol.try());
-    const { numbers, sets } = await fixture.stored(lock);
-    expect(numbers).toMatchObject({ ends: '1', queue: '0' });
-    expect(sets.ends.map(({ id }) => id)).toEqual([carol.requestId]);
-    is('released', await carol.release(carol.secret));
-  });
+  it.each([6, 60])(
+    'counts as the head of an unknown resource if a manual edit left %i bytes',
+    async (bytes) => {
+      const lock = fixture.resource();
+      const [alice, bob, carol] = (await fixture.requests(3, 's1', lock)) as [
+        Requester,
+        Requester,
+        Requester,
+      ];
+      is('granted', await alice.try());
+      is('waiting', await bob.queue());
+      await fixture.redis.command('HSET', fixture.key(lock, 'state'), 'h', 'x'.repeat(bytes));
+      is('gone', await alice.renew(alice.secret));
+      is('granted', await carol.try());
+      const { numbers, sets } = await fixture.stored(lock);
+      expect(numbers).toMatchObject({ ends: '1', queue: '0' });
+      expect(sets.ends.map(({ id }) => id)).toEqual([carol.requestId]);
+      is('released', await carol.release(carol.secret));
+    },
+  );
 });
 
 /** Leases are in the head of a resource, or in a sorted set if there are many (scripts/leases/shared/layout.lua). */
@@ -190,7 +197,7 @@ describe('the leases of a semaphore', () => {
     async (count) => {
       const semaphore = fixture.resource('semaphore');
       is('set', await fixture.setLimit(semaphore, 100));
-      const seconds = Array.from({ length: count }, (_, i) => 10 + ((i * 7) % count));
+      const seconds = Array.from({ length: count }, (_, i) => 10 + ((i * 7 + 3) % count));
       for (const s of seconds)
         is('granted', await (await fixture.request('s1', semaphore, { ttlMs: s * 1000 })).try());
       const view = await (await fixture.server('s1')).store.inspect(semaphore);

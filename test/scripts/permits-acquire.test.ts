@@ -103,6 +103,8 @@ describe('permits-acquire', () => {
       // A request with a place in the queue needs no further place.
       is('waiting', await first.queue());
       is('waiting', await second.queue());
+      expect((await fixture.stored(lock)).numbers).toMatchObject({ queue: '2', detached: '0' });
+      expect(await fixture.idsIn(lock, 'detached')).toEqual([]);
     });
 
     it('grants a free lock at once, even if kept places have reached the maximum', async () => {

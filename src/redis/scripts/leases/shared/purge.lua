@@ -8,12 +8,11 @@ local function due(part)
   return ids
 end
 
--- The members of a sorted set that are due. The lower bound in `meta` spares most scripts the command. A set without a
--- later member has only the found members, also if its members were deleted manually.
+-- The members of a sorted set that are due. Moves the lower bound in `meta`, which spares most scripts the commands. A set
+-- without a later member has only the found members, also if its members were deleted manually.
 -- @rare
 local function due_after_bound(part)
   local bound = part .. '_due'
-  if now < meta[bound] then return {} end
   local ids = due(part)
   if #ids < BATCH then
     local left = redis.call('ZRANGEBYSCORE', key_of(part), '(' .. NOW_TEXT, '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
@@ -56,23 +55,24 @@ local function end_expired_leases()
   end
 end
 
--- True if a lease has expired or was edited manually.
+-- True if a lease may have expired, or if its end was edited manually.
 local function has_lease_to_end()
-  local last = now + LONGEST_US
-  if meta.is_spilled == 1 then return meta.ends_due <= now or meta.ends_due > last end
+  if meta.is_spilled == 1 then return meta.ends_due <= now end
   for _, time in ipairs(lease_ends) do
-    if time <= now or time > last then return true end
+    if time <= now or time > now + LONGEST_US then return true end
   end
 end
 
--- A waiter or an offer that was deleted manually is detached, so that the server claims again with the same ticket.
+-- A waiter or an offer that was deleted manually is detached, so that the server claims again with the same ticket. If the
+-- count is 0, members are remains (`put` in write.lua).
 -- @rare
 local function check_place(request)
   local part = request.state == OFFERED and 'offers' or 'queue'
-  if not redis.call('ZSCORE', key_of(part), own_id) then
-    meta[part] = math.max(0, meta[part] - 1)
-    detach(own_id, request)
+  if meta[part] > 0 then
+    if redis.call('ZSCORE', key_of(part), own_id) then return end
+    meta[part] = meta[part] - 1
   end
+  detach(own_id, request)
 end
 
 -- Repairs the script's own request if its place was deleted manually. A lease is forgotten. Also ends the request's own

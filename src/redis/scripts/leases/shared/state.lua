@@ -72,7 +72,7 @@ local function begin(server, id)
   if change.at and now - change.at > REMEMBER_US and not change.dissolving then
     change.at, change.cut, change.id = nil, nil, nil
   end
-  local record = stored_seen and unpack_record(values[3]) -- without a head, a record is a remain
+  local record = unpack_record(values[3])
   if not record and id ~= '' then record = read_past(id) end
   records[id] = record
 end
