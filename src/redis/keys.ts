@@ -14,12 +14,23 @@ const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc & 0xffff;
 });
 
+/** A text of ASCII characters needs no copy of its bytes. */
 function crc16(text: string): number {
   let crc = 0;
-  for (const byte of Buffer.from(text, 'utf8')) {
-    crc = ((crc << 8) & 0xffff) ^ (crcTable[(crc >> 8) ^ byte] as number);
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code > 0x7f) return crc16OfBytes(Buffer.from(text, 'utf8'));
+    crc = nextCrc(crc, code);
   }
   return crc;
+}
+
+function crc16OfBytes(bytes: Uint8Array): number {
+  return bytes.reduce(nextCrc, 0);
+}
+
+function nextCrc(crc: number, byte: number): number {
+  return ((crc << 8) & 0xffff) ^ (crcTable[(crc >> 8) ^ byte] as number);
 }
 
 export function bucketOf(name: string): number {
@@ -89,19 +100,22 @@ interface KeyHeads {
   readonly epoch: string;
 }
 
-const headsByStart = new Map<string, KeyHeads>();
-/** Enough for all buckets with 16 pairs of prefix and service. */
-const MOST_CACHED_HEADS = 16 * BUCKET_COUNT;
+/** Of each service, by prefix and bucket. A process has one prefix, or a few in tests. */
+const heads: Record<Service, Map<string, KeyHeads[]>> = { lock: new Map(), semaphore: new Map() };
+const MOST_CACHED_PREFIXES = 16;
 
 /** The text before the name in the key of a resource, and the bucket's epoch. Cached, because every call needs it. */
 function keyHeads(prefix: string, bucket: number, service: Service): KeyHeads {
-  const state = `${prefix}:{${bucket}}:${serviceLetters[service]}:state:`;
-  let heads = headsByStart.get(state);
-  if (heads === undefined) {
-    heads = { state, epoch: epochKey(prefix, bucket) };
-    if (headsByStart.size < MOST_CACHED_HEADS) headsByStart.set(state, heads);
+  let ofPrefix = heads[service].get(prefix);
+  if (ofPrefix === undefined) {
+    ofPrefix = Array.from({ length: BUCKET_COUNT }, (_, index) => ({
+      state: `${prefix}:{${index}}:${serviceLetters[service]}:state:`,
+      epoch: epochKey(prefix, index),
+    }));
+    if (heads[service].size >= MOST_CACHED_PREFIXES) heads[service].clear();
+    heads[service].set(prefix, ofPrefix);
   }
-  return heads;
+  return ofPrefix[bucket] as KeyHeads;
 }
 
 /** The epoch of a bucket (scripts/epochs/epoch-adopt.lua). No key of a name has this form. */

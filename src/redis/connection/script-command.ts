@@ -84,38 +84,59 @@ export function commandText(
   keys: readonly string[],
   args: readonly (string | number)[],
 ): string {
-  const lines = [`*${3 + keys.length + args.length}`];
-  addBulk(lines, verb);
-  addBulk(lines, script);
-  addBulk(lines, String(keys.length));
-  for (const key of keys) addBulk(lines, key);
-  for (const arg of args) addBulk(lines, typeof arg === 'string' ? arg : String(arg));
-  lines.push('');
-  return lines.join('\r\n');
+  const parts = [headOf(verb, script, keys.length, args.length)];
+  for (const key of keys) parts.push(prefixOf(Buffer.byteLength(key)), key);
+  for (const arg of args) {
+    if (typeof arg === 'string') {
+      parts.push(prefixOf(Buffer.byteLength(arg)), arg);
+    } else {
+      const digits = String(arg);
+      parts.push(prefixOf(digits.length), digits);
+    }
+  }
+  parts.push('\r\n');
+  return parts.join('');
+}
+
+interface Head {
+  readonly keyCount: number;
+  readonly argCount: number;
+  readonly text: string;
+}
+
+/** The last head of each script that was called by its hash. Every call of a script has the same number of keys, mostly. */
+const heads = new Map<string, Head>();
+
+/** The part of a command before its keys. */
+function headOf(verb: 'eval' | 'evalsha', script: string, keyCount: number, argCount: number): string {
+  const known = verb === 'evalsha' ? heads.get(script) : undefined;
+  if (known?.keyCount === keyCount && known.argCount === argCount) return known.text;
+  let text = `*${3 + keyCount + argCount}`;
+  for (const part of [verb, script, String(keyCount)]) text += prefixOf(Buffer.byteLength(part)) + part;
+  if (verb === 'evalsha') heads.set(script, { keyCount, argCount, text });
+  return text;
+}
+
+/** The protocol's text between two parts, by the number of bytes of the second. Made in advance for short parts. */
+const PREFIXES = Array.from({ length: 512 }, (_, bytes) => `\r\n$${bytes}\r\n`);
+
+function prefixOf(bytes: number): string {
+  return PREFIXES[bytes] ?? `\r\n$${bytes}\r\n`;
 }
 
 /** Any command in Redis's protocol. Bytes are sent unchanged. Slower than `commandText`, because bytes are copied. */
 export function commandBytes(parts: readonly (string | number | Uint8Array)[]): Buffer {
   const chunks: Uint8Array[] = [];
-  let lines = [`*${parts.length}`];
+  let text = `*${parts.length}`;
   for (const part of parts) {
     if (part instanceof Uint8Array) {
-      lines.push(LENGTHS[part.length] ?? `$${part.length}`, '');
-      chunks.push(Buffer.from(lines.join('\r\n')), part);
-      lines = [''];
+      chunks.push(Buffer.from(text + prefixOf(part.length)), part);
+      text = '';
     } else {
-      addBulk(lines, String(part));
+      const shown = String(part);
+      text += prefixOf(Buffer.byteLength(shown)) + shown;
     }
   }
-  lines.push('');
-  chunks.push(Buffer.from(lines.join('\r\n')));
+  chunks.push(Buffer.from(`${text}\r\n`));
   return Buffer.concat(chunks);
-}
-
-/** The protocol's line before a text, by the number of bytes of the text. Made in advance for short texts. */
-const LENGTHS = Array.from({ length: 512 }, (_, bytes) => `$${bytes}`);
-
-function addBulk(lines: string[], text: string): void {
-  const bytes = Buffer.byteLength(text);
-  lines.push(LENGTHS[bytes] ?? `$${bytes}`, text);
 }
