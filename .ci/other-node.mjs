@@ -1,0 +1,36 @@
+// Prints the folder of the other supported Node, so that `.ci/run` can run the tests with both: Node 22, or Node 20 if
+// this is a newer one. Installs npm's package `node` into the cache if necessary. Without the package, prints nothing and
+// names the reason on standard error.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+const VERSIONS = { 20: '20.20.2', 22: '22.23.3' };
+
+const present = Number(process.versions.node.split('.')[0]);
+const version = VERSIONS[present < 22 ? 22 : 20];
+const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'holdfast', `node-${version}`);
+const bin = join(folder, 'node_modules', 'node', 'bin');
+
+const isThere = () =>
+  spawnSync(join(bin, 'node'), ['--version'], { encoding: 'utf8' }).stdout?.trim() === `v${version}`;
+
+if (!isThere()) {
+  mkdirSync(folder, { recursive: true });
+  const args = [
+    'install',
+    '--prefix',
+    folder,
+    '--no-audit',
+    '--no-fund',
+    '--no-package-lock',
+    `node@${version}`,
+  ];
+  spawnSync('npm', args, { stdio: ['ignore', 2, 2] });
+}
+if (isThere()) console.log(bin);
+else
+  console.error(
+    `[ci] npm's package node@${version} cannot be had here, so the tests run with Node ${present} only`,
+  );
