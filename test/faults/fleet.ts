@@ -25,6 +25,9 @@ export interface MemberOptions {
   readonly program?: string;
 }
 
+/** Each start waits 10 s for Redis. */
+const MOST_STARTS = 6;
+
 /** One server process of a fleet, with the proxies to its store and its clients. */
 export class Member {
   /** True if the test ends the server by force, so that the end does not count as a crash. */
@@ -55,11 +58,21 @@ export class Member {
     return this.running;
   }
 
-  /** Replaces an ended process by a new process with the same addresses and proxies. */
+  /**
+   * Replaces an ended process by a new process with the same addresses and proxies. Starts the process again if no Redis
+   * answers at the start, as a process manager does, because a failover may take longer than a start.
+   */
   async restart(): Promise<void> {
     const { listen } = this.running;
     await this.running.close();
-    this.running = await this.startAgain(listen);
+    for (let left = MOST_STARTS - 1; ; left -= 1) {
+      try {
+        this.running = await this.startAgain(listen);
+        return;
+      } catch (error) {
+        if (left === 0 || !String(error).includes('Redis cannot be used')) throw error;
+      }
+    }
   }
 
   /** The address for clients. */

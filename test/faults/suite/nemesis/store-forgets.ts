@@ -1,8 +1,12 @@
+import { eventually } from '../../../support/eventually';
 import { oneOf } from '../../../support/random';
 import { keyOf, PARTS, readEnds } from '../../../support/permits-stored';
 import { PREFIX } from '../../observer';
 import type { Fault } from './fault';
 import { FORGETTING } from './forgetting';
+
+/** A master refuses writes while fewer replicas follow than `min-replicas-to-write` asks for. */
+const ENOUGH_REPLICAS = { timeoutMs: 60_000 };
 
 /** Removes all data of a running Redis. */
 export const storeFlushed: Fault = {
@@ -17,7 +21,7 @@ export const storeFlushed: Fault = {
     // A single master of several has only some of the names, so it is not certain that a lease was lost.
     const isAll = (await stage.fleet.redis.masters()).length === 1;
     const end = stage.scenario.fault(isAll ? 'redis_flushed' : 'redis_lost_writes', 'FLUSHALL', FORGETTING);
-    await redis.command('FLUSHALL');
+    await eventually('FLUSHALL', () => redis.command('FLUSHALL'), ENOUGH_REPLICAS);
     end();
     return { 'leases lost': await stage.store.missing(before) };
   },
@@ -37,7 +41,8 @@ export const resourceDeleted: Fault = {
     const keys = PARTS.map((part) => keyOf(PREFIX, { service, name }, part));
     const held = (await readEnds(stage.fleet.redis, PREFIX, { service, name }))?.ends.size ?? 0;
     const end = stage.scenario.fault('redis_deleted', `DEL of ${name}`, { names: [name] });
-    const deleted = (await stage.fleet.redis.command('DEL', ...keys)) as string;
+    const remove = () => stage.fleet.redis.command('DEL', ...keys);
+    const deleted = await eventually('DEL', remove, ENOUGH_REPLICAS);
     end();
     return { 'keys deleted': Number(deleted), 'leases lost': held };
   },
