@@ -1,65 +1,72 @@
 /**
  * `npm run bench`: runs the benchmarks, prints their tables and writes the results.
  *
- *     npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [--parts names] [--seconds n] [row ...]]
+ *     npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [row ...]]
  */
+import { parseArgs } from 'node:util';
+import { attacks } from '../test/support/attacks';
 import { rows } from './rows';
-import { chooseParts, chooseSeconds, PART_NAMES } from './rows/extremes';
-import { chooseAttacks } from './rows/overload';
-import type { Row } from './rows/row';
-import { chooseSizes } from './rows/sizes';
+import type { Row, RowContext } from './rows/row';
 import { measuringProblem } from './support/cpu';
 import { closeLibrary } from './support/library';
 import { describeMachine, type Machine } from './support/machine';
 import { writePage, writeResult } from './support/results';
 import { textTable } from './support/table';
 
-const USAGE = `usage: npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [--parts names] [--seconds n] [row ...]]
+const USAGE = `usage: npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [row ...]]
 
   --quick    fewer and shorter rounds, as a trial; writes no results
-  --sizes    the numbers of entries of dictionaries, with commas between, at most 5000000
+  --sizes    the numbers of entries of dictionaries, with commas between, 100 to 5000000
   --attacks  some attacks of the row overload, with commas between their names; writes no results
-  --parts    some parts of the row dictionary-extremes; writes no results: ${PART_NAMES}
-  --seconds  the length of parts that run for a time; default: 60
   row        ${rows.map(({ name }) => name).join(', ')}; default: all but dictionary-extremes`;
 
 interface Wanted {
-  readonly quick: boolean;
+  readonly context: RowContext;
   /** Whether the results are written. */
   readonly kept: boolean;
   readonly chosen: readonly Row[];
 }
 
-/** Takes an option and its value out of the arguments. Returns undefined if the option is missing. */
-function takeOption(args: string[], option: string): string | undefined {
-  const at = args.indexOf(option);
-  return at < 0 ? undefined : (args.splice(at, 2)[1] ?? '');
-}
-
-/** Reads the command line. Returns undefined for wrong arguments. */
-function parse(all: readonly string[]): Wanted | undefined {
-  const quick = all.includes('--quick');
-  const names = all.filter((arg) => arg !== '--quick');
-  const sizes = takeOption(names, '--sizes');
-  if (sizes !== undefined && !chooseSizes(sizes.split(',').map(Number))) return undefined;
-  const attacks = takeOption(names, '--attacks');
-  if (attacks !== undefined && !chooseAttacks(attacks.split(','))) return undefined;
-  const parts = takeOption(names, '--parts');
-  if (parts !== undefined && !chooseParts(parts.split(','))) return undefined;
-  const seconds = takeOption(names, '--seconds');
-  if (seconds !== undefined && !chooseSeconds(Number(seconds))) return undefined;
-  const chosen = rows.filter(({ name }) => names.includes(name));
-  if (chosen.length !== new Set(names).size) return undefined;
-  const usual = rows.filter(({ onRequest }) => !onRequest);
-  const kept = !quick && attacks === undefined && parts === undefined;
-  return { quick, kept, chosen: names.length === 0 ? usual : chosen };
+/** Reads the command line. Throws an error about wrong arguments. */
+function parse(): Wanted {
+  const { values, positionals } = parseArgs({
+    options: {
+      quick: { type: 'boolean', default: false },
+      sizes: { type: 'string' },
+      attacks: { type: 'string' },
+    },
+    allowPositionals: true,
+  });
+  const { quick } = values;
+  const sizes = values.sizes
+    ?.split(',')
+    .map(Number)
+    .sort((a, b) => a - b);
+  const isSize = (size: number) => Number.isInteger(size) && size >= 100 && size <= 5_000_000;
+  const chosenAttacks = values.attacks?.split(',');
+  const unknown = [
+    ...positionals.filter((name) => !rows.some((row) => row.name === name)),
+    ...(sizes ?? []).filter((size) => !isSize(size)),
+    ...(chosenAttacks ?? []).filter((name) => !attacks.some((attack) => attack.name === name)),
+  ];
+  if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}`);
+  const context: RowContext = {
+    quick,
+    say: (text) => console.log(`  ${text}`),
+    ...(sizes && { sizes }),
+    ...(chosenAttacks && { attacks: chosenAttacks }),
+  };
+  const chosen = rows.filter(({ name, onRequest }) =>
+    positionals.length === 0 ? !onRequest : positionals.includes(name),
+  );
+  return { context, kept: !quick && chosenAttacks === undefined, chosen };
 }
 
 /** Returns true if results were written. */
-async function measure(row: Row, { quick, kept }: Wanted, machine: Machine): Promise<boolean> {
+async function measure(row: Row, { context, kept }: Wanted, machine: Machine): Promise<boolean> {
   const startedAt = performance.now();
   console.log(`\n${row.name}: ${row.title}`);
-  const figures = await row.run({ quick, say: (text) => console.log(`  ${text}`) });
+  const figures = await row.run(context);
   if ('skipped' in figures) {
     console.log(`  not measured: ${figures.skipped}`);
     return false;
@@ -68,19 +75,25 @@ async function measure(row: Row, { quick, kept }: Wanted, machine: Machine): Pro
   console.log(textTable(figures));
   if (!kept) return false;
   const measured = new Date().toISOString().slice(0, 10);
-  const options = process.argv.slice(2).filter((arg) => /^(--sizes|--seconds|[\d,]+)$/.test(arg));
+  const options = process.argv.slice(2).filter((arg) => /^(--sizes|[\d,]+)$/.test(arg));
   const command = ['npm run bench --', ...options, row.name].join(' ');
   await writeResult({ row: row.name, title: row.title, measured, command, machine, figures });
   return true;
 }
 
-async function main(): Promise<void> {
-  const wanted = parse(process.argv.slice(2));
-  if (wanted === undefined) {
-    console.error(USAGE);
+function wantedOrUsage(): Wanted | undefined {
+  try {
+    return parse();
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${USAGE}`);
     process.exitCode = 2;
-    return;
+    return undefined;
   }
+}
+
+async function main(): Promise<void> {
+  const wanted = wantedOrUsage();
+  if (wanted === undefined) return;
   const problem = measuringProblem();
   if (problem !== undefined) throw new Error(problem);
   const machine = await describeMachine();

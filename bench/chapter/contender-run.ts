@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ChapterTasks } from '../load/chapter';
-import { cpuMs } from '../support/cpu';
+import type { ChapterTasks, WorkerRecords } from '../load/chapter';
 import type { LoadGroup } from '../support/load-process';
-import type { Stage } from '../support/stage';
+import { costOf, type Cost, type Stage } from '../support/stage';
+import { sum } from '../support/statistics';
 import type { ContenderName } from './contenders';
 import type { Discipline } from './disciplines';
 import { countOverIssued } from './over-issue';
@@ -20,9 +20,8 @@ export interface Outcome {
   readonly grants: number;
   readonly overIssued: number;
   readonly waits: readonly number[];
-  /** CPU per grant (µs). */
-  readonly redisMicros: number;
-  readonly serverMicros: number;
+  /** The cost of a grant. */
+  readonly cost: Cost;
 }
 
 let runs = 0;
@@ -44,21 +43,16 @@ export async function runContender(
     redisPort: redis.port,
     address: server.listen,
   }));
-  const cpu = () => ({ redis: cpuMs(redis.pid), server: cpuMs(server.pid) });
-  const before = cpu();
-  const stops = contender === ours ? stopServer(server.pid, scenario, forMs) : undefined;
-  await group.ask('run', { forMs });
-  await stops;
-  const after = cpu();
-  const records = await group.ask('records', undefined);
-  const grants = records.flatMap(({ grants }) => grants);
-  return {
-    grants: grants.length,
-    overIssued: countOverIssued(grants, limit),
-    waits: records.flatMap(({ waits }) => waits),
-    redisMicros: ((after.redis - before.redis) * 1000) / grants.length,
-    serverMicros: ((after.server - before.server) * 1000) / grants.length,
-  };
+  let records: WorkerRecords[] = [];
+  const cost = await costOf({ redis, server }, async () => {
+    const stops = contender === ours ? stopServer(server.pid, scenario, forMs) : undefined;
+    records = await group.ask('run', { forMs });
+    await stops;
+    return sum(records.map(({ grants }) => grants.length));
+  });
+  const grants = records.flatMap((one) => one.grants);
+  const waits = records.flatMap((one) => one.waits);
+  return { grants: grants.length, overIssued: countOverIssued(grants, limit), waits, cost };
 }
 
 /** Stops the server twice during a run, if the scenario has server pauses. */

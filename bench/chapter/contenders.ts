@@ -1,35 +1,34 @@
-import { BasicSemaphore } from './basic-semaphore';
+import { basicSemaphore } from './basic-semaphore';
 import type { Contender, Place } from './contender';
-import { ExpiringKeysSemaphore } from './expiring-keys-semaphore';
-import { FairSemaphore } from './fair-semaphore';
-import { DelTakeOverLock, GetsetTakeOverLock } from './getset-lock';
+import { expiringKeysSemaphore } from './expiring-keys-semaphore';
+import { fairSemaphore, lockedSemaphore } from './fair-semaphore';
+import { delTakeOverLock, getsetTakeOverLock } from './getset-lock';
 import { holdfastLock, holdfastSemaphore } from './holdfast';
-import { LockedSemaphore } from './locked-semaphore';
-import { RedisSemaphorePackage } from './redis-semaphore-package';
-import { RedlockPackage } from './redlock-package';
-import { SetNxPxLock } from './set-nx-px-lock';
-import { SetnxExpireLock } from './setnx-expire-lock';
-import { SetnxLock } from './setnx-lock';
+import { redisSemaphore, redlock } from './packages';
+import { polling } from './polling';
+import { setNxPxLock } from './set-nx-px-lock';
+import { setnxExpireLock } from './setnx-expire-lock';
+import { setnxLock } from './setnx-lock';
 
 type Make = (place: Place) => Contender;
 
 export const semaphores = {
-  'basic, time stamps': (place) => new BasicSemaphore(place),
-  'fair, counter': (place) => new FairSemaphore(place),
-  'correct, fair with a lock': (place) => new LockedSemaphore(place),
-  'counter, expiring keys': (place) => new ExpiringKeysSemaphore(place),
-  'redis-semaphore Semaphore': (place) => new RedisSemaphorePackage(place, 'semaphore'),
+  'basic, time stamps': polling(basicSemaphore),
+  'fair, counter': polling(fairSemaphore),
+  'correct, fair with a lock': polling(lockedSemaphore),
+  'counter, expiring keys': polling(expiringKeysSemaphore),
+  'redis-semaphore Semaphore': redisSemaphore('semaphore'),
   'Holdfast semaphore': holdfastSemaphore,
 } satisfies Record<string, Make>;
 
 export const locks = {
-  SETNX: (place) => new SetnxLock(place),
-  'SETNX + EXPIRE': (place) => new SetnxExpireLock(place),
-  'DEL + SETNX take-over': (place) => new DelTakeOverLock(place),
-  'GETSET take-over': (place) => new GetsetTakeOverLock(place),
-  'SET NX PX': (place) => new SetNxPxLock(place),
-  'redis-semaphore Mutex': (place) => new RedisSemaphorePackage(place, 'mutex'),
-  redlock: (place) => new RedlockPackage(place),
+  SETNX: polling(setnxLock),
+  'SETNX + EXPIRE': polling(setnxExpireLock),
+  'DEL + SETNX take-over': polling(delTakeOverLock),
+  'GETSET take-over': polling(getsetTakeOverLock),
+  'SET NX PX': polling(setNxPxLock),
+  'redis-semaphore Mutex': redisSemaphore('mutex'),
+  redlock,
   'Holdfast lock': holdfastLock,
 } satisfies Record<string, Make>;
 

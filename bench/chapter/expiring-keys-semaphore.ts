@@ -1,48 +1,39 @@
 import { randomUUID } from 'node:crypto';
 import { monotonicMs } from '../support/monotonic';
-import type { Contender, Permit, Place } from './contender';
-import { poll } from './polling';
+import type { Place } from './contender';
+import type { Attempt } from './polling';
 
 /**
  * Row 34 of docs/design/chapter.md: a counter gives the order, and each permit has an expiring key. The algorithm reads
  * no caller's clock.
  */
-export class ExpiringKeysSemaphore implements Contender {
-  constructor(private readonly place: Place) {}
+export const expiringKeysSemaphore: Attempt = async (place, name, ttlMs) => {
+  const { redis, limit, pause } = place;
+  await removeExpired(place, name);
+  const identifier = randomUUID();
+  const count = await redis.incr(`${name}:counter`);
+  await pause();
+  const setAt = monotonicMs();
+  await redis.set(keyOf(name, identifier), '1', 'PX', ttlMs);
+  await pause();
+  await redis.zadd(name, count, identifier);
+  await pause();
+  const rank = await redis.zrank(name, identifier);
+  const release = async (): Promise<void> => {
+    await redis.zrem(name, identifier);
+    await redis.del(keyOf(name, identifier));
+  };
+  // If there is no rank, another caller has removed this permit as expired.
+  if (rank !== null && rank < limit) return { until: setAt + ttlMs, release };
+  await pause();
+  await release();
+  return undefined;
+};
 
-  acquire(name: string, ttlMs: number, waitMs: number): Promise<Permit | undefined> {
-    return poll(waitMs, () => this.attempt(name, ttlMs));
-  }
-
-  private async attempt(name: string, ttlMs: number): Promise<Permit | undefined> {
-    const { redis, limit, pause } = this.place;
-    await this.removeExpired(name);
-    const identifier = randomUUID();
-    const count = await redis.incr(`${name}:counter`);
+async function removeExpired({ redis, pause }: Place, name: string): Promise<void> {
+  for (const identifier of await redis.zrange(name, 0, '-1')) {
     await pause();
-    const setAt = monotonicMs();
-    await redis.set(keyOf(name, identifier), '1', 'PX', ttlMs);
-    await pause();
-    await redis.zadd(name, count, identifier);
-    await pause();
-    const rank = await redis.zrank(name, identifier);
-    const release = async (): Promise<void> => {
-      await redis.zrem(name, identifier);
-      await redis.del(keyOf(name, identifier));
-    };
-    // If there is no rank, another caller has removed this permit as expired.
-    if (rank !== null && rank < limit) return { until: setAt + ttlMs, release };
-    await pause();
-    await release();
-    return undefined;
-  }
-
-  private async removeExpired(name: string): Promise<void> {
-    const { redis, pause } = this.place;
-    for (const identifier of await redis.zrange(name, 0, '-1')) {
-      await pause();
-      if ((await redis.exists(keyOf(name, identifier))) === 0) await redis.zrem(name, identifier);
-    }
+    if ((await redis.exists(keyOf(name, identifier))) === 0) await redis.zrem(name, identifier);
   }
 }
 

@@ -2,7 +2,7 @@
 import { Bystanders, type BystanderOptions } from '../../test/support/attacks/bystanders';
 import { InnocentClient, type InnocentOptions } from '../../test/support/attacks/innocent-client';
 import { monotonicMs } from '../support/monotonic';
-import { quantile } from '../support/statistics';
+import { timesOf, type Times } from '../support/statistics';
 import { serveTasks } from './serve-tasks';
 
 /** From this process's `performance.now()` to the machine's monotonic clock. */
@@ -11,11 +11,8 @@ const CLOCK_OFFSET_MS = monotonicMs() - performance.now();
 let bystanders: Bystanders | undefined;
 let innocent: InnocentClient | undefined;
 
-export interface Latencies {
+export interface Latencies extends Times {
   readonly count: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
   /** Calls that did not end with OK, by their outcome. */
   readonly failures: Readonly<Record<string, number>>;
 }
@@ -30,9 +27,6 @@ const tasks = {
     bystanders = await Bystanders.open(options.bystanders);
     innocent = new InnocentClient(options.innocent);
   },
-  /** The least time that a lease had left at a renewal between two times of the machine's monotonic clock (ms). */
-  leastLeft: ({ from, to }: { from: number; to: number }) =>
-    Promise.resolve(started().bystanders.leastLeftMs(from - CLOCK_OFFSET_MS, to - CLOCK_OFFSET_MS)),
   events: () => Promise.resolve(started().bystanders.counts),
   /** Starts no more calls of the innocent client. Resolves when its calls have their answers. */
   stop: () => started().innocent.stop(),
@@ -44,8 +38,7 @@ const tasks = {
     for (const { outcome = 'no answer' } of samples) {
       if (outcome !== 'OK') failures[outcome] = (failures[outcome] ?? 0) + 1;
     }
-    const [p50, p99, max] = [0.5, 0.99, 1].map((share) => quantile(times, share)) as [number, number, number];
-    return Promise.resolve({ count: times.length, p50, p99, max, failures });
+    return Promise.resolve({ count: times.length, failures, ...timesOf(times) });
   },
 };
 

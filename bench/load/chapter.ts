@@ -144,13 +144,12 @@ const tasks = {
     );
     await Promise.all(workers.map((worker) => worker.warmUp()));
   },
+  /** Resolves to the records of all workers. */
   run: async ({ forMs }: { forMs: number }) => {
     const end = monotonicMs() + forMs;
     await Promise.all(workers.map((worker) => worker.work(end)));
-  },
-  records: async () => {
     for (const worker of workers) worker.close();
-    return Promise.resolve(records);
+    return records;
   },
 };
 

@@ -3,9 +3,9 @@ import type { Item } from '../words/corpus';
 
 const NO_PAYLOAD = Buffer.alloc(0);
 
-export function entryOf({ id, text, weight, aliases = [] }: Item, moreWeight = 0): Entry {
+export function entryOf({ id, text, weight }: Item, moreWeight = 0): Entry {
   const all = BigInt(weight + moreWeight);
-  return { entryId: id, text, aliases: [...aliases], weight: all, payload: NO_PAYLOAD };
+  return { entryId: id, text, aliases: [], weight: all, payload: NO_PAYLOAD };
 }
 
 export function* entriesOf(items: Iterable<Item>, moreWeight = 0): Generator<Entry> {

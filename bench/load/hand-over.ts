@@ -5,19 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../support/monotonic';
 import { LockClient } from '../../test/support/clients/lock-client';
+import type { Grant } from '../support/statistics';
 import { releaseHeld } from './release-held';
 import { serveTasks } from './serve-tasks';
 
 const TTL_MS = 120_000;
 const WAIT_MS = 600_000;
-
-export interface Grant {
-  readonly token: bigint;
-  /** The time on the machine's monotonic clock, which is the same for all processes (ms). */
-  readonly grantedAt: number;
-  /** The time just before the release is sent (ms). */
-  readonly releasedAt: number;
-}
 
 export interface Pace {
   /** The pause before a release, so that the machine is idle when the release is sent. */
@@ -55,7 +48,7 @@ async function wait(client: LockClient): Promise<void> {
     if (pace.pauseMs > 0) await sleep(pace.pauseMs);
     if (pace.yardstick) await measureUncontended(client);
   }
-  grants.push({ token: lease.fencingToken, grantedAt, releasedAt: monotonicMs() });
+  grants.push({ grantedAt, releasedAt: monotonicMs() });
   await releaseHeld(client, lease.leaseId);
 }
 

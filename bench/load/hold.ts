@@ -1,46 +1,53 @@
-/** Opens hold streams over a single connection, and counts their events. */
+/** Hold streams over a single connection: leases that renew themselves, and waiters that are granted together. */
 import { randomUUID } from 'node:crypto';
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
-import type { HoldCall } from '../../test/support/clients/hold-stream';
+import { LockClient, type LockWanted } from '../../test/support/clients/lock-client';
 import { inFlight } from './in-flight';
-import { LockClient } from '../../test/support/clients/lock-client';
-import { serveTasks } from './serve-tasks';
+import { serveInBackground } from './serve-tasks';
 
 /** The number of streams that are opened at the same time. */
 const OPENING = 64;
 
 type HoldMessage = { holdEvent?: HoldEvent | undefined };
 
+const grants: Promise<void>[] = [];
 let renewed = 0;
 let failed = 0;
 
-async function open(client: LockClient, name: string, ttlMs: number): Promise<void> {
-  const value = { name, ttlMs, waitMs: 0, requestId: randomUUID() };
-  await granted(client.openHold({ $case: 'acquire', value }));
-}
-
-/** Resolves at the grant. Counts later renewals and all other events. */
-function granted(stream: HoldCall): Promise<void> {
-  return new Promise((resolve, reject) => {
-    stream.on('error', (error) => {
-      failed += 1;
-      reject(error);
+/** Opens a stream. Resolves when the stream is granted or waits. */
+function open(client: LockClient, wanted: LockWanted): Promise<void> {
+  const stream = client.openHold({ $case: 'acquire', value: { requestId: randomUUID(), ...wanted } });
+  return new Promise((answered, refused) => {
+    const granted = new Promise<void>((resolve, reject) => {
+      stream.on('error', (error) => {
+        failed += 1;
+        refused(error);
+        reject(error);
+      });
+      stream.on('data', ({ holdEvent }: HoldMessage) => {
+        const kind = holdEvent?.event?.$case;
+        if (kind === 'granted') resolve();
+        else if (kind === 'renewed') renewed += 1;
+        else if (kind !== 'queued') failed += 1;
+        answered();
+      });
     });
-    stream.on('data', ({ holdEvent }: HoldMessage) => {
-      const kind = holdEvent?.event?.$case;
-      if (kind === 'granted') resolve();
-      else if (kind === 'renewed') renewed += 1;
-      else failed += 1;
-    });
+    granted.catch(() => undefined); // Avoids an unhandled rejection, because `granted` is awaited later.
+    grants.push(granted);
   });
 }
 
 const tasks = {
-  open: async (to: { address: string; label: string; streams: number; ttlMs: number }) => {
+  /** Opens streams for one name, or for a name each, which is the name with a number. */
+  open: async (to: { address: string; streams: number; wanted: LockWanted; isShared?: true }) => {
     const client = new LockClient(to.address);
+    const { name } = to.wanted;
     await inFlight({ count: to.streams, inFlight: OPENING }, (index) =>
-      open(client, `${to.label}-${index}`, to.ttlMs),
+      open(client, { ...to.wanted, name: to.isShared ? name : `${name}-${index}` }),
     );
+  },
+  granted: async () => {
+    await Promise.all(grants);
   },
   /** The number of renewals, and the number of all other events after a grant. */
   events: () => Promise.resolve({ renewed, failed }),
@@ -48,4 +55,4 @@ const tasks = {
 
 export type HoldTasks = typeof tasks;
 
-serveTasks(tasks);
+serveInBackground(tasks);

@@ -1,19 +1,17 @@
 /** Completes names of a sorted set without a server, with the chapter's markers. */
-import { constants, setPriority } from 'node:os';
 import { Redis } from 'ioredis';
 import { MarkerCompletion } from '../chapter/marker-completion';
 import { itemsOf, type Corpus } from '../words/corpus';
 import { words } from '../words/words';
+import { sum } from '../support/statistics';
 import { batchesOf } from './batches';
-import { serveTasks } from './serve-tasks';
+import { repeatedFor, type Span } from './in-flight';
+import { serveInBackground } from './serve-tasks';
 
 const SET = 'names';
 const BATCH = 1000;
 
 let connections: Redis[] = [];
-
-// This process has a low priority, because Redis is measured and must not wait for a core.
-setPriority(constants.priority.PRIORITY_LOW);
 
 const tasks = {
   connect: async ({ port, clients }: { port: number; clients: number }) => {
@@ -26,32 +24,16 @@ const tasks = {
     }
   },
   drop: async () => void (await connections[0]?.unlink(SET)),
-  /** Completes queries with all clients for this time. Resolves to the numbers of answers and of retries. */
-  markers: async ({
-    queries,
-    clients,
-    forMs,
-  }: {
-    queries: readonly string[];
-    clients: number;
-    forMs: number;
-  }) => {
-    const startedAt = performance.now();
-    let count = 0;
-    let retries = 0;
-    await Promise.all(
-      connections.slice(0, clients).map(async (connection) => {
-        const completion = new MarkerCompletion(connection, SET);
-        while (performance.now() < startedAt + forMs) {
-          await completion.complete(queries[count++ % queries.length] as string);
-        }
-        retries += completion.retries;
-      }),
-    );
-    return { count, retries, ms: performance.now() - startedAt };
+  /** Completes queries. Resolves to the numbers of answers and of retries. */
+  markers: async ({ queries, ...span }: Span & { queries: readonly string[] }) => {
+    const completions = connections.map((connection) => new MarkerCompletion(connection, SET));
+    const { count } = await repeatedFor(span, async (index, client) => {
+      await completions[client]?.complete(queries[index % queries.length] as string);
+    });
+    return { count, retries: sum(completions.map(({ retries }) => retries)) };
   },
 };
 
 export type NamesTasks = typeof tasks;
 
-serveTasks(tasks);
+serveInBackground(tasks);

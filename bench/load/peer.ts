@@ -3,8 +3,8 @@ import { peers, type PeerName } from '../peers';
 import type { Ask, Engine } from '../peers/peer';
 import { itemsOf, type Corpus } from '../words/corpus';
 import { words } from '../words/words';
+import { repeatedFor, timed, type Span, type Timed } from './in-flight';
 import { serveTasks } from './serve-tasks';
-import { timed, type Timed } from './timed';
 
 let engine: Engine | undefined;
 
@@ -15,18 +15,6 @@ function opened(): Engine {
 
 function keyOf({ of, count }: Corpus): string {
   return `${of}-${count}`;
-}
-
-/** Repeats the calls for this time, with this number of calls in flight. Resolves to the number of calls. */
-async function repeated(forMs: number, clients: number, call: (index: number) => Promise<unknown>) {
-  const startedAt = performance.now();
-  let count = 0;
-  const client = async () => {
-    do await call(count++);
-    while (performance.now() < startedAt + forMs);
-  };
-  await Promise.all(Array.from({ length: clients }, client));
-  return count;
 }
 
 export interface PeerQueries {
@@ -45,12 +33,13 @@ const tasks = {
   load: async ({ corpus }: { corpus: Corpus }) => {
     await opened().load(keyOf(corpus), itemsOf(await words(), corpus));
   },
-  searchFor: ({ corpus, ask, queries, forMs, clients }: PeerQueries & { forMs: number; clients: number }) =>
-    repeated(forMs, clients, (index) =>
-      opened().find(keyOf(corpus), ask, queries[index % queries.length] as string),
-    ),
-  emptyFor: ({ forMs, clients }: { forMs: number; clients: number }) =>
-    repeated(forMs, clients, () => opened().empty()),
+  /** Resolves to the number of queries. */
+  searchFor: async ({ corpus, ask, queries, ...span }: PeerQueries & Span) => {
+    const find = (index: number) =>
+      opened().find(keyOf(corpus), ask, queries[index % queries.length] as string);
+    return (await repeatedFor(span, find)).count;
+  },
+  emptyFor: async (span: Span) => (await repeatedFor(span, () => opened().empty())).count,
   oneByOne: ({ corpus, ask, queries, forMs }: PeerQueries & { forMs: number }): Promise<Timed<string[]>> =>
     timed(queries, (query) => opened().find(keyOf(corpus), ask, query), forMs),
 };

@@ -1,25 +1,31 @@
+import { constants, setPriority } from 'node:os';
+import { createInterface } from 'node:readline';
 import type { TaskCall, TaskReply, Tasks } from '../support/load-process';
 
-/** Runs the tasks that the parent process requests. Exits when the parent has ended. */
+export function reply(message: TaskReply): void {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+}
+
+/** Runs the tasks that the lines of the input request. Exits at the end of the input. */
 export function serveTasks(tasks: Tasks): void {
-  process.on('message', (call: TaskCall) => {
-    carryOut(tasks, call).then(reply, (error: unknown) =>
-      reply({
-        id: call.id,
-        failure: error instanceof Error ? (error.stack ?? error.message) : String(error),
-      }),
-    );
+  const lines = createInterface({ input: process.stdin });
+  lines.on('line', (line) => {
+    const { id, task, input } = JSON.parse(line) as TaskCall;
+    const failed = (error: unknown) =>
+      reply({ id, failure: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    carryOut(tasks, task, input).then((output) => reply({ id, output }), failed);
   });
-  process.on('disconnect', () => process.exit());
+  lines.on('close', () => process.exit());
 }
 
-async function carryOut(tasks: Tasks, { id, task, input }: TaskCall): Promise<TaskReply> {
-  const run = tasks[task] as ((input: unknown) => Promise<unknown>) | undefined;
+/** The same with a low priority, so that a measured process need not wait for a core. */
+export function serveInBackground(tasks: Tasks): void {
+  setPriority(constants.priority.PRIORITY_LOW);
+  serveTasks(tasks);
+}
+
+async function carryOut(tasks: Tasks, task: string, input: unknown): Promise<unknown> {
+  const run = tasks[task];
   if (run === undefined) throw new Error(`no such task: ${task}`);
-  return { id, output: await run(input) };
-}
-
-function reply(message: TaskReply): void {
-  // The callback ignores the error of a parent that has just ended. The 'disconnect' event then ends this process.
-  process.send?.(message, undefined, undefined, () => undefined);
+  return run(input);
 }

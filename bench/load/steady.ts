@@ -1,16 +1,15 @@
 /** Puts, selections and queries at a fixed rate. A call starts at its time, even if earlier calls have no answer yet. */
-import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { between, oneOf, seeded } from '../../test/support/random';
 import { endingOf } from '../../test/support/clients/call-ending';
-import { quantile } from '../support/statistics';
+import { timesOf, type Times } from '../support/statistics';
 import { zipf } from '../support/zipf';
 import { itemsOf, type Corpus, type Item } from '../words/corpus';
 import { typed } from '../words/queries';
 import { words } from '../words/words';
 import { AutocompleteClient } from './autocomplete-client';
 import { entryOf } from './entries';
-import { serveTasks } from './serve-tasks';
+import { serveInBackground } from './serve-tasks';
 
 const STEP_MS = 5;
 const QUERIES = 20_000;
@@ -26,17 +25,11 @@ export interface Rates {
 }
 
 /** The times of the calls of one kind (ms). */
-export interface Answered {
+export interface Answered extends Times {
   readonly count: number;
   /** Calls that failed, by the reason. */
   readonly failures: Readonly<Record<string, number>>;
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
 }
-
-// This process has a low priority, because the server is measured and must not wait for a core.
-setPriority(constants.priority.PRIORITY_LOW);
 
 const random = seeded(SEED);
 let client: AutocompleteClient | undefined;
@@ -63,8 +56,7 @@ async function atRate(perSecond: number, forMs: number, call: () => Promise<unkn
     await sleep(STEP_MS);
   }
   await Promise.all(open);
-  const [p50, p99, max] = [0.5, 0.99, 1].map((share) => (times.length === 0 ? 0 : quantile(times, share)));
-  return { count: times.length, failures, p50: p50 ?? 0, p99: p99 ?? 0, max: max ?? 0 };
+  return { count: times.length, failures, ...timesOf(times) };
 }
 
 const tasks = {
@@ -86,11 +78,11 @@ const tasks = {
     const selected = () => items[byRank(random)]?.id ?? '';
     const [put, selection, query] = await Promise.all([
       atRate(rates.puts, forMs, () =>
-        connected.put(dictionary, [entryOf(oneOf(random, items), between(random, 0, MOST_ADDED))]),
+        connected.put(dictionary, entryOf(oneOf(random, items), between(random, 0, MOST_ADDED))),
       ),
       atRate(rates.selections, forMs, () => connected.select(dictionary, selected())),
       atRate(rates.queries, forMs, () =>
-        connected.suggest({ dictionary, query: oneOf(random, queries), kinds: [] }),
+        connected.ask({ dictionary, query: oneOf(random, queries), kinds: [] }),
       ),
     ]);
     return { put, selection, query };
@@ -99,4 +91,4 @@ const tasks = {
 
 export type SteadyTasks = typeof tasks;
 
-serveTasks(tasks);
+serveInBackground(tasks);

@@ -1,29 +1,58 @@
 /** Compares answers with the exact best ten of each query, and searches an index without a server. */
-import { constants, setPriority } from 'node:os';
+import { EntryCollector } from '../../src/engine/autocomplete/index/entry-collector';
+import { buildLayer } from '../../src/engine/autocomplete/index/layer-builder';
+import { openLayer, ownMemory } from '../../src/engine/autocomplete/index/layer-memory';
+import { NONE_DEAD } from '../../src/engine/autocomplete/index/dead-set';
+import { queryOf } from '../../src/engine/autocomplete/index/query';
+import type { View } from '../../src/engine/autocomplete/index/view';
+import { suggest } from '../../src/engine/autocomplete/index/view-suggest';
+import { Work } from '../../src/engine/autocomplete/index/work';
+import { wantedKinds } from '../../src/engine/autocomplete/match';
+import { packRecord } from '../../src/engine/autocomplete/stored-record';
 import type { MatchKind } from '../../src/engine/autocomplete/suggestion';
-import { IndexSearch } from '../support/index-search';
 import { Reference, type Judged, type Recall } from '../support/reference';
-import { itemsOf, type Corpus } from '../words/corpus';
+import { itemsOf, type Corpus, type Item } from '../words/corpus';
 import { words } from '../words/words';
-import { serveTasks } from './serve-tasks';
+import { serveInBackground } from './serve-tasks';
 
-const references = new Map<string, Promise<Reference>>();
+const PAGE = 10;
+const NO_PAYLOAD = Buffer.alloc(0);
 
-function referenceOf(corpus: Corpus): Promise<Reference> {
-  const key = JSON.stringify(corpus);
-  const reference = references.get(key) ?? words().then((known) => Reference.of(itemsOf(known, corpus)));
-  references.set(key, reference);
-  return reference;
+/** The product's index in this process: a search without gRPC, without Redis and without the parts of an answer. */
+class IndexSearch {
+  private readonly view: View;
+
+  constructor(items: Iterable<Item>) {
+    const collector = new EntryCollector('kept');
+    for (const { id, text, weight } of items) {
+      collector.put(Buffer.from(id), packRecord({ text, aliases: [], weight, payload: NO_PAYLOAD }));
+    }
+    const layer = openLayer(buildLayer(collector, { allocate: ownMemory }));
+    this.view = { layers: [{ layer, dead: NONE_DEAD }] };
+  }
+
+  /** The time of the search for the first page of this query (ms). The query is folded. */
+  timeOf(query: string, kinds: readonly MatchKind[]): number {
+    const startedAt = performance.now();
+    const found = suggest(this.view, queryOf(query, wantedKinds(kinds, true)), PAGE, undefined, new Work());
+    if (found.kind !== 'found') throw new Error('a search without a bound has stopped');
+    return performance.now() - startedAt;
+  }
 }
 
-const indexes = new Map<string, Promise<IndexSearch>>();
-
-function indexOf(corpus: Corpus): Promise<IndexSearch> {
-  const key = JSON.stringify(corpus);
-  const index = indexes.get(key) ?? words().then((known) => new IndexSearch(itemsOf(known, corpus)));
-  indexes.set(key, index);
-  return index;
+/** Makes a value for each corpus once. */
+function oncePerCorpus<T>(make: (items: Iterable<Item>) => T): (corpus: Corpus) => Promise<T> {
+  const made = new Map<string, Promise<T>>();
+  return (corpus) => {
+    const key = JSON.stringify(corpus);
+    const value = made.get(key) ?? words().then((known) => make(itemsOf(known, corpus)));
+    made.set(key, value);
+    return value;
+  };
 }
+
+const referenceOf = oncePerCorpus((items) => Reference.of(items));
+const indexOf = oncePerCorpus((items) => new IndexSearch(items));
 
 interface Searches {
   readonly corpus: Corpus;
@@ -60,6 +89,4 @@ const tasks = {
 
 export type TruthTasks = typeof tasks;
 
-// This process has a low priority, because other processes are measured.
-setPriority(constants.priority.PRIORITY_LOW);
-serveTasks(tasks);
+serveInBackground(tasks);

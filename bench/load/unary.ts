@@ -1,99 +1,105 @@
 /** Unary calls of LockService, SemaphoreService and of the empty method, with a fixed number of calls in flight. */
-import { BenchClient } from './bench-client';
-import { inFlight, type Amount } from './in-flight';
 import { LockClient } from '../../test/support/clients/lock-client';
 import { SemaphoreClient } from '../../test/support/clients/semaphore-client';
+import { BenchClient } from './bench-client';
+import { inFlight, type Amount } from './in-flight';
 import { releaseHeld } from './release-held';
 import { serveTasks } from './serve-tasks';
 
 const TTL_MS = 120_000;
 const PERMITS = 10;
+/** The limit of a semaphore with very many holders. */
+const MANY_PERMITS = 100_000;
 
-class UnaryLoad {
-  private readonly locks: LockClient;
-  private readonly semaphores: SemaphoreClient;
-  private readonly bench: BenchClient;
-  private leaseIds: string[] = [];
-
-  constructor(
-    address: string,
-    /** The prefix of this process's names, so that processes use different locks. */
-    private readonly label: string,
-  ) {
-    this.locks = new LockClient(address);
-    this.semaphores = new SemaphoreClient(address);
-    this.bench = new BenchClient(address);
-  }
-
-  async empty(amount: Amount): Promise<void> {
-    await inFlight(amount, () => this.bench.empty());
-  }
-
-  /** Acquires a different lock with each call. Keeps the leases for `renew` and `release`. */
-  async acquire(amount: Amount): Promise<void> {
-    this.leaseIds = [];
-    await inFlight(amount, async (index) => {
-      this.leaseIds[index] = (await this.acquireLock(this.name(index))).leaseId;
-    });
-  }
-
-  async renew(amount: Amount): Promise<void> {
-    await inFlight(amount, async (index) => void (await this.locks.renew(this.leaseId(index))));
-  }
-
-  async get(amount: Amount): Promise<void> {
-    await inFlight(amount, async (index) => void (await this.locks.get(this.name(index))));
-  }
-
-  async release(amount: Amount): Promise<void> {
-    await inFlight(amount, (index) => releaseHeld(this.locks, this.leaseId(index)));
-  }
-
-  /** Acquires and releases in turn. Each client has its own lock. */
-  async pairs(amount: Amount): Promise<void> {
-    await inFlight(amount, async (_, client) => {
-      const { leaseId } = await this.acquireLock(this.name(client));
-      await releaseHeld(this.locks, leaseId);
-    });
-  }
-
-  /** Does the same as `pairs` with a permit of a semaphore. */
-  async permitPairs(amount: Amount): Promise<void> {
-    await inFlight(amount, async (_, client) => {
-      const wanted = { name: this.name(client), initialLimit: PERMITS, ttlMs: TTL_MS, waitMs: 0 };
-      const { leaseId } = await this.semaphores.acquire(wanted);
-      await releaseHeld(this.semaphores, leaseId);
-    });
-  }
-
-  private acquireLock(name: string) {
-    return this.locks.acquire({ name, ttlMs: TTL_MS, waitMs: 0 });
-  }
-
-  private name(index: number): string {
-    return `${this.label}-${index}`;
-  }
-
-  private leaseId(index: number): string {
-    const id = this.leaseIds[index];
-    if (id === undefined) throw new Error('call acquire first');
-    return id;
-  }
+interface Clients {
+  readonly locks: LockClient;
+  readonly semaphores: SemaphoreClient;
+  readonly bench: BenchClient;
 }
 
-let load: UnaryLoad | undefined;
+let connected: Clients | undefined;
+/** The prefix of this process's names, so that processes use different locks. */
+let label = '';
+/** The leases of `acquire`, for `renew`, `reacquire` and `release`. */
+const leaseIds: string[] = [];
 
-export type UnaryWork = 'empty' | 'acquire' | 'renew' | 'get' | 'release' | 'pairs' | 'permitPairs';
+function clients(): Clients {
+  if (connected === undefined) throw new Error('call connect first');
+  return connected;
+}
+
+function nameOf(index: number): string {
+  return `${label}-${index}`;
+}
+
+function leaseId(index: number): string {
+  const id = leaseIds[index];
+  if (id === undefined) throw new Error('call acquire first');
+  return id;
+}
+
+async function acquireLock(index: number): Promise<string> {
+  return (await clients().locks.acquire({ name: nameOf(index), ttlMs: TTL_MS, waitMs: 0 })).leaseId;
+}
+
+async function acquirePermit(name: string, initialLimit: number): Promise<string> {
+  return (await clients().semaphores.acquire({ name, initialLimit, ttlMs: TTL_MS, waitMs: 0 })).leaseId;
+}
+
+async function permitPair(name: string, initialLimit: number): Promise<void> {
+  await releaseHeld(clients().semaphores, await acquirePermit(name, initialLimit));
+}
+
+/** Work by its index and by the number of its client. */
+const works = {
+  empty: () => clients().bench.empty(),
+  /** Acquires a different lock with each call. */
+  acquire: async (index: number) => void (leaseIds[index] = await acquireLock(index)),
+  renew: async (index: number) => void (await clients().locks.renew(leaseId(index))),
+  get: async (index: number) => void (await clients().locks.get(nameOf(index))),
+  release: (index: number) => releaseHeld(clients().locks, leaseId(index)),
+  /** Acquires and releases in turn. Each client has its own lock. */
+  pairs: async (_: number, client: number) => releaseHeld(clients().locks, await acquireLock(client)),
+  /** Does the same as `pairs` with a permit of a semaphore. */
+  permitPairs: (_: number, client: number) => permitPair(nameOf(client), PERMITS),
+} satisfies Readonly<Record<string, (index: number, client: number) => Promise<void>>>;
+
+export type UnaryWork = keyof typeof works;
+
+/** The next turn of `reacquire`. */
+let turned = 0;
 
 const tasks = {
-  connect: async ({ address, label }: { address: string; label: string }) => {
-    load = new UnaryLoad(address, label);
-    await load.empty({ count: 1, inFlight: 1 });
+  connect: async (to: { address: string; label: string }) => {
+    const { address } = to;
+    label = to.label;
+    connected = {
+      locks: new LockClient(address),
+      semaphores: new SemaphoreClient(address),
+      bench: new BenchClient(address),
+    };
+    await connected.bench.empty();
   },
-  work: async ({ kind, ...amount }: Amount & { kind: UnaryWork }) => {
-    if (load === undefined) throw new Error('call connect first');
-    await load[kind](amount);
+  work: ({ kind, ...amount }: Amount & { kind: UnaryWork }) => inFlight(amount, works[kind]),
+  /** Releases some of `locks` locks and acquires them again. Each client has its own share of the locks, in turn. */
+  reacquire: async ({ locks, ...amount }: Amount & { locks: number }) => {
+    const each = Math.floor(locks / amount.inFlight);
+    const turns = new Array<number>(amount.inFlight).fill(turned);
+    turned += Math.ceil(amount.count / amount.inFlight);
+    await inFlight(amount, async (_, client) => {
+      const turn = turns[client] ?? 0;
+      turns[client] = turn + 1;
+      const index = client * each + (turn % each);
+      await works.release(index);
+      await works.acquire(index);
+    });
   },
+  /** Acquires permits of one semaphore, and keeps the permits. */
+  holdPermits: ({ name, ...amount }: Amount & { name: string }) =>
+    inFlight(amount, async () => void (await acquirePermit(name, MANY_PERMITS))),
+  /** Acquires and releases a permit of the semaphore of `holdPermits`. */
+  sharedPermitPairs: ({ name, ...amount }: Amount & { name: string }) =>
+    inFlight(amount, () => permitPair(name, MANY_PERMITS)),
 };
 
 export type UnaryTasks = typeof tasks;

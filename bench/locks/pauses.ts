@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../test/support/eventually';
-import type { Driver, Write } from './driver';
+import type { LoadProcess } from '../support/load-process';
+import type { DriverTasks, Write } from './driver';
 
 /** Longer than two ticks of ZooKeeper, and at least etcd's shortest TTL. */
 export const PAUSED_TTL_MS = 2000;
@@ -23,7 +24,7 @@ export function judge(late: ReadonlyMap<number, Write>, next: ReadonlyMap<number
   const writes = [...late.values()];
   const isRefused = ({ lock, token }: Write) => {
     const newest = next.get(lock)?.token;
-    return token !== undefined && newest !== undefined && token < newest;
+    return token !== undefined && newest !== undefined && BigInt(token) < BigInt(newest);
   };
   return {
     unchecked: writes.length,
@@ -39,6 +40,12 @@ function firstWrites() {
   return { writes, record };
 }
 
+/** A load program, whose process may have another number than the process of its launcher. */
+export interface Driver {
+  readonly process: LoadProcess<DriverTasks>;
+  readonly pid: number;
+}
+
 /** Stops the first process while it holds locks, until the second process has been granted all of them. */
 export async function pauseHolder(holder: Driver, waiter: Driver, name: string): Promise<LateWrites> {
   const early = firstWrites();
@@ -47,13 +54,16 @@ export async function pauseHolder(holder: Driver, waiter: Driver, name: string):
   let isContinued = false;
   const granted = (what: string, { writes }: typeof next) =>
     eventually(what, () => writes.size === PAUSED_LOCKS, { timeoutMs: GRANT_TIMEOUT_MS });
-  holder.hold(name, PAUSED_LOCKS, (write) => (isContinued ? late : early).record(write));
+  const locks = { name, count: PAUSED_LOCKS };
+  holder.process.listen<Write>((write) => (isContinued ? late : early).record(write));
+  await holder.process.ask('hold', locks);
   await granted('the grants of the first holder', early);
-  holder.signal('SIGSTOP');
-  waiter.hold(name, PAUSED_LOCKS, next.record);
+  process.kill(holder.pid, 'SIGSTOP');
+  waiter.process.listen<Write>(next.record);
+  await waiter.process.ask('hold', locks);
   await granted('the grants of the next holder', next);
   isContinued = true;
-  holder.signal('SIGCONT');
+  process.kill(holder.pid, 'SIGCONT');
   await sleep(WRITE_MS);
   return judge(late.writes, next.writes);
 }

@@ -10,16 +10,14 @@ import {
   filesBelow,
   type BuiltProgram,
 } from '../../test/support/toolchains';
+import { loadProgram } from '../support/load-process';
+import type { Missing } from '../support/yardsticks';
 
 const FOLDER = join(ROOT, 'bench', 'locks');
 /** For the first compilation of etcd on a slow machine. */
 const BUILD_TIMEOUT_MS = 900_000;
 /** The CPU time of an ended thread is not counted, so the Java machine keeps its threads. */
 const KEPT_THREADS = ['-XX:-UseDynamicNumberOfCompilerThreads', '-XX:-UseDynamicNumberOfGCThreads'];
-
-interface Missing {
-  readonly missing: string;
-}
 
 /** Builds each program once in a run. */
 function once<T>(build: () => Promise<T>): () => Promise<T> {
@@ -71,8 +69,7 @@ async function pythonProgram(): Promise<BuiltProgram> {
 
 /** The programs that make load on locks, by language. */
 export const programs = {
-  node: (): Promise<BuiltProgram> =>
-    Promise.resolve({ command: [process.execPath, join(__dirname, 'node', 'driver.js')] }),
+  node: (): Promise<BuiltProgram> => Promise.resolve(loadProgram('locks')),
   go: () => goProgram('driver'),
   java: () => javaProgram('Driver'),
   python: pythonProgram,

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuDuring } from '../support/cpu';
-import { quantile } from '../support/statistics';
 import type { Program } from '../../test/support/toolchains';
+import { cpuDuring } from '../support/cpu';
+import { LoadProcess } from '../support/load-process';
+import { timesOf, type Times } from '../support/statistics';
 import { handOversOf, shareInOrder } from './contest';
-import { Driver } from './driver';
-import { PAUSED_TTL_MS, pauseHolder, type LateWrites } from './pauses';
+import type { DriverTasks } from './driver';
+import { PAUSED_TTL_MS, pauseHolder, type Driver, type LateWrites } from './pauses';
 import type { Store } from './stores';
 import { systems, type LockSystem, type SystemName } from './systems';
 
@@ -16,25 +17,15 @@ const HOLD_MS = 2;
 export const PARTS = ['clients', 'server', 'redis'] as const;
 
 /** CPU of a grant with its release in each part of a system (µs). 0: the system has no such process. */
-export type Cost = Readonly<Record<(typeof PARTS)[number], number>>;
-
-/** A median and a 99th percentile (ms). */
-export interface Times {
-  readonly p50: number;
-  readonly p99: number;
-}
+export type PartCost = Readonly<Record<(typeof PARTS)[number], number>>;
 
 export interface Queue {
-  readonly cost: Cost;
+  readonly cost: PartCost;
   /** The times from a release to the next grant. */
   readonly handOver: Times;
   /** The times from the begin of a wait to its grant. */
   readonly wait: Times;
   readonly inOrder: number;
-}
-
-function timesOf(all: readonly number[]): Times {
-  return { p50: quantile(all, 0.5), p99: quantile(all, 0.99) };
 }
 
 /** A system with its store and its two processes of clients. */
@@ -44,6 +35,7 @@ export class RunningSystem {
 
   private constructor(
     readonly name: SystemName,
+    readonly version: string,
     private readonly program: Program,
     private readonly store: Store,
     private readonly drivers: readonly Driver[],
@@ -52,30 +44,28 @@ export class RunningSystem {
   }
 
   static async start(name: SystemName, program: Program, store: Store): Promise<RunningSystem> {
-    return new RunningSystem(name, program, store, await startDrivers(name, program, store, TTL_MS));
-  }
-
-  get version(): string {
-    return this.drivers[0]?.version ?? '';
+    const { drivers, version } = await startDrivers(name, program, store, TTL_MS);
+    return new RunningSystem(name, version, program, store, drivers);
   }
 
   /** The time of an acquire with one client (ms). */
   async latency(forMs: number): Promise<Times> {
-    return timesOf((await this.drivers[0]?.alone(1, forMs)) ?? []);
+    return timesOf((await this.drivers[0]?.process.ask('alone', { clients: 1, forMs })) ?? []);
   }
 
   /** Clients with locks of their own. */
-  async alone(clients: number, forMs: number): Promise<Cost> {
-    return (await this.measured((driver) => driver.alone(clients / PROCESSES, forMs))).cost;
+  async alone(clients: number, forMs: number): Promise<PartCost> {
+    const share = { clients: clients / PROCESSES, forMs };
+    return (await this.measured(({ process }) => process.ask('alone', share))).cost;
   }
 
   /** Waiters for one lock, which is held for this time. The waiters are shared out to the processes. */
   async queue(waiters: number, forMs: number, holdMs = HOLD_MS): Promise<Queue> {
     const name = `contest-${this.name}-${(this.contests += 1)}`;
     const shares = [Math.ceil(waiters / 2), Math.floor(waiters / 2)];
-    const { grants, cost } = await this.measured((driver, index) => {
+    const { grants, cost } = await this.measured(({ process }, index) => {
       const share = shares[index] ?? 0;
-      return driver.contend({ name, waiters: share, forMs: forMs + share * holdMs, holdMs });
+      return process.ask('contend', { name, waiters: share, forMs: forMs + share * holdMs, holdMs });
     });
     const wait = timesOf(grants.map(({ askedAt, grantedAt }) => grantedAt - askedAt));
     return { cost, handOver: timesOf(handOversOf(grants, waiters)), wait, inOrder: shareInOrder(grants) };
@@ -83,21 +73,22 @@ export class RunningSystem {
 
   /** Pauses a holder for longer than its TTL, in processes of their own. */
   async pause(): Promise<LateWrites> {
-    const drivers = await startDrivers(this.name, this.program, this.store, PAUSED_TTL_MS);
+    const { drivers } = await startDrivers(this.name, this.program, this.store, PAUSED_TTL_MS);
     const [holder, waiter] = drivers;
     try {
       if (holder === undefined || waiter === undefined) throw new Error('two drivers are needed');
-      await Promise.all(drivers.map((driver) => driver.alone(1, PAUSED_TTL_MS / 2)));
+      const settling = { clients: 1, forMs: PAUSED_TTL_MS / 2 };
+      await Promise.all(drivers.map(({ process }) => process.ask('alone', settling)));
       return await pauseHolder(holder, waiter, `paused-${(this.contests += 1)}`);
     } finally {
-      await Promise.all(drivers.map((driver) => driver.end()));
+      for (const { process } of drivers) process.end();
       // The locks of the ended processes expire, so that their end does not disturb the next measurement.
       await sleep(PAUSED_TTL_MS);
     }
   }
 
-  async end(): Promise<void> {
-    await Promise.all(this.drivers.map((driver) => driver.end()));
+  end(): void {
+    for (const { process } of this.drivers) process.end();
   }
 
   /** Both processes work at the same time. Divides the CPU by the number of grants. */
@@ -111,20 +102,19 @@ export class RunningSystem {
     const grants = result.flat();
     const cost = { clients: 0, server: 0, redis: 0 };
     all.forEach(({ part }, index) => (cost[part] += ((spentMs[index] ?? NaN) * 1000) / grants.length));
-    return { grants, cost: cost as Cost };
+    return { grants, cost: cost as PartCost };
   }
 }
 
 /** The drivers start one after the other, because several Java machines at once disturb each other for long. */
-async function startDrivers(
-  name: SystemName,
-  program: Program,
-  { address }: Store,
-  ttlMs: number,
-): Promise<Driver[]> {
+async function startDrivers(system: SystemName, program: Program, { address }: Store, ttlMs: number) {
   const drivers: Driver[] = [];
+  let version = '';
   while (drivers.length < PROCESSES) {
-    drivers.push(await Driver.start(program, [name, address, String(ttlMs)]));
+    const process = new LoadProcess<DriverTasks>(program);
+    const opened = await process.ask('open', { system, address, ttlMs });
+    drivers.push({ process, pid: opened.pid });
+    version = opened.version;
   }
-  return drivers;
+  return { drivers, version };
 }

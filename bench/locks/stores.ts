@@ -8,8 +8,8 @@ import { freePort } from '../../test/support/processes/free-port';
 import { makeScratchFolder } from '../../test/support/processes/scratch-folder';
 import type { BuiltProgram } from '../../test/support/toolchains';
 import { BenchRedis } from '../support/redis';
-import { closeStage, openStage } from '../support/stage';
-import { warmUpServer } from '../support/warm-up';
+import { closeStage, openStage, warmUp } from '../support/stage';
+import type { Missing } from '../support/yardsticks';
 import { etcdProgram, zooKeeperProgram } from './programs';
 
 /** A running server of locks. All data are in memory, and every write is synced before its reply. */
@@ -17,10 +17,10 @@ export interface Store {
   readonly address: string;
   /** The processes: the server of locks, and the Redis that keeps the locks. */
   readonly pids: { readonly server: readonly number[]; readonly redis: readonly number[] };
-  close(): Promise<void>;
+  end(): Promise<void>;
 }
 
-type Opened = Store | { readonly missing: string };
+type Opened = Store | Missing;
 
 const START_TIMEOUT_MS = 60_000;
 /** ZooKeeper ends sessions at the ticks of this time. The default of 2 s forbids sessions of 2 s. */
@@ -29,15 +29,15 @@ const ZOOKEEPER_TICK_MS = 500;
 async function openHoldfast(): Promise<Store> {
   const stage = await openStage();
   const { server, redis } = stage;
-  await warmUpServer(server.listen);
+  await warmUp(stage);
   const pids = { server: [server.pid], redis: [redis.pid] };
-  return { address: server.listen, pids, close: () => closeStage(stage) };
+  return { address: server.listen, pids, end: () => closeStage(stage) };
 }
 
 async function openRedis(): Promise<Store> {
   const redis = await BenchRedis.start();
   const pids = { server: [], redis: [redis.pid] };
-  return { address: `127.0.0.1:${redis.port}`, pids, close: () => redis.close() };
+  return { address: `127.0.0.1:${redis.port}`, pids, end: () => redis.close() };
 }
 
 /** All options except addresses, folder and log level have their defaults. */
@@ -96,7 +96,7 @@ async function openServer(
     await child.close();
     throw error;
   }
-  return { address, pids: { server: [child.pid], redis: [] }, close: () => child.close() };
+  return { address, pids: { server: [child.pid], redis: [] }, end: () => child.close() };
 }
 
 async function listens(port: number): Promise<boolean> {

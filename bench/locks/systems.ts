@@ -1,27 +1,22 @@
+import type { Yardstick } from '../support/yardsticks';
 import type { ProgramName } from './programs';
 import type { StoreName } from './stores';
 
 /** A system with locks, as the row `peers` compares it. */
-export interface LockSystem {
-  readonly title: string;
+export interface LockSystem extends Yardstick<LockAbility> {
   /** The program that makes load, and its name of the system. */
   readonly program: ProgramName;
   readonly store: StoreName;
   /** Whether an acquire is one SET NX PX. Waiters then poll, and nobody knows their order. */
   readonly isSetNxPx: boolean;
-  readonly abilities: Abilities;
 }
 
-/** What a system offers, in words for a table. */
-export type Abilities = Readonly<Record<(typeof ABILITIES)[number], string>>;
-
-export const ABILITIES = [
-  'order of waiters',
-  'a waiter learns of a release',
-  'fencing token',
-  'a holder learns of its loss',
-  "a dead holder's lock",
-] as const;
+type LockAbility =
+  | 'order of waiters'
+  | 'a waiter learns of a release'
+  | 'fencing token'
+  | 'a holder learns of its loss'
+  | "a dead holder's lock";
 
 const ENDS_BY_TTL = 'ends by TTL';
 

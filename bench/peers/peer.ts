@@ -1,12 +1,11 @@
+import type { Missing, Yardstick } from '../support/yardsticks';
 import type { Item } from '../words/corpus';
 
 /** The ways in which entries are asked for. */
 export type Ask = 'prefix' | 'word prefix' | 'suffix' | 'contains' | 'typo';
 
-/** What a system can do, in words for a table. "yes" stands for the whole ability. */
-export type Abilities = Readonly<Record<Ask | (typeof MORE_ABILITIES)[number], string>>;
-
-export const MORE_ABILITIES = ['best by weight', 'later pages', 'a write is seen at once'] as const;
+/** What a system of suggestions can do. */
+export type Ability = Ask | 'best by weight' | 'later pages' | 'a write is seen at once';
 
 /** A running system with entries of some corpora. */
 export interface Engine {
@@ -22,11 +21,9 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export interface Peer {
-  readonly title: string;
-  readonly abilities: Abilities;
+export interface Peer extends Yardstick<Ability> {
   /** The fewest letters of a query that this peer answers. Undefined: the peer cannot answer this kind of query. */
   readonly shortest: Readonly<Partial<Record<Ask, number>>>;
   /** Resolves to the reason if this machine cannot have this peer. */
-  open(): Promise<Engine | { readonly missing: string }>;
+  open(): Promise<Engine | Missing>;
 }

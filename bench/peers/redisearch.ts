@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
+import type { Missing } from '../support/yardsticks';
 import { unpackedPackages } from '../words/debian-packages';
 import type { Engine, Peer } from './peer';
 import { openRedisEngine, type RedisCommands } from './redis-engine';
@@ -18,7 +19,7 @@ const SETTINGS = [
   '10000000',
 ];
 
-async function open(commands: RedisCommands): Promise<Engine | { readonly missing: string }> {
+async function open(commands: RedisCommands): Promise<Engine | Missing> {
   const unpacked = await unpackedPackages('redisearch', ['redis-redisearch']);
   if ('missing' in unpacked) return unpacked;
   const module = join(unpacked.folder, MODULE);

@@ -1,4 +1,4 @@
-"""Searches texts with the trigrams of SQLite's FTS5. Reads and writes lines of JSON, one answer for each line."""
+"""Searches texts with the trigrams of SQLite's FTS5. bench/support/load-process.ts describes the lines of its input and output."""
 
 import json
 import os
@@ -36,12 +36,7 @@ def find(corpus, parts):
     return [row for (row,) in rows]
 
 
-def answer(message):
-    if "load" in message:
-        return load(message["load"], message["texts"])
-    if "find" in message:
-        return find(message["find"], message["parts"])
-    return None
+tasks = {"open": os.getpid, "load": load, "find": find, "empty": lambda: None}
 
 
 def main():
@@ -49,9 +44,10 @@ def main():
     if "--probe" in sys.argv:
         print(f"SQLite {sqlite3.sqlite_version}")
         return
-    print(os.getpid(), flush=True)
     for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), flush=True)
+        call = json.loads(line)
+        output = tasks[call["task"]](**call["input"])
+        print(json.dumps({"id": call["id"], "output": output}), flush=True)
 
 
 main()

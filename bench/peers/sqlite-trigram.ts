@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { createInterface, type Interface } from 'node:readline';
-import type { Writable } from 'node:stream';
 import { runCommand } from '../../src/dev/run-command';
 import { ROOT } from '../../test/support/root';
 import { batchesOf } from '../load/batches';
+import { LoadProcess } from '../support/load-process';
+import type { Missing } from '../support/yardsticks';
 import type { Item } from '../words/corpus';
 import type { Ask, Engine, Peer } from './peer';
 
@@ -21,25 +19,23 @@ const PARTS: Readonly<Record<Exclude<Ask, 'typo'>, (query: string) => string[]>>
   contains: (query) => [query],
 };
 
-type Message =
-  | { readonly load: string; readonly texts: readonly string[] }
-  | { readonly find: string; readonly parts: readonly string[] }
-  | { readonly empty: true };
+/** The tasks of the Python program. */
+type SqliteTasks = {
+  open(input: object): Promise<number>;
+  load(input: { corpus: string; texts: readonly string[] }): Promise<void>;
+  find(input: { corpus: string; parts: readonly string[] }): Promise<number[]>;
+  empty(input: object): Promise<void>;
+};
 
-/** The Python program answers each line with one line, in order. */
 class SqliteEngine implements Engine {
-  private readonly waiting: ((line: string) => void)[] = [];
   /** The ids of each corpus in the order of the rows, which is the order of rank. */
   private readonly ids = new Map<string, string[]>();
 
   constructor(
-    private readonly requests: Writable,
-    answers: Interface,
+    private readonly program: LoadProcess<SqliteTasks>,
     readonly pid: number,
     readonly version: string,
-  ) {
-    answers.on('line', (line) => this.waiting.shift()?.(line));
-  }
+  ) {}
 
   /** Rows are inserted in the order of rank, because FTS5 reads rows in this order fast. Later writes would break it. */
   async load(corpus: string, items: Iterable<Item>): Promise<void> {
@@ -49,44 +45,35 @@ class SqliteEngine implements Engine {
       ranked.map(({ id }) => id),
     );
     for (const batch of batchesOf(ranked, BATCH)) {
-      await this.ask({ load: corpus, texts: batch.map(({ folded }) => `^${folded}$`) });
+      await this.program.ask('load', { corpus, texts: batch.map(({ folded }) => `^${folded}$`) });
     }
   }
 
   async find(corpus: string, ask: Ask, query: string): Promise<string[]> {
     if (ask === 'typo') throw new Error('trigrams find no typos');
-    const rows = JSON.parse(await this.ask({ find: corpus, parts: PARTS[ask](query) })) as number[];
+    const rows = await this.program.ask('find', { corpus, parts: PARTS[ask](query) });
     const ids = this.ids.get(corpus);
     return rows.map((row) => ids?.[row - 1] ?? '');
   }
 
   async empty(): Promise<void> {
-    await this.ask({ empty: true });
+    await this.program.ask('empty', {});
   }
 
-  /** The program ends with its input. */
   close(): Promise<void> {
-    return new Promise((resolve) => this.requests.end(resolve));
-  }
-
-  private ask(message: Message): Promise<string> {
-    return new Promise((resolve) => {
-      this.waiting.push(resolve);
-      this.requests.write(`${JSON.stringify(message)}\n`);
-    });
+    this.program.end();
+    return Promise.resolve();
   }
 }
 
-async function open(): Promise<Engine | { readonly missing: string }> {
+async function open(): Promise<Engine | Missing> {
   const probe = await runCommand('python3', [PROGRAM, '--probe'], { timeoutMs: PROBE_TIMEOUT_MS });
   if (probe.code !== 0) {
     return { missing: `python3 has no SQLite with trigrams: ${probe.stderr.trim().slice(-200)}` };
   }
-  const child = spawn('python3', [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const answers = createInterface({ input: child.stdout });
+  const program = new LoadProcess<SqliteTasks>({ command: ['python3', PROGRAM] });
   // A launcher may start another process, so the program tells its own number.
-  const [pid] = (await once(answers, 'line')) as [string];
-  return new SqliteEngine(child.stdin, answers, Number(pid), probe.stdout.trim());
+  return new SqliteEngine(program, await program.ask('open', {}), probe.stdout.trim());
 }
 
 export const sqliteTrigram: Peer = {

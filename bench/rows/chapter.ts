@@ -1,62 +1,78 @@
+import { runContender, type Outcome } from '../chapter/contender-run';
 import type { ContenderName } from '../chapter/contenders';
 import { disciplines, type Discipline } from '../chapter/disciplines';
-import { runContender, type Outcome } from '../chapter/contender-run';
 import { allScenarios, alone, equalClocks, MACHINES, type Scenario } from '../chapter/scenarios';
 import type { ChapterTasks } from '../load/chapter';
-import { barChart } from '../support/bar-chart';
+import { barChart, panelOf } from '../support/bar-chart';
+import { figure, tableLine, takeRounds, type Figure, type Goal } from '../support/figures';
 import { LoadGroup } from '../support/load-process';
-import { onStage } from '../support/stage';
-import { quantile } from '../support/statistics';
-import { warmUpServer } from '../support/warm-up';
-import { Cells, panelOf } from './cells';
-import { figure } from './figure';
-import type { Figure, Row, RowContext } from './row';
+import { onStage, warmUp } from '../support/stage';
+import { sum, timesOf } from '../support/statistics';
+import type { Row, RowContext } from './row';
 
 /** The scenarios that measure cost. All contenders take turns, so that a busy moment of the machine affects each of them. */
 const COST_SCENARIOS: readonly Scenario[] = [alone, equalClocks];
-const COST = 'time to grant, and CPU a grant and release';
 
-/** A contender and its outcomes, by scenario and round. */
+/** A contender and its outcomes. */
 interface Entry {
   readonly discipline: Discipline;
   readonly contender: ContenderName;
-  readonly outcomes: Map<Scenario, Outcome[]>;
+  readonly outcomes: (Outcome & { readonly scenario: Scenario })[];
 }
 
-type RunOne = (entry: Entry, scenario: Scenario, forMs: number) => Promise<void>;
+type RunOne = (entry: Entry, scenario: Scenario, forMs: number) => Promise<Outcome>;
 
-async function runAll(entries: readonly Entry[], runOne: RunOne, { quick, say }: RowContext): Promise<void> {
-  const share = quick ? 0.15 : 1;
-  const rounds = quick ? 1 : 3;
-  for (let round = 1; round <= rounds; round += 1) {
+/** The cost without and with contention. */
+async function costs(entries: readonly Entry[], runOne: RunOne, { quick, say }: RowContext) {
+  const counts = { warmUps: 0, rounds: quick ? 1 : 3 };
+  return takeRounds(counts, async (index) => {
+    const figures: Figure[] = [];
     for (const entry of entries) {
-      for (const scenario of COST_SCENARIOS) await runOne(entry, scenario, (scenario.forMs * share) / rounds);
+      for (const scenario of COST_SCENARIOS) {
+        const outcome = await runOne(entry, scenario, scenario.forMs / counts.rounds);
+        figures.push(...costLine(entry, scenario === alone ? 'alone' : 'contended', outcome));
+      }
     }
-    say(`round ${round} of what they cost`);
-  }
+    say(`round ${index + 1} of the costs`);
+    return figures;
+  });
+}
+
+function costLine({ discipline, contender }: Entry, name: string, { waits, cost }: Outcome): Figure[] {
+  const { p50, p99 } = timesOf(waits);
+  return tableLine('time to grant, and CPU a grant and release', contender, {
+    [`${name}: p50`]: [p50, 'ms'],
+    [`${name}: p99`]: [p99, 'ms'],
+    [`${name}: Redis`]: [cost.redis, 'µs'],
+    [`${name}: server`]: contender === discipline.ours ? [cost.server, 'µs'] : undefined,
+  });
+}
+
+async function failures(entries: readonly Entry[], runOne: RunOne, { say }: RowContext): Promise<void> {
   for (const entry of entries) {
     for (const scenario of entry.discipline.scenarios) {
-      if (!COST_SCENARIOS.includes(scenario)) await runOne(entry, scenario, scenario.forMs * share);
+      if (!COST_SCENARIOS.includes(scenario)) await runOne(entry, scenario, scenario.forMs);
     }
-    say(
-      `${entry.contender}: ${sumOf(entry, 'overIssued')} of ${sumOf(entry, 'grants')} grants were too many`,
-    );
+    const { overIssued, grants } = countsOf(entry);
+    say(`${entry.contender}: ${overIssued} of ${grants} grants were too many`);
   }
 }
 
-/** The sum over one scenario, or over all scenarios. */
-function sumOf({ outcomes }: Entry, part: 'grants' | 'overIssued', scenario?: Scenario): number {
-  const counted = scenario === undefined ? [...outcomes.values()].flat() : (outcomes.get(scenario) ?? []);
-  return counted.reduce((sum, outcome) => sum + outcome[part], 0);
+/** The counts of one scenario, or of all scenarios. */
+function countsOf({ outcomes }: Entry, scenario?: Scenario): { grants: number; overIssued: number } {
+  const counted = outcomes.filter((one) => scenario === undefined || one.scenario === scenario);
+  return {
+    grants: sum(counted.map(({ grants }) => grants)),
+    overIssued: sum(counted.map(({ overIssued }) => overIssued)),
+  };
 }
 
 /** The sums over all scenarios: the figures with goals, and the failures of each algorithm of the chapter. */
 function totals(entries: readonly Entry[]): Figure[] {
   return disciplines.flatMap(({ ours, chapters, failure }) => {
-    const total = (who: string, contenders: readonly ContenderName[], goal?: Figure['goal']): Figure => {
+    const total = (who: string, contenders: readonly ContenderName[], goal?: Goal): Figure => {
       const counted = entries.filter(({ contender }) => contenders.includes(contender));
-      const count = counted.reduce((sum, entry) => sum + sumOf(entry, 'overIssued'), 0);
-      return figure(`${who}: ${failure}`, '', [count], goal);
+      return figure(`${who}: ${failure}`, '', sum(counted.map((entry) => countsOf(entry).overIssued)), goal);
     };
     return [
       total(ours, [ours], { most: 0 }),
@@ -66,60 +82,42 @@ function totals(entries: readonly Entry[]): Figure[] {
   });
 }
 
-function failuresOf(entry: Entry): Figure[] {
+function failureLine(entry: Entry): Figure[] {
   const { discipline, contender } = entry;
-  const cells = new Cells(tableOf(discipline), contender);
-  for (const scenario of discipline.scenarios) {
-    const grants = sumOf(entry, 'grants', scenario);
-    const overIssued = sumOf(entry, 'overIssued', scenario);
-    cells.add(
-      scenario.name,
-      (overIssued * 1000) / grants,
-      '',
-      `(${overIssued} of ${grants.toLocaleString('en')})`,
-    );
-  }
-  return cells.figures;
+  const columns = discipline.scenarios.map((scenario) => {
+    const { grants, overIssued } = countsOf(entry, scenario);
+    const counts = `(${overIssued} of ${grants.toLocaleString('en')})`;
+    return [scenario.name, [(overIssued * 1000) / grants, '', counts]] as const;
+  });
+  return tableLine(tableOf(discipline), contender, Object.fromEntries(columns));
 }
 
 function tableOf({ failure }: Discipline): string {
   return `${failure}, of 1,000 grants`;
 }
 
-/** The cost without and with contention. */
-function costsOf({ discipline, contender, outcomes }: Entry): Figure[] {
-  const cells = new Cells(COST, contender);
-  for (const scenario of COST_SCENARIOS) {
-    const rounds = outcomes.get(scenario) ?? [];
-    const name = scenario === alone ? 'alone' : 'contended';
-    const add = (what: string, unit: string, of: (outcome: Outcome) => number) =>
-      cells.add(`${name}: ${what}`, rounds.map(of), unit);
-    add('p50', 'ms', ({ waits }) => quantile(waits, 0.5));
-    add('p99', 'ms', ({ waits }) => quantile(waits, 0.99));
-    add('Redis', 'µs', ({ redisMicros }) => redisMicros);
-    if (contender === discipline.ours) add('server', 'µs', ({ serverMicros }) => serverMicros);
-  }
-  return cells.figures;
-}
-
 async function run(context: RowContext): Promise<Figure[]> {
   const entries = disciplines.flatMap((discipline) =>
-    discipline.contenders.map((contender): Entry => ({ discipline, contender, outcomes: new Map() })),
+    discipline.contenders.map((contender): Entry => ({ discipline, contender, outcomes: [] })),
   );
-  await onStage(async (stage) => {
-    await warmUpServer(stage.server.listen);
+  const costFigures = await onStage(async (stage) => {
+    await warmUp(stage);
     const group = new LoadGroup<ChapterTasks>('chapter', MACHINES);
-    const runOne: RunOne = async ({ discipline, contender, outcomes }, scenario, forMs) => {
+    const runOne: RunOne = async ({ discipline, contender, outcomes }, scenario, fullMs) => {
+      const forMs = fullMs * (context.quick ? 0.15 : 1);
       const outcome = await runContender(stage, group, { discipline, contender, scenario, forMs });
-      outcomes.set(scenario, [...(outcomes.get(scenario) ?? []), outcome]);
+      outcomes.push({ ...outcome, scenario });
+      return outcome;
     };
     try {
-      await runAll(entries, runOne, context);
+      const figures = await costs(entries, runOne, context);
+      await failures(entries, runOne, context);
+      return figures;
     } finally {
       group.end();
     }
   });
-  return [...totals(entries), ...entries.flatMap(failuresOf), ...entries.flatMap(costsOf)];
+  return [...totals(entries), ...entries.flatMap(failureLine), ...costFigures];
 }
 
 function picture(figures: readonly Figure[]): string {

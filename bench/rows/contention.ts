@@ -1,100 +1,58 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { LockClient } from '../../test/support/clients/lock-client';
-import type { ContentionTasks } from '../load/contention';
-import { cpuMs } from '../support/cpu';
+import type { PollingTasks } from '../load/polling';
+import { figure, takeRounds, type Figure } from '../support/figures';
 import { LoadGroup } from '../support/load-process';
-import { onStage, type Stage } from '../support/stage';
-import { ratios } from '../support/statistics';
-import { figure } from './figure';
-import type { Figure, Row, RowContext } from './row';
+import { LockQueue } from '../support/lock-queue';
+import { costOf, growthOf, onStage, type FullCost, type Stage } from '../support/stage';
+import { sum } from '../support/statistics';
+import type { Row, RowContext } from './row';
 
 const PROCESSES = 2;
 const CLIENTS = 1000;
 /** The lengths of a hold (ms). The goal is for the first length. */
 const HOLDS_MS = [10, 1] as const;
 
-/** The costs of a grant. */
-interface Side {
-  readonly redisMicros: number;
-  readonly commands: number;
-  readonly grantsPerSecond: number;
+type Pollers = LoadGroup<PollingTasks>;
+
+/** The cost of a grant by polling. */
+async function polled(stage: Stage, pollers: Pollers, holdMs: number, forMs: number): Promise<FullCost> {
+  const { port } = stage.redis;
+  await pollers.ask('start', { port, name: 'bench', clients: CLIENTS / PROCESSES, holdMs });
+  const grants = async () => sum(await pollers.ask('grants', undefined));
+  const cost = await costOf(stage, () => growthOf(grants, forMs));
+  await pollers.ask('stop', undefined);
+  return cost;
 }
 
-type Group = LoadGroup<ContentionTasks>;
-
-async function side(stage: Stage, group: Group, forMs: number, start: () => Promise<unknown>): Promise<Side> {
-  const { redis } = stage;
-  const read = async () => ({
-    cpu: cpuMs(redis.pid),
-    commands: (await redis.commandCounts()).all,
-    grants: (await group.ask('grants', undefined)).reduce((sum, one) => sum + one, 0),
-    at: performance.now(),
-  });
-  await start();
-  const before = await read();
-  await sleep(forMs);
-  const after = await read();
-  await group.ask('stop', undefined);
-  const grants = after.grants - before.grants;
-  return {
-    redisMicros: ((after.cpu - before.cpu) * 1000) / grants,
-    commands: (after.commands - before.commands) / grants,
-    grantsPerSecond: (grants * 1000) / (after.at - before.at),
-  };
-}
-
-function figuresOf(
-  holdMs: number,
-  ours: readonly Side[],
-  theirs: readonly Side[],
-  isGoal: boolean,
-): Figure[] {
-  const of = (sides: readonly Side[], part: keyof Side) => sides.map((one) => one[part]);
-  const row = (what: string) => `held for ${holdMs} ms: ${what}`;
-  const byPolling = ratios(of(ours, 'redisMicros'), of(theirs, 'redisMicros'));
+async function round(stage: Stage, pollers: Pollers, holdMs: number, forMs: number): Promise<Figure[]> {
+  const ours = await LockQueue.during(stage, CLIENTS, (queue) => queue.cost(forMs, holdMs));
+  const theirs = await polled(stage, pollers, holdMs, forMs);
+  const name = (what: string) => `held for ${holdMs} ms: ${what}`;
+  const goal = holdMs === HOLDS_MS[0] ? { most: 1 / 40 } : undefined;
   return [
-    figure(row("Redis CPU a grant, by polling's"), '×', byPolling, isGoal ? { most: 1 / 20 } : undefined),
-    figure(row('Redis CPU a grant'), 'µs', of(ours, 'redisMicros')),
-    figure(row('polling: Redis CPU a grant'), 'µs', of(theirs, 'redisMicros')),
-    figure(row('Redis commands a grant, those inside scripts too'), '', of(ours, 'commands')),
-    figure(row('polling: Redis commands a grant'), '', of(theirs, 'commands')),
-    figure(row('grants a second'), '', of(ours, 'grantsPerSecond')),
-    figure(row('polling: grants a second'), '', of(theirs, 'grantsPerSecond')),
+    figure(name("Redis CPU a grant, by polling's"), '×', ours.redis / theirs.redis, goal),
+    figure(name('Redis CPU a grant'), 'µs', ours.redis),
+    figure(name('polling: Redis CPU a grant'), 'µs', theirs.redis),
+    figure(name('Redis commands a grant, those inside scripts too'), '', ours.commands),
+    figure(name('polling: Redis commands a grant'), '', theirs.commands),
+    figure(name('grants a second'), '', ours.perSecond),
+    figure(name('polling: grants a second'), '', theirs.perSecond),
   ];
 }
 
-async function withHold(stage: Stage, group: Group, holdMs: number, { quick, say }: RowContext) {
-  const { redis, server } = stage;
-  const { port } = redis;
+async function run({ quick, say }: RowContext): Promise<Figure[]> {
   const forMs = quick ? 1000 : 3000;
-  const contest = { name: 'bench', clients: CLIENTS / PROCESSES, holdMs };
-  const ours: Side[] = [];
-  const theirs: Side[] = [];
-  const watcher = new LockClient(server.listen);
-  for (let count = quick ? 2 : 4; count > 0; count -= 1) {
-    const { listen: address } = server;
-    const queueUp = async () => {
-      await group.ask('queue', { address, ...contest });
-      // A client holds the lock, and another client may be about to join the queue again.
-      while ((await watcher.get(contest.name)).waiterCount < CLIENTS - 2) await sleep(20);
-    };
-    ours.push(await side(stage, group, forMs, queueUp));
-    theirs.push(await side(stage, group, forMs, () => group.ask('poll', { port, ...contest })));
-  }
-  watcher.close();
-  say(`held for ${holdMs} ms: ${ours.length} rounds of ${forMs / 1000} s each`);
-  return figuresOf(holdMs, ours, theirs, holdMs === HOLDS_MS[0]);
-}
-
-async function run(context: RowContext): Promise<Figure[]> {
+  const counts = { warmUps: 0, rounds: quick ? 2 : 4 };
   return onStage(async (stage) => {
-    const group: Group = new LoadGroup<ContentionTasks>('contention', PROCESSES);
+    const pollers: Pollers = new LoadGroup('polling', PROCESSES);
     try {
       const figures: Figure[] = [];
-      for (const holdMs of HOLDS_MS) figures.push(...(await withHold(stage, group, holdMs, context)));
+      for (const holdMs of HOLDS_MS) {
+        figures.push(...(await takeRounds(counts, () => round(stage, pollers, holdMs, forMs))));
+        say(`held for ${holdMs} ms: ${counts.rounds} rounds of ${forMs / 1000} s each`);
+      }
       return figures;
     } finally {
-      group.end();
+      pollers.end();
     }
   });
 }

@@ -1,36 +1,35 @@
-import type { Imported, Library } from '../support/library';
-import { library } from '../support/library';
+import { figure, tableLine, type Figure } from '../support/figures';
+import { library, type Imported, type Library } from '../support/library';
 import { sizeName, type Corpus } from '../words/corpus';
-import { Cells } from './cells';
 import { coldStarts } from './cold-start';
-import { figure } from './figure';
-import { costBySize, growthPicture } from './growth';
-import type { Figure, Row, RowContext } from './row';
+import type { Row, RowContext } from './row';
+import { costBySize, growthPicture } from './search-growth';
 import { MOST_COMPARED, sizesFor } from './sizes';
 import { writes } from './writes';
 
 /** The recents of one user: the default capacity of a list. */
 const RECENTS = 100;
 
-function importCells(count: number, imported: Imported): Figure[] {
-  const { entriesPerSecond, serverMicros, redisMicros, redisBytes, serverBytes, held } = imported;
-  const cells = new Cells('Imports by one client', `${sizeName(count)} names`)
-    .add('entries a second', entriesPerSecond)
-    .add('server CPU an entry', serverMicros, 'µs')
-    .add('Redis CPU an entry', redisMicros, 'µs')
-    .add('Redis memory an entry', redisBytes, 'B');
-  if (serverBytes !== undefined) cells.add('server memory an entry', serverBytes, 'B');
-  return cells.add('longest script', held.script, 'ms').add('scripts over 2 ms', held.slow).figures;
+function importLine(count: number, { cost, redisBytes, serverBytes, longest }: Imported): Figure[] {
+  return tableLine('Imports by one client', `${sizeName(count)} names`, {
+    'entries a second': cost.perSecond,
+    'server CPU an entry': [cost.server, 'µs'],
+    'Redis CPU an entry': [cost.redis, 'µs'],
+    'Redis memory an entry': [redisBytes, 'B'],
+    'server memory an entry': serverBytes === undefined ? undefined : [serverBytes, 'B'],
+    'longest script': [longest.script, 'ms'],
+    'scripts over 2 ms': longest.slow,
+  });
 }
 
 /** The numbers that have goals. */
-function importGoals(count: number, { entriesPerSecond, redisBytes, serverBytes }: Imported): Figure[] {
-  const names = `${sizeName(count)} names`;
+function importGoals(count: number, { cost, redisBytes, serverBytes }: Imported): Figure[] {
+  const name = (what: string) => `${sizeName(count)} names: ${what}`;
   const memory = serverBytes === undefined ? [] : [serverBytes];
   return [
-    figure(`${names}: entries imported a second`, '', [entriesPerSecond], { least: 30_000 }),
-    figure(`${names}: Redis memory an entry`, 'B', [redisBytes], { most: 80 }),
-    ...memory.map((bytes) => figure(`${names}: server memory an entry`, 'B', [bytes], { most: 180 })),
+    figure(name('entries imported a second'), '', cost.perSecond, { least: 30_000 }),
+    figure(name('Redis memory an entry'), 'B', redisBytes, { most: 80 }),
+    ...memory.map((bytes) => figure(name('server memory an entry'), 'B', bytes, { most: 180 })),
   ];
 }
 
@@ -40,9 +39,10 @@ async function bytesOfRecents({ stage, group }: Library, users: number): Promise
   return ((await stage.redis.usedMemory()) - before) / users;
 }
 
-async function run({ quick, say }: RowContext): Promise<Figure[]> {
+async function run(context: RowContext): Promise<Figure[]> {
+  const { quick, say } = context;
   const place = await library(say);
-  const corpora = sizesFor(quick).map((count): Corpus => ({ of: 'names', count }));
+  const corpora = sizesFor(context).map((count): Corpus => ({ of: 'names', count }));
   const imports: Figure[] = [];
   const growth: Figure[] = [];
   let goals: Figure[] = [];
@@ -51,7 +51,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
   await costBySize(place, corpora[0] as Corpus, quick);
   for (const corpus of corpora) {
     const imported = await place.dictionary(corpus);
-    imports.push(...importCells(corpus.count, imported));
+    imports.push(...importLine(corpus.count, imported));
     if (corpus.count <= MOST_COMPARED) {
       goals = importGoals(corpus.count, imported);
       goalCorpus = corpus;
@@ -59,9 +59,8 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
     growth.push(...(await costBySize(place, corpus, quick)));
     say(`${sizeName(corpus.count)} names imported and searched`);
   }
-  const users = quick ? 20 : 200;
-  const kilobytes = (await bytesOfRecents(place, users)) / 1000;
-  const recents = figure(`memory of a user's ${RECENTS} recents`, 'kB', [kilobytes]);
+  const kilobytes = (await bytesOfRecents(place, quick ? 20 : 200)) / 1000;
+  const recents = figure(`memory of a user's ${RECENTS} recents`, 'kB', kilobytes);
   const cold = await coldStarts(place, goalCorpus, quick ? 1 : 3);
   say('cold starts measured');
   return [...goals, ...cold, recents, ...imports, ...growth, ...(await writes(place, corpora, quick))];

@@ -2,46 +2,13 @@ import { etcdVersion } from '../locks/programs';
 import { stores } from '../locks/stores';
 import type { EtcdTasks } from '../load/etcd';
 import { cpuDuring } from '../support/cpu';
+import { figure, takeRounds, type Figure } from '../support/figures';
 import { LoadGroup } from '../support/load-process';
-import { takeRounds } from '../support/rounds';
-import { ratios } from '../support/statistics';
 import { UnarySide } from '../support/unary-side';
-import { figure } from './figure';
-import type { Figure, Row, RowContext, Skipped } from './row';
+import type { Row, RowContext, Skipped } from './row';
 
 const PROCESSES = 2;
 const IN_FLIGHT = 32;
-
-/** CPU per lock and unlock (µs). */
-interface Round {
-  readonly server: number;
-  readonly serverAndRedis: number;
-  readonly etcd: number;
-  readonly etcdWithLeases: number;
-}
-
-function figuresOf(rounds: readonly Round[], version: string): Figure[] {
-  const of = (part: keyof Round) => rounds.map((one) => one[part]);
-  const throughput = (theirs: keyof Round, ours: keyof Round) => ratios(of(theirs), of(ours));
-  return [
-    figure(
-      `throughput per core of CPU, Redis counted as ours, by ${version}'s`,
-      '×',
-      throughput('etcd', 'serverAndRedis'),
-      { least: 1.7 },
-    ),
-    figure('the same, Redis not counted', '×', throughput('etcd', 'server')),
-    figure(
-      'etcd with a lease for each lock, Redis counted as ours',
-      '×',
-      throughput('etcdWithLeases', 'serverAndRedis'),
-    ),
-    figure('acquire + release: server CPU', 'µs', of('server')),
-    figure('acquire + release: server and Redis CPU', 'µs', of('serverAndRedis')),
-    figure('etcd Lock + Unlock, one lease for all: CPU', 'µs', of('etcd')),
-    figure('etcd LeaseGrant + Lock + Unlock + LeaseRevoke: CPU', 'µs', of('etcdWithLeases')),
-  ];
-}
 
 async function run({ quick, say }: RowContext): Promise<Figure[] | Skipped> {
   const store = await stores.etcd();
@@ -57,22 +24,28 @@ async function run({ quick, say }: RowContext): Promise<Figure[] | Skipped> {
     return await UnarySide.during(async (ours) => {
       await theirs.askEach('connect', (index) => ({ address: store.address, label: `bench-${index}` }));
       const counts = quick ? { warmUps: 3, rounds: 3 } : { warmUps: 6, rounds: 7 };
-      const rounds = await takeRounds(counts, async (): Promise<Round> => {
+      const version = etcdVersion();
+      say(`${counts.rounds} rounds of ${pairs} pairs each, ${IN_FLIGHT} in flight, ${version}`);
+      return await takeRounds(counts, async () => {
         const { server, redis } = await ours.cost('pairs', pairs, IN_FLIGHT);
+        const both = server + redis;
         const etcd = await etcdMicros('pairs');
-        return {
-          server,
-          serverAndRedis: server + redis,
-          etcd,
-          etcdWithLeases: await etcdMicros('pairsWithLeases'),
-        };
+        const leases = await etcdMicros('pairsWithLeases');
+        const title = `throughput per core of CPU, Redis counted as ours, by ${version}'s`;
+        return [
+          figure(title, '×', etcd / both, { least: 1.7 }),
+          figure('the same, Redis not counted', '×', etcd / server),
+          figure('etcd with a lease for each lock, Redis counted as ours', '×', leases / both),
+          figure('acquire + release: server CPU', 'µs', server),
+          figure('acquire + release: server and Redis CPU', 'µs', both),
+          figure('etcd Lock + Unlock, one lease for all: CPU', 'µs', etcd),
+          figure('etcd LeaseGrant + Lock + Unlock + LeaseRevoke: CPU', 'µs', leases),
+        ];
       });
-      say(`${rounds.length} rounds of ${pairs} pairs each, ${IN_FLIGHT} in flight, ${etcdVersion()}`);
-      return figuresOf(rounds, etcdVersion());
     });
   } finally {
     theirs.end();
-    await store.close();
+    await store.end();
   }
 }
 

@@ -1,14 +1,14 @@
 import { makeVariant, type Patch } from '../../test/support/build-variant';
-import { takeRounds } from '../support/rounds';
-import { ratios } from '../support/statistics';
-import { UnarySide, type UnaryCost } from '../support/unary-side';
-import { figure } from './figure';
-import type { Figure, Row, RowContext } from './row';
+import { figure, takeRounds, type Figure } from '../support/figures';
+import { UnarySide } from '../support/unary-side';
+import type { Row, RowContext } from './row';
 
 const IN_FLIGHT = 32;
-const CALLS = ['acquire', 'renew', 'release'] as const;
-type Call = (typeof CALLS)[number];
-const NAMES: Record<Call, string> = { acquire: 'AcquireLock', renew: 'RenewLock', release: 'ReleaseLock' };
+const CALLS = [
+  ['acquire', 'AcquireLock'],
+  ['renew', 'RenewLock'],
+  ['release', 'ReleaseLock'],
+] as const;
 
 /** The changes of the build that remove the epoch check and the lateness check from scripts and server. */
 export const WITHOUT: readonly Patch[] = [
@@ -34,79 +34,43 @@ export const WITHOUT: readonly Patch[] = [
   },
 ];
 
-interface Pair {
-  readonly guarded: UnaryCost;
-  readonly bare: UnaryCost;
-}
-
 /** The side that runs second has warm caches, so the order alternates. */
-async function pairOf(
-  guarded: UnarySide,
-  bare: UnarySide,
-  isGuardedFirst: boolean,
-  cost: (side: UnarySide) => Promise<UnaryCost>,
-): Promise<Pair> {
-  if (isGuardedFirst) {
-    const first = await cost(guarded);
-    return { guarded: first, bare: await cost(bare) };
+async function round(
+  sides: { readonly guarded: UnarySide; readonly bare: UnarySide },
+  index: number,
+  calls: number,
+): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const [kind, title] of CALLS) {
+    const cost = (side: keyof typeof sides) => sides[side].cost(kind, calls, IN_FLIGHT);
+    const early = index % 2 === 0 ? await cost('guarded') : undefined;
+    const bare = await cost('bare');
+    const guarded = early ?? (await cost('guarded'));
+    const name = (where: string) => `${title}: ${where} CPU by what it is without`;
+    const both = (guarded.server + guarded.redis) / (bare.server + bare.redis);
+    figures.push(
+      figure(name('server and Redis'), '×', both, { most: 1.05 }),
+      figure(name('server'), '×', guarded.server / bare.server),
+      figure(name('Redis'), '×', guarded.redis / bare.redis),
+    );
   }
-  const first = await cost(bare);
-  return { guarded: await cost(guarded), bare: first };
+  return figures;
 }
 
 async function run({ quick, say }: RowContext): Promise<Figure[]> {
   const variant = await makeVariant(WITHOUT);
-  const sides: UnarySide[] = [];
+  const opened: UnarySide[] = [];
   try {
     const [guarded, bare] = [await UnarySide.open(), await UnarySide.open({ dist: variant.folder })];
-    sides.push(guarded, bare);
+    opened.push(guarded, bare);
     const calls = quick ? 1000 : 3000;
     const counts = quick ? { warmUps: 3, rounds: 5 } : { warmUps: 5, rounds: 25 };
-    const rounds = await takeRounds(counts, async (index) => {
-      const pairs: Pair[] = [];
-      for (const kind of CALLS) {
-        pairs.push(await pairOf(guarded, bare, index % 2 === 0, (side) => side.cost(kind, calls, IN_FLIGHT)));
-      }
-      return pairs;
-    });
-    say(`${rounds.length} rounds of ${calls} calls of each kind, ${IN_FLIGHT} in flight, in turns`);
-    return CALLS.flatMap((kind, place) =>
-      figuresOf(
-        kind,
-        rounds.map((pairs) => pairs[place] as Pair),
-      ),
-    );
+    say(`${counts.rounds} rounds of ${calls} calls of each kind, ${IN_FLIGHT} in flight, in turns`);
+    return await takeRounds(counts, (index) => round({ guarded, bare }, index, calls));
   } finally {
-    for (const side of sides) await side.close();
+    for (const side of opened) await side.close();
     await variant.remove();
   }
-}
-
-function figuresOf(kind: Call, pairs: readonly Pair[]): Figure[] {
-  const byBare = (what: (cost: UnaryCost) => number) =>
-    ratios(
-      pairs.map(({ guarded }) => what(guarded)),
-      pairs.map(({ bare }) => what(bare)),
-    );
-  const name = (where: string) => `${NAMES[kind]}: ${where} CPU by what it is without`;
-  return [
-    figure(
-      name('server and Redis'),
-      '×',
-      byBare(({ server, redis }) => server + redis),
-      { most: 1.05 },
-    ),
-    figure(
-      name('server'),
-      '×',
-      byBare(({ server }) => server),
-    ),
-    figure(
-      name('Redis'),
-      '×',
-      byBare(({ redis }) => redis),
-    ),
-  ];
 }
 
 export const guards: Row = {

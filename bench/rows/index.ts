@@ -9,12 +9,10 @@ import { heldLeases } from './held-leases';
 import { innocent } from './innocent';
 import { overload } from './overload';
 import { peers } from './peers';
-import { prefix } from './prefix';
 import { readers } from './readers';
 import type { Row } from './row';
+import { prefix, substring, typo } from './searches';
 import { semaphore } from './semaphore';
-import { substring } from './substring';
-import { typo } from './typo';
 import { unary } from './unary';
 
 /** All benchmarks, in the order in which they run. */

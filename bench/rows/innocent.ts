@@ -1,44 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BystanderCounts } from '../../test/support/attacks/bystanders';
-import type { Latencies } from '../load/bystanders';
 import type { SuggestTasks } from '../load/suggest';
+import type { LoopDelay } from '../support/bench-service';
+import { figure, tableLine, type Figure } from '../support/figures';
 import { LoadProcess } from '../support/load-process';
-import type { LoopDelay } from '../support/loop-monitor';
-import { startBenchServer } from '../support/server';
-import { onStage } from '../support/stage';
+import { onStage, startServer } from '../support/stage';
 import {
+  disturbed,
   INNOCENT_PER_SECOND,
   phaseOf,
   STREAM_TTL_MS,
   STREAMS,
+  totalOf,
   watch,
   type Phase,
   type Watched,
 } from '../support/watched';
 import { corpusTitle, type Corpus } from '../words/corpus';
 import { prepareWords } from '../words/words';
-import { Cells } from './cells';
-import { disturbed, sum } from './counts';
-import { figure } from './figure';
-import type { Figure, Row, RowContext } from './row';
+import type { Row, RowContext } from './row';
 import { corporaFor } from './sizes';
 
 const QUIET_MS = 6000;
 /** The shortest phase, so that the innocent client makes enough calls. */
 const LEAST_MS = 2000;
 const DICTIONARY = 'names';
-
-interface Measured {
-  readonly what: string;
-  readonly ms: number;
-  readonly latencies: Latencies;
-  readonly loop: LoopDelay;
-}
-
-interface Outcome {
-  readonly phases: readonly Measured[];
-  readonly bystanders: BystanderCounts;
-}
 
 type Suggest = LoadProcess<SuggestTasks>;
 
@@ -62,30 +47,48 @@ function worksOf(corpus: Corpus, first: Suggest, second: Suggest) {
   };
 }
 
-async function measure(watched: Watched, corpus: Corpus, { say }: RowContext): Promise<Outcome> {
+async function measure(watched: Watched, corpus: Corpus, { say }: RowContext): Promise<Figure[]> {
   const { server, redis, bench, others } = watched;
-  const otherServer = await startBenchServer(redis.url);
+  const otherServer = await startServer(redis.url);
   const first: Suggest = new LoadProcess('suggest');
   const second: Suggest = new LoadProcess('suggest');
   try {
     await first.ask('connect', { address: server.listen });
     await second.ask('connect', { address: otherServer.listen });
-    const times: { what: string; phase: Phase; loop: LoopDelay }[] = [];
+    const phases: [what: string, phase: Phase, loop: LoopDelay][] = [];
     for (const [what, work] of Object.entries(worksOf(corpus, first, second))) {
       await bench.loopDelay();
       const phase = await phaseOf(() => Promise.all([work(), sleep(LEAST_MS)]));
-      times.push({ what, phase, loop: await bench.loopDelay() });
+      phases.push([what, phase, await bench.loopDelay()]);
       say(`${what}: ${((phase.to - phase.from) / 1000).toFixed(1)} s`);
     }
     // A stream that could not be renewed is told of its loss within this time.
     await sleep(STREAM_TTL_MS);
     await others.ask('stop', undefined);
-    const phases: Measured[] = [];
-    for (const { what, phase, loop } of times) {
-      const latencies = await others.ask('latencies', phase);
-      phases.push({ what, ms: phase.to - phase.from, latencies, loop });
+    const [goals, lines]: [Figure[], Figure[]] = [[], []];
+    let p99Before: number | undefined;
+    for (const [what, phase, loop] of phases) {
+      const { count, failures, p50, p99, max } = await others.ask('latencies', phase);
+      if (p99Before !== undefined) {
+        const title = `${what}: the innocent client's p99 by its p99 before`;
+        goals.push(figure(title, '×', p99 / p99Before, { most: 2 }));
+      }
+      p99Before ??= p99;
+      lines.push(
+        ...tableLine('the innocent client', what, {
+          time: [(phase.to - phase.from) / 1000, 's'],
+          calls: count,
+          failed: totalOf(failures),
+          p50: [p50, 'ms'],
+          p99: [p99, 'ms'],
+          max: [max, 'ms'],
+          'loop delay p99': [loop.p99, 'ms'],
+          'loop delay max': [loop.max, 'ms'],
+        }),
+      );
     }
-    return { phases, bystanders: await others.ask('events', undefined) };
+    const losses = disturbed(await others.ask('events', undefined));
+    return [...goals, figure('streams told LOST, or late, or ended', '', losses, { most: 0 }), ...lines];
   } finally {
     first.end();
     second.end();
@@ -93,33 +96,11 @@ async function measure(watched: Watched, corpus: Corpus, { say }: RowContext): P
   }
 }
 
-function figuresOf({ phases, bystanders }: Outcome): Figure[] {
-  const [before, ...others] = phases;
-  const goals = others.map(({ what, latencies }) => {
-    const byBefore = latencies.p99 / (before?.latencies.p99 ?? NaN);
-    return figure(`${what}: the innocent client's p99 by its p99 before`, '×', [byBefore], { most: 2 });
-  });
-  const losses = figure('streams told LOST, or late, or ended', '', [disturbed(bystanders)], { most: 0 });
-  const lines = phases.flatMap(
-    ({ what, ms, latencies, loop }) =>
-      new Cells('the innocent client', what)
-        .add('time', ms / 1000, 's')
-        .add('calls', latencies.count)
-        .add('failed', sum(latencies.failures))
-        .add('p50', latencies.p50, 'ms')
-        .add('p99', latencies.p99, 'ms')
-        .add('max', latencies.max, 'ms')
-        .add('loop delay p99', loop.p99, 'ms')
-        .add('loop delay max', loop.max, 'ms').figures,
-  );
-  return [...goals, losses, ...lines];
-}
-
 async function run(context: RowContext): Promise<Figure[]> {
-  const [, names] = corporaFor(context.quick);
+  const [, names] = corporaFor(context);
   await prepareWords(context.say);
   context.say(`a dictionary of ${corpusTitle(names)}`);
-  return figuresOf(await onStage((stage) => watch(stage, (watched) => measure(watched, names, context))));
+  return onStage((stage) => watch(stage, (watched) => measure(watched, names, context)));
 }
 
 export const innocent: Row = {

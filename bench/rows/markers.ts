@@ -1,15 +1,14 @@
 import { MatchKind } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { NamesTasks } from '../load/names';
-import { cpuDuring } from '../support/cpu';
-import { LoadGroup } from '../support/load-process';
-import type { Library } from '../support/library';
-import { takeRounds } from '../support/rounds';
 import { seeded } from '../../test/support/random';
-import { ratios } from '../support/statistics';
+import type { NamesTasks } from '../load/names';
+import { figure, takeRounds, type Figure } from '../support/figures';
+import type { Library } from '../support/library';
+import { LoadGroup } from '../support/load-process';
+import { costOf } from '../support/stage';
+import { sum } from '../support/statistics';
 import { corpusTitle } from '../words/corpus';
 import { typed } from '../words/queries';
-import { figure } from './figure';
-import type { Figure, RowContext } from './row';
+import type { RowContext } from './row';
 import { corporaFor } from './sizes';
 
 const PROCESSES = 2;
@@ -17,73 +16,51 @@ const MANY = 64;
 const LONGEST = 8;
 const ASCII = /^[\0-\x7f]*$/;
 
-/** The queries per second, and the CPU of Redis for a query (µs). */
-interface Side {
-  readonly perSecond: number;
-  readonly redis: number;
-  readonly retries: number;
-}
-
-interface Round {
-  readonly ours: Record<number, Side>;
-  readonly theirs: Record<number, Side>;
-}
-
 type Group = LoadGroup<NamesTasks>;
 
+/** The cost of a completion with the markers, and its tries in vain. */
 async function theirSide(
-  place: Library,
+  { stage }: Library,
   group: Group,
   queries: string[],
   clients: number,
   forMs: number,
-): Promise<Side> {
+) {
   const share = { queries, forMs };
-  const { result: counts, spentMs } = await cpuDuring([place.stage.redis.pid], async () =>
-    clients === 1
-      ? [await group.first.ask('markers', { ...share, clients })]
-      : group.ask('markers', { ...share, clients: clients / PROCESSES }),
-  );
-  const count = counts.reduce((sum, one) => sum + one.count, 0);
-  const retries = counts.reduce((sum, one) => sum + one.retries, 0);
-  return {
-    perSecond: (count * 1000) / Math.max(...counts.map(({ ms }) => ms)),
-    redis: ((spentMs[0] ?? NaN) * 1000) / count,
-    retries: retries / count,
-  };
+  let [count, retries] = [0, 0];
+  const cost = await costOf(stage, async () => {
+    const parts =
+      clients === 1
+        ? [await group.first.ask('markers', { ...share, clients })]
+        : await group.ask('markers', { ...share, clients: clients / PROCESSES });
+    count = sum(parts.map((part) => part.count));
+    retries = sum(parts.map((part) => part.retries));
+    return count;
+  });
+  return { ...cost, retries: retries / count };
 }
 
-async function ourSide(
+async function round(
   place: Library,
-  dictionary: string,
-  queries: string[],
-  clients: number,
+  group: Group,
+  { size, dictionary, queries }: { size: string; dictionary: string; queries: string[] },
   forMs: number,
-): Promise<Side> {
+): Promise<Figure[]> {
   const kinds = [MatchKind.MATCH_KIND_PREFIX];
   const questions = queries.map((query) => ({ dictionary, query, kinds }));
-  const ask = () => place.askFor(questions, clients, forMs);
-  const { result, spentMs } = await cpuDuring([place.stage.redis.pid], ask);
-  const { count, ms } = result;
-  return { perSecond: (count * 1000) / ms, redis: ((spentMs[0] ?? NaN) * 1000) / count, retries: 0 };
-}
-
-function figuresOf(size: string, rounds: readonly Round[]): Figure[] {
-  const of = (side: keyof Round, clients: number, part: keyof Side) =>
-    rounds.map((one) => one[side][clients]?.[part] ?? NaN);
   const figures: Figure[] = [];
   for (const clients of [MANY, 1]) {
-    const about = `${size}, ${clients} ${clients === 1 ? 'client' : 'clients'}`;
-    const times = ratios(of('ours', clients, 'perSecond'), of('theirs', clients, 'perSecond'));
-    const work = ratios(of('ours', clients, 'redis'), of('theirs', clients, 'redis'));
+    const ours = await place.costFor(questions, clients, forMs);
+    const theirs = await theirSide(place, group, queries, clients, forMs);
+    const name = (what: string) => `${size}, ${clients} ${clients === 1 ? 'client' : 'clients'}: ${what}`;
     const goal = clients === MANY ? { least: 20 } : undefined;
     figures.push(
-      figure(`${about}: queries a second, by the markers'`, '×', times, goal),
-      figure(`${about}: Redis CPU a query, by the markers'`, '×', work),
-      figure(`${about}: queries a second`, '', of('ours', clients, 'perSecond')),
-      figure(`${about}: markers: queries a second`, '', of('theirs', clients, 'perSecond')),
-      figure(`${about}: markers: Redis CPU a query`, 'µs', of('theirs', clients, 'redis')),
-      figure(`${about}: markers: tries in vain a query`, '', of('theirs', clients, 'retries')),
+      figure(name("queries a second, by the markers'"), '×', ours.perSecond / theirs.perSecond, goal),
+      figure(name("Redis CPU a query, by the markers'"), '×', ours.redis / theirs.redis),
+      figure(name('queries a second'), '', ours.perSecond),
+      figure(name('markers: queries a second'), '', theirs.perSecond),
+      figure(name('markers: Redis CPU a query'), 'µs', theirs.redis),
+      figure(name('markers: tries in vain a query'), '', theirs.retries),
     );
   }
   return figures;
@@ -93,29 +70,26 @@ function figuresOf(size: string, rounds: readonly Round[]): Figure[] {
  * Compares Suggest with the completion of docs/design/chapter.md, rows 6 to 9, which puts two markers around the names
  * with the prefix. The queries are ASCII, because a marker ends behind the letter z.
  */
-export async function compareWithMarkers(place: Library, { quick, say }: RowContext): Promise<Figure[]> {
-  const [corpus] = corporaFor(quick);
-  const title = corpusTitle(corpus);
+export async function compareWithMarkers(place: Library, context: RowContext): Promise<Figure[]> {
+  const { quick, say } = context;
+  const [corpus] = corporaFor(context);
+  const size = corpusTitle(corpus);
   const texts = (await place.texts(corpus)).filter((text) => ASCII.test(text));
-  const { name } = await place.dictionary(corpus);
+  const { name: dictionary } = await place.dictionary(corpus);
   const random = seeded(2);
   const forMs = quick ? 500 : 1500;
-  const group: Group = new LoadGroup<NamesTasks>('names', PROCESSES);
+  const group: Group = new LoadGroup('names', PROCESSES);
   try {
     await group.ask('connect', { port: place.stage.redis.port, clients: MANY / PROCESSES });
     await group.first.ask('fill', { corpus });
-    const rounds = await takeRounds({ warmUps: 0, rounds: quick ? 2 : 5 }, async () => {
+    const counts = { warmUps: 0, rounds: quick ? 2 : 5 };
+    const figures = await takeRounds(counts, () => {
       const queries = typed(random, texts, 800, LONGEST);
-      const round: Round = { ours: {}, theirs: {} };
-      for (const clients of [1, MANY]) {
-        round.ours[clients] = await ourSide(place, name, queries, clients, forMs);
-        round.theirs[clients] = await theirSide(place, group, queries, clients, forMs);
-      }
-      return round;
+      return round(place, group, { size, dictionary, queries }, forMs);
     });
     await group.first.ask('drop', undefined);
-    say(`${title}: ${rounds.length} rounds of ${forMs / 1000} s, compared with the markers`);
-    return figuresOf(title, rounds);
+    say(`${size}: ${counts.rounds} rounds of ${forMs / 1000} s, compared with the markers`);
+    return figures;
   } finally {
     group.end();
   }

@@ -1,11 +1,10 @@
 import type { AttackReport } from '../../test/support/attacks/attack';
 import type { BystanderCounts } from '../../test/support/attacks/bystanders';
 import type { Latencies } from '../load/bystanders';
-import type { LoopDelay } from '../support/loop-monitor';
-import { Cells } from './cells';
-import { disturbed, listed, sum } from './counts';
-import { figure } from './figure';
-import type { Figure } from './row';
+import type { LoopDelay } from '../support/bench-service';
+import { figure, tableLine, type Figure } from '../support/figures';
+import { sum } from '../support/statistics';
+import { disturbed, listed, totalOf, type Counts } from '../support/watched';
 
 /** The effects of an attack on a server and on its other clients. */
 export interface Damage {
@@ -43,62 +42,67 @@ function judged(damage: Damage, ms: number): string {
 }
 
 function summary(damages: readonly Damage[]): Figure[] {
-  const count = (what: string, of: (damage: Damage) => number): Figure =>
-    figure(what, '', [damages.reduce((total, damage) => total + of(damage), 0)], { most: 0 });
+  const count = (what: string, of: (damage: Damage) => number) =>
+    figure(what, '', sum(damages.map(of)), { most: 0 });
+  const over = 'attacks with an innocent p99 over max(50 ms, 3 × before)';
   return [
     count('streams told LOST, or late, or ended, in all attacks', ({ bystanders }) => disturbed(bystanders)),
-    count('attacks with a failed call of the innocent client', ({ before, during, after }) =>
-      [before, during, after].some(({ failures }) => sum(failures) > 0) ? 1 : 0,
+    count('attacks with a failed call of the innocent client', (damage) =>
+      Number(totalOf(failuresOf(damage)) > 0),
     ),
-    count('attacks with an innocent p99 over max(50 ms, 3 × before) during the attack', (damage) =>
-      damage.during.p99 > boundOf(damage) ? 1 : 0,
-    ),
-    count('attacks with an innocent p99 over max(50 ms, 3 × before) from 2 s after its end', (damage) =>
-      damage.after.p99 > boundOf(damage) ? 1 : 0,
-    ),
+    count(`${over} during the attack`, (damage) => Number(damage.during.p99 > boundOf(damage))),
+    count(`${over} from 2 s after its end`, (damage) => Number(damage.after.p99 > boundOf(damage))),
   ];
+}
+
+function failuresOf({ before, during, after }: Damage): Counts {
+  const failures: Record<string, number> = {};
+  for (const phase of [before, during, after]) {
+    for (const [what, count] of Object.entries(phase.failures)) {
+      failures[what] = (failures[what] ?? 0) + count;
+    }
+  }
+  return failures;
 }
 
 function othersLine(damage: Damage): Figure[] {
   const { bystanders, before, during, after } = damage;
-  const failures = { ...before.failures };
-  for (const more of [during.failures, after.failures]) {
-    for (const [what, count] of Object.entries(more)) failures[what] = (failures[what] ?? 0) + count;
-  }
-  return new Cells('other clients', damage.attack)
-    .add('LOST', sum(bystanders.lost), '', listed(bystanders.lost))
-    .add('late', bystanders.late)
-    .add('ended', sum(bystanders.ended), '', listed(bystanders.ended))
-    .add('p50 before', before.p50, 'ms')
-    .add('p99 before', before.p99, 'ms')
-    .add('p50 during', during.p50, 'ms')
-    .add('p99 during', during.p99, 'ms', judged(damage, during.p99))
-    .add('max during', during.max, 'ms')
-    .add('p50 after', after.p50, 'ms')
-    .add('p99 after', after.p99, 'ms', judged(damage, after.p99))
-    .add('failed', sum(failures), '', listed(failures)).figures;
+  return tableLine('other clients', damage.attack, {
+    LOST: listed(bystanders.lost),
+    late: bystanders.late,
+    ended: listed(bystanders.ended),
+    'p50 before': [before.p50, 'ms'],
+    'p99 before': [before.p99, 'ms'],
+    'p50 during': [during.p50, 'ms'],
+    'p99 during': [during.p99, 'ms', judged(damage, during.p99)],
+    'max during': [during.max, 'ms'],
+    'p50 after': [after.p50, 'ms'],
+    'p99 after': [after.p99, 'ms', judged(damage, after.p99)],
+    failed: listed(failuresOf(damage)),
+  });
 }
 
 function serverLine({ attack, memory, loop, cores }: Damage): Figure[] {
-  return new Cells('server', attack)
-    .add('memory before', memory.before / MEGABYTE, 'MB')
-    .add('peak', memory.peak / MEGABYTE, 'MB')
-    .add('after', memory.after / MEGABYTE, 'MB')
-    .add('after a garbage collection', memory.collected / MEGABYTE, 'MB')
-    .add('loop delay p99', loop.p99, 'ms')
-    .add('loop delay max', loop.max, 'ms')
-    .add('cores of the server', cores.server)
-    .add('cores of Redis', cores.redis).figures;
+  return tableLine('server', attack, {
+    'memory before': [memory.before / MEGABYTE, 'MB'],
+    peak: [memory.peak / MEGABYTE, 'MB'],
+    after: [memory.after / MEGABYTE, 'MB'],
+    'after a garbage collection': [memory.collected / MEGABYTE, 'MB'],
+    'loop delay p99': [loop.p99, 'ms'],
+    'loop delay max': [loop.max, 'ms'],
+    'cores of the server': cores.server,
+    'cores of Redis': cores.redis,
+  });
 }
 
 function attackerLine({ attack, report }: Damage): Figure[] {
-  const line = new Cells('attacker', attack)
-    .add('connections', report.connections)
-    .add('calls', sum(report.outcomes));
-  if (report.sentAfterMs !== undefined) line.add('all sent after', report.sentAfterMs, 'ms');
-  const outcomes = Object.entries(report.outcomes).sort(([, a], [, b]) => b - a);
-  for (const [outcome, count] of outcomes) line.add(outcome, count);
-  return line.figures;
+  const { connections, outcomes, sentAfterMs } = report;
+  return tableLine('attacker', attack, {
+    connections,
+    calls: totalOf(outcomes),
+    'all sent after': sentAfterMs === undefined ? undefined : [sentAfterMs, 'ms'],
+    ...Object.fromEntries(Object.entries(outcomes).sort(([, a], [, b]) => b - a)),
+  });
 }
 
 export function overloadFigures(damages: readonly Damage[]): Figure[] {

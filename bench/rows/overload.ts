@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { attacks } from '../../test/support/attacks';
 import type { Attack } from '../../test/support/attacks/attack';
 import { AttackProcess } from '../../test/support/attacks/attack-process';
-import type { BenchClient } from '../load/bench-client';
-import { cpuMs } from '../support/cpu';
-import type { MemorySampler } from '../support/memory-sampler';
+import { cpuDuring } from '../support/cpu';
+import type { Figure } from '../support/figures';
 import { monotonicMs } from '../support/monotonic';
 import { onStage } from '../support/stage';
 import {
@@ -17,7 +16,7 @@ import {
   type Watched,
 } from '../support/watched';
 import { overloadFigures, type Damage } from './overload-figures';
-import type { Figure, Row, RowContext } from './row';
+import type { Row, RowContext } from './row';
 
 const ATTACK_MS = 20_000;
 const QUICK_ATTACK_MS = 6000;
@@ -26,27 +25,16 @@ const BEFORE_MS = 6000;
 const GRACE_MS = 2000;
 const AFTER_MS = 5000;
 
-/** The attacks that the command line chose. Undefined: all attacks. */
-let chosen: readonly string[] | undefined;
-
-/** Chooses some attacks. Returns false for an unknown name. */
-export function chooseAttacks(names: readonly string[]): boolean {
-  chosen = names;
-  return names.every((name) => attacks.some((attack) => attack.name === name));
-}
-
-async function suffer(watched: Watched, attack: Attack, forMs: number) {
-  const { server, redis } = watched;
-  const read = () => ({ at: monotonicMs(), server: cpuMs(server.pid), redis: cpuMs(redis.pid) });
+async function suffer({ server, redis }: Watched, attack: Attack, forMs: number) {
   const target = { address: server.listen, label: attack.name, forMs, scale: 1 };
   const attacker = await AttackProcess.start(attack.name, target);
   try {
-    const first = read();
-    const report = await attacker.report();
-    const last = read();
-    const ms = last.at - first.at;
-    const cores = { server: (last.server - first.server) / ms, redis: (last.redis - first.redis) / ms };
-    return { report, cores, from: first.at, to: last.at };
+    const from = monotonicMs();
+    const pids = [server.pid, redis.pid];
+    const { result: report, spentMs } = await cpuDuring(pids, () => attacker.report());
+    const to = monotonicMs();
+    const [serverCores = NaN, redisCores = NaN] = spentMs.map((ms) => ms / (to - from));
+    return { report, cores: { server: serverCores, redis: redisCores }, from, to };
   } finally {
     await attacker.close();
   }
@@ -65,7 +53,7 @@ async function damageOf(watched: Watched, attack: Attack, forMs: number): Promis
   // A stream that could not be renewed until the end of the attack is told of its loss within this time.
   await sleep(Math.max(during.to + STREAM_TTL_MS - monotonicMs(), 0));
   await others.ask('stop', undefined);
-  return {
+  const figures = {
     attack: attack.name,
     report,
     cores,
@@ -74,27 +62,18 @@ async function damageOf(watched: Watched, attack: Attack, forMs: number): Promis
     during: await others.ask('latencies', during),
     after: await others.ask('latencies', after),
     loop,
-    memory: {
-      before: memoryBefore,
-      peak: memory.peak,
-      after: memory.now(),
-      collected: await collected(bench, memory),
-    },
+  };
+  const [peak, memoryAfter] = [memory.peak, memory.now()];
+  await bench.collectGarbage();
+  return {
+    ...figures,
+    memory: { before: memoryBefore, peak, after: memoryAfter, collected: memory.now() },
   };
 }
 
-async function collected(bench: BenchClient, memory: MemorySampler): Promise<number> {
-  for (let turn = 0; turn < 3; turn += 1) {
-    await bench.collectGarbage();
-    await sleep(300);
-  }
-  return memory.now();
-}
-
-async function run({ quick, say }: RowContext): Promise<Figure[]> {
+async function run({ quick, say, attacks: chosen }: RowContext): Promise<Figure[]> {
   const damages: Damage[] = [];
-  for (const attack of attacks) {
-    if (chosen !== undefined && !chosen.includes(attack.name)) continue;
+  for (const attack of attacks.filter(({ name }) => chosen?.includes(name) ?? true)) {
     say(`${attack.name}: ${attack.title}`);
     const forMs = quick ? QUICK_ATTACK_MS : ATTACK_MS;
     damages.push(await onStage((stage) => watch(stage, (watched) => damageOf(watched, attack, forMs))));

@@ -1,10 +1,11 @@
 import { programs } from '../locks/programs';
 import { RunningSystem } from '../locks/running-system';
-import { stores, type Store, type StoreName } from '../locks/stores';
+import { stores } from '../locks/stores';
 import { systems, type LockSystem, type SystemName } from '../locks/systems';
-import { takeRounds } from '../support/rounds';
-import { figuresOf, picture, QUEUES, type Measured, type SystemRound } from './peers-figures';
-import type { Figure, Row, RowContext } from './row';
+import { takeRounds, type Figure } from '../support/figures';
+import { abilityLine, StartedOnce } from '../support/yardsticks';
+import { lateFigures, picture, QUEUES, roundFigures, type Taken } from './peers-figures';
+import type { Row, RowContext } from './row';
 
 /** Clients of the two processes together, for the cost without contention. */
 const CLIENTS = 16;
@@ -19,82 +20,52 @@ interface Lengths {
 const FULL: Lengths = { rounds: 5, warmUpMs: 3000, aloneMs: 1000, queueMs: 1500 };
 const QUICK: Lengths = { rounds: 1, warmUpMs: 1000, aloneMs: 300, queueMs: 800 };
 
-/** The stores that have started, or the reasons why this machine lacks a store. */
-class Stores {
-  private readonly opened = new Map<StoreName, Store | { readonly missing: string }>();
-
-  async open(name: StoreName): Promise<Store | { readonly missing: string }> {
-    const store = this.opened.get(name) ?? (await stores[name]());
-    this.opened.set(name, store);
-    return store;
-  }
-
-  async close(): Promise<void> {
-    for (const store of this.opened.values()) if (!('missing' in store)) await store.close();
-  }
-}
-
-async function start(
-  name: SystemName,
-  opened: Stores,
-): Promise<RunningSystem | { readonly missing: string }> {
-  const system: LockSystem = systems[name];
-  const program = await programs[system.program]();
-  if ('missing' in program) return program;
-  const store = await opened.open(system.store);
-  return 'missing' in store ? store : RunningSystem.start(name, program, store);
-}
-
-async function startAll(opened: Stores, running: RunningSystem[], say: RowContext['say']): Promise<void> {
-  for (const name of Object.keys(systems) as SystemName[]) {
-    const started = await start(name, opened);
-    if ('missing' in started) say(`${systems[name].title} is not measured: ${started.missing}`);
-    else running.push(started);
-  }
-}
-
 /**
  * Node and Java need some thousand grants until their code is compiled, and Node drops the code of an idle process. So
  * each round warms up. The locks of the queue are not held, for more grants.
  */
-async function round(system: RunningSystem, { warmUpMs, aloneMs, queueMs }: Lengths): Promise<SystemRound> {
-  await system.queue(10, warmUpMs, 0);
-  await system.alone(CLIENTS, warmUpMs);
-  const alone = { cost: await system.alone(CLIENTS, aloneMs), ...(await system.latency(aloneMs)) };
-  const queues: Record<number, SystemRound['queues'][number]> = {};
-  for (const waiters of QUEUES) queues[waiters] = await system.queue(waiters, queueMs);
-  return { alone, queues };
+async function take(running: RunningSystem, { warmUpMs, aloneMs, queueMs }: Lengths): Promise<Taken> {
+  await running.queue(10, warmUpMs, 0);
+  await running.alone(CLIENTS, warmUpMs);
+  const alone = { cost: await running.alone(CLIENTS, aloneMs), ...(await running.latency(aloneMs)) };
+  const queues: Taken['queues'][number][] = [];
+  for (const waiters of QUEUES) queues.push(await running.queue(waiters, queueMs));
+  return { system: running.system, alone, queues };
 }
 
 /** All systems take turns, so that a busy moment of the machine affects each of them. */
-async function measure(running: readonly RunningSystem[], { quick, say }: RowContext): Promise<Measured[]> {
+async function measure(running: readonly RunningSystem[], { quick, say }: RowContext): Promise<Figure[]> {
   const lengths = quick ? QUICK : FULL;
   say(running.map(({ system, version }) => `${system.title} ${version}`).join(', '));
-  const taken = await takeRounds({ warmUps: 1, rounds: lengths.rounds }, async (index) => {
-    const found: SystemRound[] = [];
-    for (const system of running) found.push(await round(system, lengths));
+  const figures = await takeRounds({ warmUps: 1, rounds: lengths.rounds }, async (index) => {
+    const taken: Taken[] = [];
+    for (const system of running) taken.push(await take(system, lengths));
     say(index === 0 ? 'warmed up' : `round ${index} of ${lengths.rounds}`);
-    return found;
+    return roundFigures(taken);
   });
-  const measured: Measured[] = [];
-  for (const system of running) {
-    const rounds = taken.map((found) => found[measured.length] as SystemRound);
-    const { version } = system;
-    measured.push({ system: system.system, version, rounds, late: await system.pause() });
-  }
+  for (const system of running) figures.push(...lateFigures(system.system, await system.pause()));
   say('paused holders');
-  return measured;
+  return [
+    ...figures,
+    ...running.flatMap(({ system, version }) => abilityLine('what each system offers', system, version)),
+  ];
 }
 
 async function run(context: RowContext): Promise<Figure[]> {
-  const opened = new Stores();
-  const running: RunningSystem[] = [];
+  const opened = new StartedOnce((name: keyof typeof stores) => stores[name]());
+  const started = new StartedOnce(async (name: SystemName) => {
+    const system: LockSystem = systems[name];
+    const program = await programs[system.program]();
+    if ('missing' in program) return program;
+    const store = await opened.get(system.store);
+    return 'missing' in store ? store : RunningSystem.start(name, program, store);
+  });
   try {
-    await startAll(opened, running, context.say);
-    return figuresOf(await measure(running, context));
+    const names = Object.keys(systems) as SystemName[];
+    return await measure(await started.all(systems, names, context.say), context);
   } finally {
-    for (const system of running) await system.end();
-    await opened.close();
+    await started.end();
+    await opened.end();
   }
 }
 

@@ -1,50 +1,45 @@
 import { constants, setPriority } from 'node:os';
+import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
 import { LockClient } from '../../test/support/clients/lock-client';
 import { releaseHeld } from '../load/release-held';
-import type { ReadersTasks } from '../load/readers';
+import type { HoldTasks } from '../load/hold';
+import { figure, takeRounds, type Figure } from '../support/figures';
 import { LoadGroup } from '../support/load-process';
-import { takeRounds } from '../support/rounds';
-import { onStage, type Stage } from '../support/stage';
-import { warmUpServer } from '../support/warm-up';
-import { figure } from './figure';
-import type { Figure, Row, RowContext } from './row';
+import { onStage, warmUp, type Stage } from '../support/stage';
+import type { Row, RowContext } from './row';
 
 const PROCESSES = 4;
 const TTL_MS = 120_000;
+const WAIT_MS = 600_000;
 
-interface Round {
-  /** The time from the writer's release to the last reader's grant (ms). */
-  readonly allIn: number;
-  /** The 99.9th percentile of the scripts' times, the longest script, and the longest single command (ms). */
-  readonly nearlyAllScripts: number;
-  readonly script: number;
-  readonly command: number;
-  readonly scriptsEach: number;
-}
-
-async function round(stage: Stage, index: number, readers: number): Promise<Round> {
-  const { server, redis } = stage;
+async function round({ server, redis }: Stage, index: number, readers: number): Promise<Figure[]> {
   const name = `read-${index}`;
-  const group = new LoadGroup<ReadersTasks>('readers', PROCESSES);
+  const group = new LoadGroup<HoldTasks>('hold', PROCESSES);
   const writer = new LockClient(server.listen);
   try {
     const { leaseId } = await writer.acquire({ name, ttlMs: TTL_MS, waitMs: 0 });
-    await group.askEach('queue', () => ({ address: server.listen, name, streams: readers / PROCESSES }));
+    await group.ask('open', {
+      address: server.listen,
+      streams: readers / PROCESSES,
+      wanted: { name, mode: LockMode.LOCK_MODE_SHARED, ttlMs: TTL_MS, waitMs: WAIT_MS },
+      isShared: true,
+    });
     await redis.resetStatistics();
     const startedAt = performance.now();
     const allGranted = group.ask('granted', undefined);
     await releaseHeld(writer, leaseId);
     await allGranted;
-    const allIn = performance.now() - startedAt;
+    const ms = performance.now() - startedAt;
     const { scripts } = await redis.commandCounts();
     const { nearlyAllScripts, script, command } = await redis.longest();
-    return {
-      allIn,
-      nearlyAllScripts: nearlyAllScripts / 1000,
-      script: script / 1000,
-      command: command / 1000,
-      scriptsEach: scripts / readers,
-    };
+    const title = (what: string) => `${readers.toLocaleString('en')} readers: ${what}`;
+    return [
+      figure(title('scripts until all are in'), '', scripts, { most: 300 }),
+      figure(title('longest script'), 'ms', script, { most: 5 }),
+      figure(title('99.9 % of the scripts took at most'), 'ms', nearlyAllScripts),
+      figure(title('longest single command in a script'), 'ms', command),
+      figure(title('from the release until all are in'), 'ms', ms),
+    ];
   } finally {
     writer.close();
     group.end();
@@ -54,19 +49,11 @@ async function round(stage: Stage, index: number, readers: number): Promise<Roun
 async function run({ quick, say }: RowContext): Promise<Figure[]> {
   const readers = quick ? 2000 : 10_000;
   return onStage(async (stage) => {
-    await warmUpServer(stage.server.listen);
+    await warmUp(stage);
     setPriority(stage.server.pid, constants.priority.PRIORITY_BELOW_NORMAL);
-    const rounds = await takeRounds({ warmUps: 0, rounds: 3 }, (index) => round(stage, index, readers));
-    say(`${rounds.length} rounds of ${readers} readers behind one writer`);
-    const of = (part: keyof Round) => rounds.map((one) => one[part]);
-    const many = `${readers.toLocaleString('en')} readers`;
-    return [
-      figure(`${many}: longest script`, 'ms', of('script'), { most: 5 }),
-      figure(`${many}: 99.9 % of the scripts took at most`, 'ms', of('nearlyAllScripts')),
-      figure(`${many}: longest single command in a script`, 'ms', of('command')),
-      figure(`${many}: from the release until all are in`, 'ms', of('allIn')),
-      figure(`${many}: scripts a reader`, '', of('scriptsEach')),
-    ];
+    const counts = { warmUps: 0, rounds: 3 };
+    say(`${counts.rounds} rounds of ${readers} readers behind one writer`);
+    return takeRounds(counts, (index) => round(stage, index, readers));
   });
 }
 

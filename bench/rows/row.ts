@@ -1,39 +1,15 @@
-import type { Spread } from '../support/statistics';
+import type { Figure } from '../support/figures';
 
-/** A number of a row, with its value in each round. */
-export interface Figure {
-  readonly what: string;
-  /** The unit: "µs", "ms", "×", "kB", or "" for a count. */
-  readonly unit: string;
-  readonly value: Spread;
-  /** The bound that the number should keep. Undefined: the number has no goal. */
-  readonly goal?: Goal;
-  /** The number's place in a table of lines and columns. Undefined if the number has a line of its own. */
-  readonly cell?: Cell;
-  /** The text behind the number in its table. */
-  readonly detail?: string;
-  /** The text in place of the number. */
-  readonly text?: string;
-}
-
-export interface Cell {
-  readonly table: string;
-  readonly line: string;
-  readonly column: string;
-}
-
-export interface Goal {
-  readonly most?: number;
-  readonly least?: number;
-  /** The bound that is accepted while the goal is not met. */
-  readonly bar?: number;
-}
-
+/** The numbers of the command line that are not given have their defaults. */
 export interface RowContext {
   /** Whether the rounds are fewer and shorter, for a trial that stores no results. */
   readonly quick: boolean;
   /** Prints the progress. */
   readonly say: (text: string) => void;
+  /** The numbers of entries of dictionaries, in ascending order. */
+  readonly sizes?: readonly number[];
+  /** Some attacks of the row `overload`. */
+  readonly attacks?: readonly string[];
 }
 
 /** The reason why a row was not measured. */

@@ -1,48 +1,44 @@
-import { takeRounds } from '../support/rounds';
-import { ratios } from '../support/statistics';
-import { meanOf, UnarySide, type UnaryCost } from '../support/unary-side';
-import { figure } from './figure';
-import type { Figure, Row, RowContext } from './row';
+import { figure, takeRounds, type Figure, type Goal } from '../support/figures';
+import { meanOf, type FullCost } from '../support/stage';
+import { UnarySide } from '../support/unary-side';
+import type { Row, RowContext } from './row';
 
-const CALLS = ['acquire', 'release', 'renew', 'get'] as const;
-type Work = (typeof CALLS)[number] | 'empty';
-/** The calls in flight. The goal is for the first number. */
+/** The calls in flight. The goals are for the first number. */
 const LOADS = [32, 2] as const;
 
-type Round = Readonly<Record<Work, UnaryCost>>;
-
-/** The empty call is the yardstick, and comes first and last. */
-async function round(side: UnarySide, inFlight: number, calls: number): Promise<Round> {
-  const cost = (kind: Work) => side.cost(kind, calls, inFlight);
-  const before = await cost('empty');
-  const [acquire, renew, get] = [await cost('acquire'), await cost('renew'), await cost('get')];
-  const release = await cost('release');
-  return { empty: meanOf(before, await cost('empty')), acquire, renew, get, release };
+/** A call with its goals for the CPU of the server and of Redis (µs). */
+interface Call {
+  readonly name: string;
+  readonly server?: Goal;
+  readonly redis?: Goal;
 }
 
-const NAMES: Record<Work, string> = {
-  empty: 'an empty call',
-  acquire: 'AcquireLock',
-  release: 'ReleaseLock',
-  renew: 'RenewLock',
-  get: 'GetLock',
-};
+const CALLS = {
+  acquire: { name: 'AcquireLock', server: { most: 85 }, redis: { most: 27 } },
+  renew: { name: 'RenewLock', server: { most: 75 }, redis: { most: 27 } },
+  get: { name: 'GetLock' },
+  release: { name: 'ReleaseLock', server: { most: 75 }, redis: { most: 25 } },
+} as const satisfies Readonly<Record<string, Call>>;
 
-function figuresOf(rounds: readonly Round[], inFlight: number): Figure[] {
-  const goal = { most: 1.4, bar: 1.8 };
-  const situation = `${inFlight} in flight`;
-  const per = (part: keyof UnaryCost, kind: Work) => rounds.map((one) => one[kind][part]);
-  const byEmpty = (kind: Work) => ratios(per('server', kind), per('server', 'empty'));
+/** The empty call is the yardstick, and comes first and last. */
+async function round(side: UnarySide, inFlight: number, calls: number): Promise<Figure[]> {
+  const cost = (kind: keyof typeof CALLS | 'empty') => side.cost(kind, calls, inFlight);
+  const before = await cost('empty');
+  const costs: [call: Call, cost: FullCost][] = [];
+  for (const kind of ['acquire', 'renew', 'get', 'release'] as const) {
+    costs.push([CALLS[kind], await cost(kind)]);
+  }
+  const empty = meanOf(before, await cost('empty'));
   return [
-    figure(`${NAMES.empty}, server CPU, ${situation}`, 'µs', per('server', 'empty')),
-    ...CALLS.flatMap((kind) => {
-      const hasGoal = inFlight === LOADS[0] && (kind === 'acquire' || kind === 'release');
-      const name = `${NAMES[kind]}, ${situation}`;
+    figure(`an empty call, server CPU, ${inFlight} in flight`, 'µs', empty.server),
+    ...costs.flatMap(([call, { server, redis, inScripts }]) => {
+      const name = `${call.name}, ${inFlight} in flight`;
+      const goals: Partial<Call> = inFlight === LOADS[0] ? call : {};
       return [
-        figure(`${name}: server CPU by an empty call's`, '×', byEmpty(kind), hasGoal ? goal : undefined),
-        figure(`${name}: server CPU`, 'µs', per('server', kind)),
-        figure(`${name}: Redis CPU`, 'µs', per('redis', kind)),
-        figure(`${name}: of that in the script`, 'µs', per('script', kind)),
+        figure(`${name}: server CPU`, 'µs', server, goals.server),
+        figure(`${name}: Redis CPU`, 'µs', redis, goals.redis),
+        figure(`${name}: of that in the script`, 'µs', inScripts),
+        figure(`${name}: server CPU by an empty call's`, '×', server / empty.server),
       ];
     }),
   ];
@@ -54,9 +50,8 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
     for (const inFlight of LOADS) {
       const calls = (quick ? 1000 : 3000) / (inFlight === LOADS[0] ? 1 : 2);
       const counts = quick ? { warmUps: 3, rounds: 5 } : { warmUps: 5, rounds: 15 };
-      const rounds = await takeRounds(counts, () => round(side, inFlight, calls));
-      say(`${rounds.length} rounds of ${calls} calls of each kind, ${inFlight} in flight`);
-      figures.push(...figuresOf(rounds, inFlight));
+      figures.push(...(await takeRounds(counts, () => round(side, inFlight, calls))));
+      say(`${counts.rounds} rounds of ${calls} calls of each kind, ${inFlight} in flight`);
     }
     return figures;
   });
@@ -64,11 +59,11 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
 
 export const unary: Row = {
   name: 'unary',
-  title: 'AcquireLock and ReleaseLock without contention, compared with an empty unary call',
+  title: 'AcquireLock, ReleaseLock and RenewLock without contention, beside an empty unary call',
   about:
-    'Server CPU of each call, divided by the CPU of an empty unary call on the same server behind the same wrapper: the cost ' +
-    'of a lock beyond the cost of any gRPC call in Node. Each call has its own lock. An acquire makes its request id, and a ' +
-    'release leaves a tombstone. With 2 calls in flight (2 processes, 1 call each) every call wakes the server twice, for ' +
-    'the request and for the reply of Redis. With many calls in flight, several messages share a wake-up.',
+    'CPU of a call in the server and in Redis. Each call has its own lock. An acquire makes its request id, and a release ' +
+    'leaves a tombstone. An empty unary call on the same server behind the same wrapper shows the cost of any gRPC call in ' +
+    'Node. With 2 calls in flight (2 processes, 1 call each) every call wakes the server twice, for the request and for the ' +
+    'reply of Redis. With many calls in flight, several messages share a wake-up.',
   run,
 };

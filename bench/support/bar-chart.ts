@@ -1,5 +1,7 @@
-/** Draws a chart of grouped bars as an SVG. */
-export interface BarChart {
+import type { Figure } from './figures';
+
+/** A chart of grouped bars. */
+interface BarChart {
   readonly title: string;
   readonly subtitle: string;
   /** The names of the bars of each group, in order, for the legend. */
@@ -7,12 +9,12 @@ export interface BarChart {
   readonly panels: readonly Panel[];
 }
 
-export interface Panel {
+interface Panel {
   readonly axis: string;
   readonly groups: readonly Group[];
 }
 
-export interface Group {
+interface Group {
   readonly label: string;
   /** A value for each of the series. An undefined value has no bar. */
   readonly values: readonly (number | undefined)[];
@@ -28,6 +30,24 @@ const INK = '#333333';
 const LINE = '#dddddd';
 const STEPS = 5;
 
+/** A panel with a group of bars for each line of a table. A column that the table lacks has no bar. */
+export function panelOf(
+  figures: readonly Figure[],
+  table: string,
+  columns: readonly string[],
+  axis: string,
+): Panel {
+  const shown = figures.filter(({ cell }) => cell?.table === table);
+  const lines = [...new Set(shown.map(({ cell }) => cell?.line ?? ''))];
+  const groups = lines.map((label) => {
+    const ofLine = shown.filter(({ cell }) => cell?.line === label);
+    const at = (column: string) => ofLine.find(({ cell }) => cell?.column === column)?.value.median;
+    return { label, values: columns.map(at) };
+  });
+  return { axis, groups };
+}
+
+/** Draws the chart as an SVG. */
 export function barChart({ title, subtitle, series, panels }: BarChart): string {
   const height = HEAD + panels.length * PANEL.height;
   return [
@@ -37,12 +57,12 @@ export function barChart({ title, subtitle, series, panels }: BarChart): string 
     text(LEFT, 28, title, { size: 19, weight: 'bold' }),
     text(LEFT, 50, subtitle, { size: 13 }),
     ...legendOf(series, 80),
-    ...panels.flatMap((panel, index) => panelOf(panel, HEAD + index * PANEL.height)),
+    ...panels.flatMap((panel, index) => drawPanel(panel, HEAD + index * PANEL.height)),
     '</svg>\n',
   ].join('\n');
 }
 
-function panelOf(panel: Panel, top: number): string[] {
+function drawPanel(panel: Panel, top: number): string[] {
   const bottom = top + PANEL.plotTop + PANEL.plotHeight;
   const most = ceiling(
     Math.max(0, ...panel.groups.flatMap(({ values }) => values.map((value) => value ?? 0))),

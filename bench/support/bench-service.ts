@@ -1,9 +1,8 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
 import { GetServerInfoRequest } from '../../generated/typescript/holdfast/v1/server_service';
+import { GenerationCopy } from '../../src/engine/autocomplete/loaded/generation-copy';
 import { unary, type CallContext } from '../../src/transport/grpc/call';
-import { LayerCount } from './layer-count';
-import { LongSteps, type LongStep } from './long-steps';
-import { LoopMonitor, type LoopDelay } from './loop-monitor';
 
 /** The codec of an empty message, generated like the codecs of all messages of the contract. */
 const nothing = {
@@ -32,6 +31,16 @@ function asking<Answer>(name: string) {
   };
 }
 
+/**
+ * The event loop since the last time of asking: the time between two samples (ms), which is 1 ms and a little in an idle
+ * server.
+ */
+export interface LoopDelay {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
 /** An additional service of the benchmark's server. Its empty call is the yardstick. */
 export const BenchService = {
   empty: method('Empty'),
@@ -39,16 +48,12 @@ export const BenchService = {
   loopDelay: asking<LoopDelay>('LoopDelay'),
   /** The largest number of layers of a dictionary since the last time of asking. */
   mostLayers: asking<number>('MostLayers'),
-  startSteps: method('StartSteps'),
-  /** The long steps of the main thread since `startSteps`. */
-  longSteps: asking<readonly LongStep[]>('LongSteps'),
 } satisfies ServiceDefinition;
 
 /** The handlers run inside `unary`, as the handlers of all methods of the contract do. */
 export function benchHandlers(context: CallContext): Record<keyof typeof BenchService, UntypedHandleCall> {
-  const monitor = new LoopMonitor();
-  const layers = new LayerCount();
-  const steps = new LongSteps();
+  const readDelay = loopDelayReader();
+  const readLayers = layerCounter();
   return {
     empty: unary(context, () => Promise.resolve({})),
     collectGarbage: unary(context, () => {
@@ -56,12 +61,34 @@ export function benchHandlers(context: CallContext): Record<keyof typeof BenchSe
       global.gc();
       return Promise.resolve({});
     }),
-    loopDelay: unary(context, () => Promise.resolve(monitor.read())),
-    mostLayers: unary(context, () => Promise.resolve(layers.read())),
-    startSteps: unary(context, async () => {
-      await steps.start();
-      return {};
-    }),
-    longSteps: unary(context, () => steps.stop()),
+    loopDelay: unary(context, () => Promise.resolve(readDelay())),
+    mostLayers: unary(context, () => Promise.resolve(readLayers())),
+  };
+}
+
+/** Samples the event loop's delay each millisecond. The sampling starts with the first time of asking. */
+function loopDelayReader(): () => LoopDelay {
+  const histogram = monitorEventLoopDelay({ resolution: 1 });
+  return () => {
+    histogram.enable();
+    const of = (percent: number) => histogram.percentile(percent) / 1e6;
+    const delay = { p50: of(50), p99: of(99), max: histogram.max / 1e6 };
+    histogram.reset();
+    return delay;
+  };
+}
+
+/** Counts the layers of dictionaries after each write that this server applies. */
+function layerCounter(): () => number {
+  let most = 0;
+  const { apply } = GenerationCopy.prototype;
+  GenerationCopy.prototype.apply = async function (writes) {
+    await apply.call(this, writes);
+    most = Math.max(most, this.levels.length);
+  };
+  return () => {
+    const read = most;
+    most = 0;
+    return read;
   };
 }

@@ -4,7 +4,7 @@ import { RedisProcess } from '../../test/support/processes/redis-process';
 /** The slow log keeps the commands that take longer than this time. */
 const SLOW_MICROSECONDS = 2000;
 
-/** The numbers of calls, including the calls of commands inside scripts. */
+/** The numbers of calls, including the calls of commands inside scripts, without the reading itself. */
 export interface CommandCounts {
   /** All commands of all clients and scripts. */
   readonly all: number;
@@ -13,6 +13,16 @@ export interface CommandCounts {
   readonly scriptMicroseconds: number;
   /** The time of all commands (µs). The time of a command inside a script counts twice. */
   readonly microseconds: number;
+}
+
+/** The time for which scripts and single commands in scripts blocked Redis, by Redis's own clock (ms). */
+export interface Longest {
+  /** The 99.9th percentile of the scripts' times. */
+  readonly nearlyAllScripts: number;
+  readonly script: number;
+  readonly command: number;
+  /** The number of scripts that took more than 2 ms. */
+  readonly slow: number;
 }
 
 /** A private Redis with the statistics that benchmarks read. Every write is synced before its reply. */
@@ -52,6 +62,7 @@ export class BenchRedis {
     let scriptMicroseconds = 0;
     let microseconds = 0;
     for (const [, name, calls, usec] of text.matchAll(/^cmdstat_(\S+?):calls=(\d+),usec=(\d+)/gm)) {
+      if (name === 'info') continue;
       all += Number(calls);
       microseconds += Number(usec);
       if (name !== 'evalsha') continue;
@@ -61,32 +72,34 @@ export class BenchRedis {
     return { all, scripts, scriptMicroseconds, microseconds };
   }
 
-  /** The longest script and the longest single command since the last reset (µs, to about a percent). */
-  async longest(): Promise<{ nearlyAllScripts: number; script: number; command: number }> {
-    const { script, command } = await this.times();
-    return { nearlyAllScripts: script['99.9'] ?? 0, script: script['100'] ?? 0, command };
+  /** The longest blocking since the last reset, from Redis's own statistics, which are exact to about a percent. */
+  async longest(): Promise<Longest> {
+    const text = await this.info('latencystats');
+    let script: Record<string, number> = {};
+    let command = 0;
+    for (const [, name, list = ''] of text.matchAll(/^latency_percentiles_usec_(\S+?):(\S+)/gm)) {
+      const pairs = [...list.matchAll(/p([\d.]+)=([\d.]+)/g)];
+      const times = Object.fromEntries(pairs.map(([, at, us]) => [at, Number(us) / 1000])) as typeof script;
+      if (name === 'evalsha') script = times;
+      else command = Math.max(command, times['100'] ?? 0);
+    }
+    type Entry = [id: string, at: string, us: string, words: string[]];
+    const log = (await this.redis.command('SLOWLOG', 'GET', -1)) as Entry[];
+    // The slow log also has the single commands inside scripts.
+    const slow = log.filter(([, , , [name]]) => name?.toLowerCase() === 'evalsha').length;
+    return { nearlyAllScripts: script['99.9'] ?? 0, script: script['100'] ?? 0, command, slow };
   }
 
   /** The allocated bytes, after the end of a rewrite in the background. */
   async usedMemory(): Promise<number> {
     while (/^aof_rewrite_(in_progress|scheduled):1/m.test(await this.info('persistence'))) await sleep(50);
-    return this.infoNumber('memory', 'used_memory');
+    const value = /^used_memory:(\d+)/m.exec(await this.info('memory'))?.[1];
+    if (value === undefined) throw new Error('INFO memory lacks the field used_memory');
+    return Number(value);
   }
 
   async keyCount(): Promise<number> {
     return Number(await this.redis.command('DBSIZE'));
-  }
-
-  /** The number of scripts that took more than 2 ms since the last reset. */
-  async slowScripts(): Promise<number> {
-    const entries = (await this.redis.command('SLOWLOG', 'GET', -1)) as [
-      id: string,
-      at: string,
-      us: string,
-      words: string[],
-    ][];
-    // The slow log also has the single commands inside scripts.
-    return entries.filter(([, , , [command]]) => command?.toLowerCase() === 'evalsha').length;
   }
 
   async resetStatistics(): Promise<void> {
@@ -96,27 +109,6 @@ export class BenchRedis {
 
   async close(): Promise<void> {
     await this.redis.close();
-  }
-
-  private async times(): Promise<{ script: Readonly<Record<string, number>>; command: number }> {
-    const text = await this.info('latencystats');
-    let script: Record<string, number> = {};
-    let command = 0;
-    for (const [, name, list = ''] of text.matchAll(/^latency_percentiles_usec_(\S+?):(\S+)/gm)) {
-      const pairs = [...list.matchAll(/p([\d.]+)=([\d.]+)/g)].map(
-        ([, at, value]) => [at, Number(value)] as const,
-      );
-      const times = Object.fromEntries(pairs) as Record<string, number>;
-      if (name === 'evalsha') script = times;
-      else command = Math.max(command, times['100'] ?? 0);
-    }
-    return { script, command };
-  }
-
-  private async infoNumber(section: string, field: string): Promise<number> {
-    const value = new RegExp(`^${field}:(\\d+)`, 'm').exec(await this.info(section))?.[1];
-    if (value === undefined) throw new Error(`INFO ${section} lacks the field ${field}`);
-    return Number(value);
   }
 
   private async info(section: string): Promise<string> {

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Figure, Row } from '../rows/row';
+import type { Row } from '../rows/row';
+import type { Figure } from './figures';
 import type { Machine } from './machine';
 import { ROOT } from '../../test/support/root';
 import { markdownTable } from './table';

@@ -26,11 +26,33 @@ export function quantile(values: readonly number[], share: number): number {
   return below + (above - below) * (place - Math.floor(place));
 }
 
-/** Divides each round's value by the yardstick of the same round. */
-export function ratios(values: readonly number[], yardstick: readonly number[]): number[] {
-  return values.map((value, round) => {
-    const unit = yardstick[round];
-    if (unit === undefined) throw new Error('a round without its yardstick');
-    return value / unit;
-  });
+/** Times of calls (ms). NaN if there were no calls. */
+export interface Times {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export function timesOf(times: readonly number[]): Times {
+  const [p50 = NaN, p99 = NaN, max = NaN] =
+    times.length === 0 ? [] : [0.5, 0.99, 1].map((share) => quantile(times, share));
+  return { p50, p99, max };
+}
+
+export function sum(values: Iterable<number>): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}
+
+/** A grant of one lock, on the machine's monotonic clock (ms). The release is the time just before its call is sent. */
+export interface Grant {
+  readonly grantedAt: number;
+  readonly releasedAt: number;
+}
+
+/** The times from each release to the next grant of the same lock (ms). */
+export function handOverTimes(grants: readonly Grant[]): number[] {
+  const inTurn = [...grants].sort((a, b) => a.grantedAt - b.grantedAt);
+  return inTurn.slice(1).map(({ grantedAt }, index) => grantedAt - (inTurn[index]?.releasedAt ?? NaN));
 }

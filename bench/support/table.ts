@@ -1,5 +1,4 @@
-import type { Figure } from '../rows/row';
-import { shownGoal, shownMedian, shownSpread } from './numbers';
+import type { Figure } from './figures';
 
 interface Table {
   /** The first line holds the column titles. */
@@ -26,12 +25,7 @@ function tablesOf(figures: readonly Figure[]): Table[] {
 
 /** A table with a line for each figure. */
 function listOf(figures: readonly Figure[]): Table {
-  const cellsOf = (figure: Figure) => [
-    figure.what,
-    shownMedian(figure),
-    shownSpread(figure),
-    shownGoal(figure),
-  ];
+  const cellsOf = (figure: Figure) => [figure.what, median(figure), middleHalf(figure), judged(figure)];
   const heads = ['figure', 'median', 'middle half', 'goal'];
   return { lines: [heads, ...figures.map(cellsOf)], isNumber: (column) => column === 1 || column === 2 };
 }
@@ -44,7 +38,7 @@ function gridOf(title: string, figures: readonly Figure[]): Table {
     const { line, column } = figure.cell;
     columns.add(column);
     const cells = byLine.get(line) ?? new Map<string, string>();
-    byLine.set(line, cells.set(column, [shownMedian(figure), figure.detail].filter(Boolean).join(' ')));
+    byLine.set(line, cells.set(column, [median(figure), figure.detail].filter(Boolean).join(' ')));
   }
   const lines = [...byLine].map(([line, cells]) => [
     line,
@@ -70,4 +64,32 @@ function asMarkdown({ lines: [heads = [], ...lines], isNumber }: Table): string 
   const asLine = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const rule = heads.map((_, column) => (isNumber(column) ? '---:' : '---'));
   return [heads, rule, ...lines].map(asLine).join('\n');
+}
+
+/** The number with three significant digits. */
+function shown(value: number): string {
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size >= 100) return Math.round(value).toLocaleString('en');
+  return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
+}
+
+function withUnit(value: number, unit: string): string {
+  return unit === '' ? shown(value) : `${shown(value)} ${unit}`;
+}
+
+function median({ value, unit, text }: Figure): string {
+  return text ?? withUnit(value.median, unit);
+}
+
+function middleHalf({ value }: Figure): string {
+  return value.rounds.length < 2 ? '' : `${shown(value.low)} to ${shown(value.high)}`;
+}
+
+/** The goal and whether the number meets the goal, such as "≤ 1.15 ×: met". */
+function judged({ value: { median }, unit, goal }: Figure): string {
+  if (goal === undefined) return '';
+  const [sign, bound] = 'most' in goal ? ['≤', goal.most] : ['≥', goal.least];
+  const isMet = 'most' in goal ? median <= bound : median >= bound;
+  return `${sign} ${withUnit(bound, unit)}: ${isMet ? 'met' : 'not met'}`;
 }

@@ -1,45 +1,21 @@
+import type { Amount } from '../load/in-flight';
 import type { UnaryTasks, UnaryWork } from '../load/unary';
-import { cpuDuring } from './cpu';
 import { LoadGroup } from './load-process';
-import type { BenchServerOptions } from './server';
-import { closeStage, openStage, type Stage } from './stage';
+import { closeStage, costOf, openStage, type FullCost, type ServerOptions, type Stage } from './stage';
 
 const PROCESSES = 2;
 
-/** The mean cost of a call, or of a pair of calls (µs). */
-export interface UnaryCost {
-  readonly server: number;
-  readonly redis: number;
-  /** The time inside the script by Redis's own clock. */
-  readonly script: number;
-}
-
-/** The mean of two costs, for a call that is measured before and after others. */
-export function meanOf(first: UnaryCost, second: UnaryCost): UnaryCost {
-  const mean = (part: keyof UnaryCost) => (first[part] + second[part]) / 2;
-  return { server: mean('server'), redis: mean('redis'), script: mean('script') };
-}
-
 /** A server with its Redis, and two processes that make unary calls. */
 export class UnarySide {
-  private constructor(
-    private readonly stage: Stage,
-    private readonly group: LoadGroup<UnaryTasks>,
-  ) {}
+  readonly group = new LoadGroup<UnaryTasks>('unary', PROCESSES);
 
-  static async open(options?: BenchServerOptions): Promise<UnarySide> {
-    const stage = await openStage(options);
-    const side = new UnarySide(stage, new LoadGroup<UnaryTasks>('unary', PROCESSES));
-    try {
-      await side.group.askEach('connect', (index) => ({
-        address: stage.server.listen,
-        label: `bench-${index}`,
-      }));
-      return side;
-    } catch (error) {
-      await side.close();
-      throw error;
-    }
+  private constructor(readonly stage: Stage) {}
+
+  static async open(options?: ServerOptions): Promise<UnarySide> {
+    const side = new UnarySide(await openStage(options));
+    const address = side.stage.server.listen;
+    await side.group.askEach('connect', (index) => ({ address, label: `bench-${index}` }));
+    return side;
   }
 
   /** Opens a side for this work. */
@@ -52,21 +28,35 @@ export class UnarySide {
     }
   }
 
-  /** Both processes together make `calls` calls, and keep `inFlight` calls in flight. */
-  async cost(kind: UnaryWork, calls: number, inFlight: number): Promise<UnaryCost> {
-    const { redis, server } = this.stage;
-    const amount = { count: calls / PROCESSES, inFlight: inFlight / PROCESSES };
-    const before = await redis.commandCounts();
-    const { spentMs } = await cpuDuring([server.pid, redis.pid], () =>
-      this.group.ask('work', { kind, ...amount }),
-    );
-    const after = await redis.commandCounts();
-    const [serverMs = NaN, redisMs = NaN] = spentMs;
-    return {
-      server: (serverMs * 1000) / calls,
-      redis: (redisMs * 1000) / calls,
-      script: (after.scriptMicroseconds - before.scriptMicroseconds) / calls,
-    };
+  /** Both processes together make `calls` calls, or pairs of calls, and keep `inFlight` calls in flight. */
+  async all<Name extends keyof UnaryTasks>(
+    task: Name,
+    calls: number,
+    inFlight: number,
+    more: (index: number) => Omit<Parameters<UnaryTasks[Name]>[0], keyof Amount>,
+  ): Promise<void> {
+    await this.group.askEach(task, (index) => {
+      const amount: Amount = { count: this.share(index, calls), inFlight: inFlight / PROCESSES };
+      return { ...more(index), ...amount } as Parameters<UnaryTasks[Name]>[0];
+    });
+  }
+
+  work(kind: UnaryWork, calls: number, inFlight: number): Promise<void> {
+    return this.all('work', calls, inFlight, () => ({ kind }));
+  }
+
+  cost(kind: UnaryWork, calls: number, inFlight: number): Promise<FullCost> {
+    return this.costOf(calls, () => this.work(kind, calls, inFlight));
+  }
+
+  /** The cost of each of the calls. */
+  costOf(calls: number, work: () => Promise<void>): Promise<FullCost> {
+    return costOf(this.stage, () => work().then(() => calls));
+  }
+
+  /** The share of a process. */
+  share(index: number, count: number): number {
+    return Math.floor((count + index) / PROCESSES);
   }
 
   async close(): Promise<void> {

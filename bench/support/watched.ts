@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BystanderCounts } from '../../test/support/attacks/bystanders';
 import { BenchClient } from '../load/bench-client';
 import type { BystanderTasks } from '../load/bystanders';
 import { LoadProcess } from './load-process';
 import { MemorySampler } from './memory-sampler';
 import { monotonicMs } from './monotonic';
-import type { Stage } from './stage';
-import { warmUpServer } from './warm-up';
+import { warmUp, type Stage } from './stage';
+import { sum } from './statistics';
 
 export const STREAMS = 100;
 export const STREAM_CONNECTIONS = 10;
@@ -23,12 +24,12 @@ export interface Watched extends Stage {
 }
 
 /** Starts the other clients, and everything that is measured beside them. */
-export async function watch<T>({ server, redis }: Stage, work: (watched: Watched) => Promise<T>): Promise<T> {
-  const { listen: address } = server;
-  await warmUpServer(address);
+export async function watch<T>(stage: Stage, work: (watched: Watched) => Promise<T>): Promise<T> {
+  const { listen: address, pid } = stage.server;
+  await warmUp(stage);
   const bench = new BenchClient(address);
   const others = new LoadProcess<BystanderTasks>('bystanders');
-  const memory = new MemorySampler(server.pid);
+  const memory = new MemorySampler(pid);
   const [streams, connections, ttlMs] = [STREAMS, STREAM_CONNECTIONS, STREAM_TTL_MS];
   try {
     await others.ask('start', {
@@ -36,7 +37,7 @@ export async function watch<T>({ server, redis }: Stage, work: (watched: Watched
       innocent: { address, label: 'innocent', perSecond: INNOCENT_PER_SECOND },
     });
     await sleep(SETTLING_MS);
-    return await work({ server, redis, bench, others, memory });
+    return await work({ ...stage, bench, others, memory });
   } finally {
     memory.stop();
     others.end();
@@ -54,4 +55,21 @@ export async function phaseOf(work: () => Promise<unknown>): Promise<Phase> {
   const from = monotonicMs();
   await work();
   return { from, to: monotonicMs() };
+}
+
+export type Counts = Readonly<Record<string, number>>;
+
+export function totalOf(counts: Counts): number {
+  return sum(Object.values(counts));
+}
+
+/** The total with the counts as text, such as "(EXPIRED 3, REVOKED 1)", for a table. */
+export function listed(counts: Counts): readonly [total: number, unit: '', parts: string] {
+  const parts = Object.entries(counts).map(([what, count]) => `${what} ${count}`);
+  return [totalOf(counts), '', parts.length === 0 ? '' : `(${parts.join(', ')})`];
+}
+
+/** The streams that were told of a loss, or ended, or were late. A late stream may also be told of its loss. */
+export function disturbed({ lost, ended, late }: BystanderCounts): number {
+  return Math.max(totalOf(lost) + totalOf(ended), late);
 }

@@ -1,11 +1,10 @@
 import { fold } from '../../src/engine/autocomplete/fold';
 import { oneOf, seeded, type Random } from '../../test/support/random';
-import { UNUSUAL, unusualItems, type Unusual } from './unusual';
 import type { Words } from './words';
 
-/** The entries of a dictionary: the first `count` words, names that are made of two words, or unusual entries. */
+/** The entries of a dictionary: the first `count` words, or names that are made of two words. */
 export interface Corpus {
-  readonly of: 'words' | 'names' | Unusual;
+  readonly of: 'words' | 'names';
   readonly count: number;
 }
 
@@ -15,8 +14,6 @@ export interface Item {
   readonly text: string;
   readonly folded: string;
   readonly weight: number;
-  /** Default: none. */
-  readonly aliases?: readonly string[];
 }
 
 const SEED = 20130602;
@@ -36,8 +33,6 @@ export function sizeName(count: number): string {
 
 /** The same items in each run. A smaller corpus is the start of a larger corpus. Folded texts are different. */
 export function itemsOf(words: Words, { of, count }: Corpus): Generator<Item> {
-  const unusual = UNUSUAL.find((one) => one === of);
-  if (unusual) return unusualItems(words, unusual, count);
   return of === 'words' ? wordItems(words, count) : nameItems(words, count);
 }
 

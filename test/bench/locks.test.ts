@@ -1,8 +1,8 @@
-import { handOversOf, shareInOrder } from '../../bench/locks/contest';
-import type { Grant, Write } from '../../bench/locks/driver';
+import { handOversOf, shareInOrder, type AwaitedGrant } from '../../bench/locks/contest';
+import type { Write } from '../../bench/locks/driver';
 import { judge } from '../../bench/locks/pauses';
 
-const grant = (askedAt: number, grantedAt: number, releasedAt: number): Grant => ({
+const grant = (askedAt: number, grantedAt: number, releasedAt: number): AwaitedGrant => ({
   askedAt,
   grantedAt,
   releasedAt,
@@ -34,7 +34,7 @@ test('judge counts the writes of a holder who does not check', () => {
 });
 
 test('judge counts no write with an older token where tokens are checked', () => {
-  const next = writes({ lock: 0, isHeld: true, token: 8n }, { lock: 1, isHeld: true, token: 9n });
-  const late = writes({ lock: 0, isHeld: false, token: 7n }, { lock: 1, isHeld: false, token: 9n });
+  const next = writes({ lock: 0, isHeld: true, token: '10' }, { lock: 1, isHeld: true, token: '11' });
+  const late = writes({ lock: 0, isHeld: false, token: '9' }, { lock: 1, isHeld: false, token: '11' });
   expect(judge(late, next)).toEqual({ unchecked: 2, holderChecks: 0, tokenChecked: 1 });
 });

@@ -3,7 +3,6 @@ import { corpusTitle, itemsOf, sampleOf, type Corpus } from '../../bench/words/c
 import { madeWords } from '../../bench/words/made-words';
 import { inside, misspelt, suffix, typed, wordPrefix } from '../../bench/words/queries';
 import { zipf } from '../../bench/support/zipf';
-import { UNUSUAL } from '../../bench/words/unusual';
 import type { Words } from '../../bench/words/words';
 import { fold } from '../../src/engine/autocomplete/fold';
 import { typoMatch } from '../../src/engine/autocomplete/typo';
@@ -42,16 +41,6 @@ test('itemsOf() mixes the lists of words evenly', () => {
   const found = [...itemsOf(words, { of: 'words', count: 40 })];
   expect(found.filter(({ text }) => ASCII.test(text))).toHaveLength(20);
   expect(() => [...itemsOf(words, { of: 'words', count: 2001 })]).toThrow('fewer than 2001 words');
-});
-
-test.each(UNUSUAL)('itemsOf() makes %s with their folded texts, within the bounds of entries', (of) => {
-  const unusual = [...itemsOf(words, { of, count: 200 })];
-  for (const { text, folded, aliases = [] } of unusual) {
-    expect(fold(text, 'kept')).toBe(folded);
-    expect(Buffer.byteLength(folded)).toBeLessThanOrEqual(2048);
-    expect(aliases.every((alias) => fold(alias, 'kept') === alias)).toBe(true);
-  }
-  expect([...itemsOf(words, { of, count: 50 })]).toEqual(unusual.slice(0, 50));
 });
 
 test('zipf() draws the n-th number n times less often than the first', () => {

@@ -4,16 +4,22 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.StringJoiner;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Phaser;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.ToIntFunction;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
-/** Makes load on the locks of Java libraries. bench/locks/driver.ts describes the arguments and the lines. */
+/** Makes load on the locks of Java libraries. bench/locks/driver.ts describes the tasks. */
 public final class Driver {
     /** The locks of each client. */
     private static final int LOCKS_EACH = 100;
@@ -38,11 +44,10 @@ public final class Driver {
     private static final ExecutorService THREADS =
             new ThreadPoolExecutor(0, 10_000, Long.MAX_VALUE, TimeUnit.NANOSECONDS, new SynchronousQueue<>());
 
-    private final Locks locks;
+    /** A field of a call. The values are numbers, and texts without special characters. */
+    private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":\"?([^\",{}]*)");
 
-    private Driver(Locks locks) {
-        this.locks = locks;
-    }
+    private Locks locks;
 
     /** The machine's monotonic clock, which is the same for all processes (ms). */
     private static double monotonicMs() {
@@ -51,6 +56,13 @@ public final class Driver {
 
     private static String decimals(double ms) {
         return String.format(Locale.ROOT, "%.4f", ms);
+    }
+
+    /** The fields of a line of JSON, including the fields of its input. */
+    private static Map<String, String> fieldsOf(String line) {
+        Map<String, String> fields = new HashMap<>();
+        for (Matcher found = FIELD.matcher(line); found.find(); ) fields.put(found.group(1), found.group(2));
+        return fields;
     }
 
     /** Runs work in a thread of its own. Ends the process if the work fails. */
@@ -73,7 +85,6 @@ public final class Driver {
         });
     }
 
-    /** Answers the time of each acquire. Each client acquires and releases locks of its own in turn. */
     private String alone(int clients, long forMs) {
         List<String> times = Collections.synchronizedList(new ArrayList<>());
         double end = monotonicMs() + forMs;
@@ -81,22 +92,21 @@ public final class Driver {
         for (int client = 0; client < clients; client += 1) {
             String prefix = "alone-" + ProcessHandle.current().pid() + "-" + client + "-";
             start(all, () -> {
-                StringBuilder own = new StringBuilder();
+                StringJoiner own = new StringJoiner(",");
                 for (int turn = 0; monotonicMs() < end; turn += 1) {
                     String name = prefix + turn % LOCKS_EACH;
                     double askedAt = monotonicMs();
                     Held held = locks.acquire(name);
-                    own.append(decimals(monotonicMs() - askedAt)).append(' ');
+                    own.add(decimals(monotonicMs() - askedAt));
                     held.release();
                 }
-                return times.add(own.toString());
+                return own.length() == 0 || times.add(own.toString());
             });
         }
         all.arriveAndAwaitAdvance();
-        return String.join("", times);
+        return "[" + String.join(",", times) + "]";
     }
 
-    /** Answers the times of each grant. A new waiter takes the place of a holder before the holder releases. */
     private String contend(String name, int waiters, long forMs, long holdMs) throws InterruptedException {
         List<String> grants = Collections.synchronizedList(new ArrayList<>());
         double end = monotonicMs() + forMs;
@@ -106,7 +116,7 @@ public final class Driver {
             Thread.sleep(holdMs);
         }
         all.arriveAndAwaitAdvance();
-        return String.join(" ", grants);
+        return "[" + String.join(",", grants) + "]";
     }
 
     private boolean wait(Phaser all, String name, double end, long holdMs, List<String> grants) throws Exception {
@@ -119,42 +129,50 @@ public final class Driver {
         }
         double releasedAt = monotonicMs();
         held.release();
-        return grants.add(decimals(askedAt) + "," + decimals(grantedAt) + "," + decimals(releasedAt));
+        return grants.add("{\"askedAt\":" + decimals(askedAt) + ",\"grantedAt\":" + decimals(grantedAt)
+                + ",\"releasedAt\":" + decimals(releasedAt) + "}");
     }
 
-    /** Acquires locks and holds them until the process ends. A holder writes every 5 ms without a look at the clock. */
+    /** A holder writes every 5 ms without a look at the clock. */
     private void hold(String name, int count) {
         for (int index = 0; index < count; index += 1) {
             int own = index;
             start(() -> {
                 Held held = locks.acquire(name + "-" + own);
                 for (;;) {
-                    System.out.println("write " + own + " " + held.isHeld() + " -");
+                    System.out.println("{\"event\":{\"lock\":" + own + ",\"isHeld\":" + held.isHeld() + "}}");
                     Thread.sleep(WORK_EVERY_MS);
                 }
             });
         }
     }
 
-    private void obey(String[] words) throws InterruptedException {
-        if (words[0].equals("alone")) {
-            System.out.println("done " + alone(Integer.parseInt(words[1]), Long.parseLong(words[2])));
-        } else if (words[0].equals("contend")) {
-            int waiters = Integer.parseInt(words[2]);
-            String grants = contend(words[1], waiters, Long.parseLong(words[3]), Long.parseLong(words[4]));
-            System.out.println("done " + grants);
-        } else if (words[0].equals("hold")) {
-            hold(words[1], Integer.parseInt(words[2]));
+    private String obey(Map<String, String> call) throws IOException, InterruptedException {
+        ToIntFunction<String> number = field -> Integer.parseInt(call.get(field));
+        switch (call.get("task")) {
+            case "open":
+                locks = Systems.open(call.get("system"), call.get("address"), number.applyAsInt("ttlMs"));
+                return "{\"pid\":" + ProcessHandle.current().pid()
+                        + ",\"version\":\"" + Systems.version(call.get("system")) + "\"}";
+            case "alone":
+                return alone(number.applyAsInt("clients"), number.applyAsInt("forMs"));
+            case "contend":
+                return contend(call.get("name"), number.applyAsInt("waiters"), number.applyAsInt("forMs"),
+                        number.applyAsInt("holdMs"));
+            case "hold":
+                hold(call.get("name"), number.applyAsInt("count"));
+                return "null";
+            default:
+                throw new IllegalArgumentException("no such task: " + call.get("task"));
         }
     }
 
     public static void main(String[] args) throws IOException, InterruptedException {
-        String system = args[0];
-        Driver driver = new Driver(Systems.open(system, args[1], Integer.parseInt(args[2])));
-        System.out.println("ready " + ProcessHandle.current().pid() + " " + Systems.version(system));
+        Driver driver = new Driver();
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            driver.obey(line.split(" "));
+            Map<String, String> call = fieldsOf(line);
+            System.out.println("{\"id\":" + call.get("id") + ",\"output\":" + driver.obey(call) + "}");
         }
         Runtime.getRuntime().halt(0);
     }

@@ -1,5 +1,6 @@
-"""Makes load on the lock of redis-py. bench/locks/driver.ts describes the arguments and the lines."""
+"""Makes load on the lock of redis-py. bench/locks/driver.ts describes the tasks."""
 
+import json
 import os
 import sys
 import time
@@ -21,11 +22,18 @@ def monotonic_ms():
     return time.monotonic_ns() / 1e6
 
 
+def reply(message):
+    # One call, because print writes the end of the line in a second call.
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
 class Driver:
-    def __init__(self, address, ttl_ms):
+    def open(self, system, address, ttlMs):
         host, port = address.split(":")
         self.client = redis.Redis(host, int(port))
-        self.ttl = ttl_ms / 1000
+        self.ttl = ttlMs / 1000
+        return {"pid": os.getpid(), "version": redis.__version__}
 
     def acquire(self, name):
         """Waits until the lock is granted, with the library's own interval of 100 ms between two tries."""
@@ -33,9 +41,8 @@ class Driver:
         lock.acquire()
         return lock
 
-    def alone(self, clients, for_ms):
-        """The time of each acquire. Each client acquires and releases locks of its own in turn."""
-        end = monotonic_ms() + for_ms
+    def alone(self, clients, forMs):
+        end = monotonic_ms() + forMs
 
         def client(index):
             times = []
@@ -47,14 +54,12 @@ class Driver:
                 lock.release()
             return times
 
-        all_times = threads.map(client, range(clients))
-        return " ".join(f"{one:.4f}" for times in all_times for one in times)
+        return [one for times in threads.map(client, range(clients)) for one in times]
 
-    def contend(self, name, waiters, for_ms, hold_ms):
-        """The times of each grant. A new waiter takes the place of a holder before the holder releases."""
+    def contend(self, name, waiters, forMs, holdMs):
         grants = []
         running = []
-        end = monotonic_ms() + for_ms
+        end = monotonic_ms() + forMs
 
         def waiter():
             asked_at = monotonic_ms()
@@ -62,28 +67,26 @@ class Driver:
             granted_at = monotonic_ms()
             if granted_at < end:
                 running.append(threads.submit(waiter))
-                time.sleep(hold_ms / 1000)
+                time.sleep(holdMs / 1000)
             released_at = monotonic_ms()
             lock.release()
-            grants.append(f"{asked_at:.4f},{granted_at:.4f},{released_at:.4f}")
+            grants.append({"askedAt": asked_at, "grantedAt": granted_at, "releasedAt": released_at})
 
         for _ in range(waiters):
             running.append(threads.submit(waiter))
-            time.sleep(hold_ms / 1000)
+            time.sleep(holdMs / 1000)
         # A waiter adds its successor before its own end.
         for one in running:
             one.result()
-        return " ".join(grants)
+        return grants
 
     def hold(self, name, count):
-        """Acquires locks and holds them until the process ends. A holder writes every 5 ms without a look at the clock."""
+        """A holder writes every 5 ms without a look at the clock."""
 
         def holder(index):
             lock = self.acquire(f"{name}-{index}")
             while True:
-                # One call, because print writes the end of the line in a second call.
-                sys.stdout.write(f"write {index} {'true' if lock.owned() else 'false'} -\n")
-                sys.stdout.flush()
+                reply({"event": {"lock": index, "isHeld": lock.owned()}})
                 time.sleep(WORK_EVERY)
 
         for index in range(count):
@@ -91,17 +94,10 @@ class Driver:
 
 
 def main():
-    _system, address, ttl_ms = sys.argv[1:]
-    driver = Driver(address, int(ttl_ms))
-    print("ready", os.getpid(), redis.__version__, flush=True)
+    driver = Driver()
     for line in sys.stdin:
-        command, *words = line.split()
-        if command == "alone":
-            print("done", driver.alone(*map(int, words)), flush=True)
-        elif command == "contend":
-            print("done", driver.contend(words[0], *map(int, words[1:])), flush=True)
-        elif command == "hold":
-            driver.hold(words[0], int(words[1]))
+        call = json.loads(line)
+        reply({"id": call["id"], "output": getattr(driver, call["task"])(**call["input"])})
     # Holders never end, so the process does not wait for its threads.
     os._exit(0)
 

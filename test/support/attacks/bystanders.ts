@@ -36,7 +36,7 @@ export class Bystanders {
   private readonly bystanders: Bystander[] = [];
   private readonly lost = new Map<string, number>();
   private readonly ended = new Map<string, number>();
-  private readonly renewals: { readonly at: number; readonly leftMs: number }[] = [];
+  private renewed = 0;
 
   /** Resolves when every stream has its lease. */
   static async open(options: BystanderOptions): Promise<Bystanders> {
@@ -59,20 +59,11 @@ export class Bystanders {
 
   get counts(): BystanderCounts {
     return {
-      renewed: this.renewals.length,
+      renewed: this.renewed,
       lost: Object.fromEntries(this.lost),
       ended: Object.fromEntries(this.ended),
       late: this.bystanders.filter((one) => one.isLate()).length,
     };
-  }
-
-  /**
-   * The least time that a lease had left when its renewal arrived between the two times of `performance.now()` (ms).
-   * Undefined: no renewal arrived.
-   */
-  leastLeftMs(from: number, to: number): number | undefined {
-    const lefts = this.renewals.filter(({ at }) => at >= from && at < to).map(({ leftMs }) => leftMs);
-    return lefts.length === 0 ? undefined : lefts.reduce((least, leftMs) => Math.min(least, leftMs));
   }
 
   close(): void {
@@ -84,7 +75,7 @@ export class Bystanders {
     return new Promise((resolve, reject) => {
       const bystander = new Bystander(open, ttlMs, {
         granted: resolve,
-        renewed: (leftMs) => this.renewals.push({ at: performance.now(), leftMs }),
+        renewed: () => (this.renewed += 1),
         lost: (cause) => countInto(this.lost, cause),
         ended: (ending) => {
           countInto(this.ended, ending);
@@ -98,8 +89,7 @@ export class Bystanders {
 
 interface BystanderEvents {
   granted(): void;
-  /** `leftMs`: the time until the end of the lease before this renewal. */
-  renewed(leftMs: number): void;
+  renewed(): void;
   lost(cause: string): void;
   /** The stream ended without a loss. */
   ended(ending: string): void;
@@ -145,9 +135,8 @@ class Bystander {
       this.events.granted();
     } else if (event?.$case === 'renewed') {
       this.isLate();
-      const leftMs = this.deadline - performance.now();
       this.believeUntil(ms(event.value.expireOffset));
-      this.events.renewed(leftMs);
+      this.events.renewed();
     } else if (event?.$case === 'lost') {
       this.isLate();
       this.finish();

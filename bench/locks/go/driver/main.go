@@ -1,12 +1,12 @@
-// Program driver makes load on the locks of Go libraries. bench/locks/driver.ts describes its arguments and its lines.
+// Program driver makes load on the locks of Go libraries. bench/locks/driver.ts describes its tasks.
 package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +23,7 @@ const (
 // The lock of a holder.
 type held struct {
 	release func()
-	// The fencing token, or "-" for a system without tokens.
+	// The fencing token in decimal digits, or empty for a system without tokens.
 	token string
 	// Whether the library says that the lock is still held.
 	isHeld func() bool
@@ -46,20 +46,41 @@ func must(err error) {
 	}
 }
 
-func milliseconds(word string) time.Duration {
-	return time.Duration(number(word)) * time.Millisecond
+// A line of the input. Each task reads some of the fields.
+type call struct {
+	ID    int
+	Task  string
+	Input struct {
+		System, Address, Name                         string
+		TTLMs, Clients, Waiters, ForMs, HoldMs, Count int
+	}
 }
 
-func number(word string) int {
-	value, err := strconv.Atoi(word)
+type grant struct {
+	AskedAt    float64 `json:"askedAt"`
+	GrantedAt  float64 `json:"grantedAt"`
+	ReleasedAt float64 `json:"releasedAt"`
+}
+
+type write struct {
+	Lock   int    `json:"lock"`
+	IsHeld bool   `json:"isHeld"`
+	Token  string `json:"token,omitempty"`
+}
+
+func reply(message map[string]any) {
+	line, err := json.Marshal(message)
 	must(err)
-	return value
+	fmt.Println(string(line))
 }
 
-// Answers the time of each acquire. Each client acquires and releases locks of its own in turn.
-func alone(lock acquire, clients int, forTime time.Duration) string {
+func milliseconds(count int) time.Duration {
+	return time.Duration(count) * time.Millisecond
+}
+
+func alone(lock acquire, clients int, forTime time.Duration) []float64 {
 	var all sync.WaitGroup
-	times := make([][]string, clients)
+	times := make([][]float64, clients)
 	end := time.Now().Add(forTime)
 	for client := range clients {
 		all.Go(func() {
@@ -67,24 +88,19 @@ func alone(lock acquire, clients int, forTime time.Duration) string {
 				name := fmt.Sprintf("alone-%d-%d-%d", os.Getpid(), client, turn%locksEach)
 				askedAt := monotonicMs()
 				holder := lock(name)
-				times[client] = append(times[client], fmt.Sprintf("%.4f", monotonicMs()-askedAt))
+				times[client] = append(times[client], monotonicMs()-askedAt)
 				holder.release()
 			}
 		})
 	}
 	all.Wait()
-	var words []string
-	for _, some := range times {
-		words = append(words, some...)
-	}
-	return strings.Join(words, " ")
+	return slices.Concat(times...)
 }
 
-// Answers the times of each grant. A new waiter takes the place of a holder before the holder releases.
-func contend(lock acquire, name string, waiters int, forTime, hold time.Duration) string {
+func contend(lock acquire, name string, waiters int, forTime, hold time.Duration) []grant {
 	var all sync.WaitGroup
 	var records sync.Mutex
-	var words []string
+	grants := []grant{}
 	end := time.Now().Add(forTime)
 	var wait func()
 	wait = func() {
@@ -99,42 +115,47 @@ func contend(lock acquire, name string, waiters int, forTime, hold time.Duration
 		holder.release()
 		records.Lock()
 		defer records.Unlock()
-		words = append(words, fmt.Sprintf("%.4f,%.4f,%.4f", askedAt, grantedAt, releasedAt))
+		grants = append(grants, grant{askedAt, grantedAt, releasedAt})
 	}
 	for range waiters {
 		all.Go(wait)
 		time.Sleep(hold)
 	}
 	all.Wait()
-	return strings.Join(words, " ")
+	return grants
 }
 
-// Acquires locks and holds them until the process ends. A holder writes every 5 ms without a look at the clock.
+// A holder writes every 5 ms without a look at the clock.
 func hold(lock acquire, name string, count int) {
 	for index := range count {
 		go func() {
 			holder := lock(fmt.Sprintf("%s-%d", name, index))
 			for ; ; time.Sleep(workEvery) {
-				fmt.Printf("write %d %t %s\n", index, holder.isHeld(), holder.token)
+				reply(map[string]any{"event": write{index, holder.isHeld(), holder.token}})
 			}
 		}()
 	}
 }
 
 func main() {
-	system, address, ttl := os.Args[1], os.Args[2], milliseconds(os.Args[3])
-	lock := systems[system](address, ttl)
-	fmt.Println("ready", os.Getpid(), version(system))
+	var lock acquire
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
-		words := strings.Fields(lines.Text())
-		switch words[0] {
+		var call call
+		must(json.Unmarshal(lines.Bytes(), &call))
+		input := call.Input
+		var output any
+		switch call.Task {
+		case "open":
+			lock = systems[input.System](input.Address, milliseconds(input.TTLMs))
+			output = map[string]any{"pid": os.Getpid(), "version": version(input.System)}
 		case "alone":
-			fmt.Println("done", alone(lock, number(words[1]), milliseconds(words[2])))
+			output = alone(lock, input.Clients, milliseconds(input.ForMs))
 		case "contend":
-			fmt.Println("done", contend(lock, words[1], number(words[2]), milliseconds(words[3]), milliseconds(words[4])))
+			output = contend(lock, input.Name, input.Waiters, milliseconds(input.ForMs), milliseconds(input.HoldMs))
 		case "hold":
-			hold(lock, words[1], number(words[2]))
+			hold(lock, input.Name, input.Count)
 		}
+		reply(map[string]any{"id": call.ID, "output": output})
 	}
 }

@@ -61,7 +61,6 @@ func redislockLocks(address string, ttl time.Duration) acquire {
 		must(err)
 		return held{
 			release: func() { must(lock.Release(background)) },
-			token:   "-",
 			isHeld: func() bool {
 				left, err := lock.TTL(background)
 				must(err)
@@ -83,7 +82,6 @@ func redsyncLocks(address string, ttl time.Duration) acquire {
 					must(errors.Join(errors.New("redsync lost a lock"), err))
 				}
 			},
-			token:  "-",
 			isHeld: func() bool { return time.Now().Before(mutex.Until()) },
 		}
 	}

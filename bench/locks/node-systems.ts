@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
 import Redlock from 'redlock';
-import { deadline } from '../../../clients/typescript';
-import { readVersion } from '../../../src/version';
-import { LockClient } from '../../../test/support/clients/lock-client';
-import { releaseHeld } from '../../load/release-held';
+import { deadline } from '../../clients/typescript';
+import { readVersion } from '../../src/version';
+import { LockClient } from '../../test/support/clients/lock-client';
+import { releaseHeld } from '../load/release-held';
 
 const WAIT_MS = 3_600_000;
 const WITHOUT_END = -1;
