@@ -3,10 +3,12 @@ import { contention } from './contention';
 import { dictionary } from './dictionary';
 import { etcd } from './etcd';
 import { extremes } from './extremes';
+import { growth } from './growth';
 import { guards } from './guards';
 import { handOver } from './hand-over';
 import { heldLeases } from './held-leases';
 import { innocent } from './innocent';
+import { memory } from './memory';
 import { overload } from './overload';
 import { peers } from './peers';
 import { readers } from './readers';
@@ -24,7 +26,9 @@ export const rows: readonly Row[] = [
   handOver,
   contention,
   heldLeases,
+  memory,
   readers,
+  growth,
   overload,
   chapter,
   peers,
