@@ -58,7 +58,7 @@ async function measure(stage: Stage, group: Group, { quick, say }: RowContext): 
     ];
   });
   say(`${counts.rounds} rounds of ${RENEWAL_INTERVAL_MS / 1000} s`);
-  return [figure(name('memory a stream'), 'kB', bytes / streams / 1000, { most: 20 }), ...costs];
+  return [figure(name('memory a stream'), 'kB', bytes / streams / 1000, { most: 12 }), ...costs];
 }
 
 async function run(context: RowContext): Promise<Figure[]> {
