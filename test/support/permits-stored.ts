@@ -282,12 +282,24 @@ export async function setNumbers(
   await redis.command('EVAL', script, 1, keyOf(prefix, resource, 'state'), json);
 }
 
-/** The ends of all leases (us) by request id, and Redis's time at this moment. Undefined: the reply is not complete. */
-export async function readEnds(
+export interface StoredEnds {
+  /** Redis's time at the moment of the reading. */
+  readonly redisTimeUs: number;
+  /** The end of each lease (us), by request id. */
+  readonly ends: ReadonlyMap<string, number>;
+}
+
+/** The ends of all leases of a resource. Undefined: the reply is not complete. */
+export function readEnds(
   redis: Commands,
   prefix: string,
   resource: Resource,
-): Promise<{ readonly redisTimeUs: number; readonly ends: ReadonlyMap<string, number> } | undefined> {
+): Promise<StoredEnds | undefined> {
+  return readEndsAt(redis, keyOf(prefix, resource, 'state'));
+}
+
+/** As `readEnds`, for the resource with this state key. */
+export async function readEndsAt(redis: Commands, stateKey: string): Promise<StoredEnds | undefined> {
   const script = `${HEAD_FUNCTIONS}
     local time, ends = redis.call('TIME'), redis.call('ZRANGE', KEYS[2], '0', '-1', 'WITHSCORES')
     local h = redis.call('HGET', KEYS[1], 'h')
@@ -297,8 +309,8 @@ export async function readEnds(
       if one.isLease then ends[#ends + 1], ends[#ends + 2] = one.id, string.format('%.0f', one.time) end
     end
     return { time[1] * 1000000 + time[2], ends }`;
-  const keys = [keyOf(prefix, resource, 'state'), keyOf(prefix, resource, 'ends')];
-  const reply = await redis.command('EVAL', script, keys.length, ...keys);
+  // A name may contain ':state:' too, but follows this part.
+  const reply = await redis.command('EVAL', script, 2, stateKey, stateKey.replace(':state:', ':ends:'));
   if (!Array.isArray(reply)) return undefined;
   const [time, pairs] = reply as [string, string[]];
   const ends = new Map<string, number>();

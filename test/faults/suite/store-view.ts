@@ -1,4 +1,5 @@
 import { eventually } from '../../support/eventually';
+import { readEndsAt } from '../../support/permits-stored';
 import type { RedisProcess } from '../../support/processes/redis-process';
 import type { SuiteStore } from './stores/store';
 import { PREFIX } from '../observer';
@@ -20,14 +21,10 @@ export class StoreView {
   private async heldNow(): Promise<StoredLeases> {
     const found = new Map<string, number>();
     for (const redis of await this.store.masters()) {
-      const now = await timeUs(redis);
-      for (const key of await keysOf(redis, `${PREFIX}:{*}:?:ends:*`)) {
-        const reply = (await redis.command('ZRANGE', key, 0, -1, 'WITHSCORES')) as string[] | string[][];
-        const pairs = reply.flat(); // RESP2 answers a flat list.
-        for (let i = 0; i < pairs.length; i += 2) {
-          const end = Number(pairs[i + 1]);
-          if (end > now) found.set(`${key} ${pairs[i]}`, end);
-        }
+      for (const key of await keysOf(redis, `${PREFIX}:{*}:??:state:*`)) {
+        const stored = await readEndsAt(redis, key);
+        if (stored === undefined) throw new Error(`the leases of ${key} could not be read`);
+        for (const [id, end] of stored.ends) if (end > stored.redisTimeUs) found.set(`${key} ${id}`, end);
       }
     }
     return found;
