@@ -114,6 +114,7 @@ async function playRound(
       topology: plan.topology,
       clocks,
       mayForget: plan.steps.some(({ fault }) => faultOf(fault).forgets),
+      mayDeleteName: plan.steps.some(({ fault }) => fault === 'resource-deleted'),
       isDurable: plan.appendfsync === 'always',
     });
     const defects: string[] = [];

@@ -26,6 +26,8 @@ export interface StageParts {
   readonly clocks: Clocks | undefined;
   /** True if some faults of the round can make the store lose writes. */
   readonly mayForget: boolean;
+  /** True if a fault of the round deletes the keys of one name. No server notices this loss. */
+  readonly mayDeleteName: boolean;
   /** True if the store syncs every write before its reply, so that servers trust a restart. */
   readonly isDurable: boolean;
 }
