@@ -1,7 +1,7 @@
 import type { Resource } from '../../src/engine/leases/lease';
 import { LOCK_LIMIT } from '../../src/engine/leases/limits';
 import { PermitsFixture } from '../support/permits-fixture';
-import { PARTS } from '../support/permits-stored';
+import { GHOST_ID, PARTS } from '../support/permits-stored';
 import { is } from '../support/reply-kinds';
 
 /** Scripts write no lease without an end. After a manual edit in Redis, the next script repairs such a lease. */
@@ -59,7 +59,7 @@ describe('after a manual edit of a lock in Redis (chapter 24),', () => {
     is('released', await alice.release(alice.secret));
     is('granted', await bob.claim());
     const { sets } = await fixture.stored(lock);
-    expect(Object.values(sets).flatMap((members) => members.map(({ id }) => id))).not.toContain('ghost');
+    expect(Object.values(sets).flatMap((members) => members.map(({ id }) => id))).not.toContain(GHOST_ID);
   });
 
   it('a lease without an end ends one ttl after the next script', async () => {

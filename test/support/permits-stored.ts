@@ -318,6 +318,9 @@ export async function readEndsAt(redis: Commands, stateKey: string): Promise<Sto
   return { redisTimeUs: Number(time), ends };
 }
 
+/** The id of the member that `addGhost` adds. The head has room only for ids of this length. */
+export const GHOST_ID = '00000000-0000-4000-8000-000000000000';
+
 /** Adds a member without a record, as a manual edit of Redis may leave behind. */
 export async function addGhost(
   redis: Commands,
@@ -331,9 +334,9 @@ export async function addGhost(
     local part, time = ARGV[1], ARGV[2] == '+inf' and math.huge or tonumber(ARGV[2])
     numbers[part] = numbers[part] + 1
     if part == 'ends' and numbers.isSpilled == 0 then
-      table.insert(elements, 1, { time = time, id = 'ghost' })
+      table.insert(elements, 1, { time = time, id = '${GHOST_ID}' })
     else
-      redis.call('ZADD', KEYS[2], ARGV[2], 'ghost')
+      redis.call('ZADD', KEYS[2], ARGV[2], '${GHOST_ID}')
     end
     local bound = part .. 'Due'
     if numbers[bound] then numbers[bound] = math.min(numbers[bound], time) end

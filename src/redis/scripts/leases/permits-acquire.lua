@@ -22,6 +22,7 @@
 -- @include shared/grant-next.lua
 -- @include shared/hold.lua
 -- @include shared/mark-alive.lua
+-- @include shared/past.lua
 -- @include shared/purge.lua
 -- @include shared/queue-snapshot.lua
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -97,6 +98,7 @@ if not request then
     count_again('detached')
     return answer(retention_ms, 'QUEUE_FULL', place_count)
   end
+  unbury_new(id)
   request = {
     attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
     ttl = ttl, queued_at = now,

@@ -21,6 +21,7 @@
 -- @include shared/hold.lua
 -- @include shared/mark-alive.lua
 -- @include shared/never-fits.lua
+-- @include shared/past.lua
 -- @include shared/purge.lua
 -- @include shared/queue-snapshot.lua
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -46,6 +47,7 @@ if never_fits(permits) and not (request and request.state == HELD) then
 end
 
 if not request then
+  unbury_new(id)
   request = {
     attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
     ttl = ttl, queued_at = now,

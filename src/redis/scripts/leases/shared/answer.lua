@@ -10,7 +10,7 @@ local function moves_expiry(retention_ms)
   meta.expires = wanted + margin
   expiring = {
     ends = meta.is_spilled == 1, offers = meta.offers > 0, queue = meta.queue > 0, detached = meta.detached > 0,
-    live = meta.queue + meta.offers + meta.detached > 0,
+    live = expiring.live or meta.queue + meta.offers + meta.detached > 0,
   }
   return true
 end
@@ -34,7 +34,7 @@ local function answer(retention_ms, word, ...)
     for id in pairs(unsaved) do
       local packed = cmsgpack.pack(records[id])
       if past_times[id] then
-        redis.call('HSET', key_of('past' .. past_numbers[id]), id, struct.pack('<d', past_times[id]) .. packed)
+        redis.call('HSET', key_of('past' .. past_numbers[id]), id, struct.pack(PAST_TIME, past_times[id]) .. packed)
       else
         fields[#fields + 1], fields[#fields + 2] = 'r' .. id, packed
       end

@@ -57,34 +57,45 @@ local function is_semaphore() return string.match(STATE_KEY, '}:(%a)') == 's' en
 -- expires      the time when the keys expire
 -- cursor       ticket where `walk_queue` continues
 -- ends_due, offers_due, detached_due   a lower bound of the earliest time in that sorted set
-local meta = {
-  used = 0, ends = 0, offers = 0, queue = 0, detached = 0, is_spilled = 0, past_number = 0, past_since = 0, past_count = 0,
-  last_token = 0, last_ticket = 0, grace = 0, graced = 0, till = 0, expires = 0, cursor = 0,
-  ends_due = NEVER, offers_due = NEVER, detached_due = NEVER,
-}
+local function empty_meta()
+  return {
+    used = 0, ends = 0, offers = 0, queue = 0, detached = 0, is_spilled = 0, past_number = 0, past_since = 0, past_count = 0,
+    last_token = 0, last_ticket = 0, grace = 0, graced = 0, till = 0, expires = 0, cursor = 0,
+    ends_due = NEVER, offers_due = NEVER, detached_due = NEVER,
+  }
+end
+local meta = empty_meta()
 
 -- The first byte says whether MORE follows HEAD. MORE has the numbers that only waiters, spilled leases and past tombstones need.
 local HEAD = '<BI4I4I4dddddd'
 local MORE = '<BBI4I4I4I4dddddd'
-local HEAD_BYTES = 61
+local HEAD_BYTES, MORE_BYTES = 61, 66
 local ELEMENT = '<dBc0'
+local ELEMENT_BYTES = 45 -- because every request id is a UUID
+local PAST_TIME = '<d' -- precedes the record of a tombstone in a `past` hash
 
 -- The inline index: the ids and ends of leases, without an order, and the packed elements of tombstones, because few scripts
 -- read more than the first.
 local lease_ids, lease_ends, tombs = {}, {}, ''
 
--- `limit` is stored as one more, because 0 is a limit. A shorter head was edited manually.
+-- `limit` is stored as one more, because 0 is a limit. A head with too few bytes was edited manually, and counts as deleted.
 local function read_head(head)
   if not head or #head < HEAD_BYTES then return end
   local has_more, limit, at
   has_more, limit, meta.used, meta.ends, meta.last_token, meta.last_ticket, meta.seen, meta.grace, meta.till,
     meta.expires, at = struct.unpack(HEAD, head)
   if limit > 0 then meta.limit = limit - 1 end
+  local left = #head - HEAD_BYTES - (has_more == 1 and MORE_BYTES or 0)
+  if left < 0 or left % ELEMENT_BYTES > 0 then
+    meta = empty_meta()
+    return
+  end
   if has_more == 1 then
     meta.is_spilled, meta.past_number, meta.offers, meta.queue, meta.detached, meta.past_count, meta.graced, meta.cursor,
       meta.past_since, meta.ends_due, meta.offers_due, meta.detached_due, at = struct.unpack(MORE, head, at)
   end
   if meta.is_spilled == 0 then
+    meta.ends = math.min(meta.ends, left / ELEMENT_BYTES)
     for i = 1, meta.ends do lease_ends[i], lease_ids[i], at = struct.unpack(ELEMENT, head, at) end
   end
   tombs = string.sub(head, at)

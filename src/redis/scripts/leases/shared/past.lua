@@ -2,9 +2,6 @@
 -- the two hashes takes tombstones. After REMEMBER_US or MOST_PAST tombstones the other hash is emptied and takes over.
 -- @include write.lua
 
--- An element of the index, because every request id is a UUID.
-local TOMB_BYTES = 45
-
 -- @rare
 local function is_past_full()
   return meta.past_count >= MOST_PAST or math.abs(now - meta.past_since) > REMEMBER_US
@@ -22,7 +19,7 @@ local function move_to_past(ids, times)
   local stored = redis.call('HMGET', STATE_KEY, unpack(fields))
   for i, id in ipairs(ids) do
     local packed = unsaved[id] and cmsgpack.pack(records[id]) or stored[i]
-    if packed then moved[#moved + 1], moved[#moved + 2] = id, struct.pack('<d', times[i]) .. packed end
+    if packed then moved[#moved + 1], moved[#moved + 2] = id, struct.pack(PAST_TIME, times[i]) .. packed end
     unsaved[id] = nil
   end
   redis.call('HDEL', STATE_KEY, unpack(fields))
@@ -55,9 +52,9 @@ end
 -- Moves tombstones if the head has too many, some at a time. `answer` calls this function, so that a script that ends many
 -- leases moves all of them at once.
 local function shrink_head()
-  local excess = #tombs - MOST_INLINE * TOMB_BYTES
+  local excess = #tombs - MOST_INLINE * ELEMENT_BYTES
   if excess <= 0 then return end
-  local count = excess / TOMB_BYTES + FEW_INLINE
+  local count = excess / ELEMENT_BYTES + FEW_INLINE
   move_to_past(take_tombstones(function(taken) return taken < count end))
 end
 
@@ -70,7 +67,7 @@ end
 
 -- Forgets the tombstones that are due.
 local function forget_tombstones()
-  if tombs == '' or struct.unpack('<d', tombs) > now then return end
+  if tombs == '' or struct.unpack(ELEMENT, tombs) > now then return end
   forget((take_tombstones(function(_, time) return time <= now end)))
 end
 
@@ -79,6 +76,12 @@ end
 local function unbury(id)
   if past_times[id] then redis.call('HDEL', key_of('past' .. past_numbers[id]), id) end
   local _, last = string.find(tombs, id, 1, true)
-  if last then tombs = string.sub(tombs, 1, last - TOMB_BYTES) .. string.sub(tombs, last + 1) end
+  if last then tombs = string.sub(tombs, 1, last - ELEMENT_BYTES) .. string.sub(tombs, last + 1) end
   forget({ id })
+end
+
+-- Forgets the tombstone of a new request. Only a record that was deleted manually leaves a tombstone, which would later
+-- remove the record of the new request.
+local function unbury_new(id)
+  if tombs ~= '' and string.find(tombs, id, 1, true) then unbury(id) end
 end

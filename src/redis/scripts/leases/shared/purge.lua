@@ -64,13 +64,13 @@ local function has_lease_to_end()
 end
 
 -- A waiter or an offer that was deleted manually is detached, so that the server claims again with the same ticket. If the
--- count is 0, members are remains (`put` in write.lua).
+-- count is 0, members are remains (`put` in write.lua). The set is counted again, because another script may have done so.
 -- @rare
 local function check_place(request)
   local part = request.state == OFFERED and 'offers' or 'queue'
   if meta[part] > 0 then
     if redis.call('ZSCORE', key_of(part), own_id) then return end
-    meta[part] = meta[part] - 1
+    count_again(part)
   end
   detach(own_id, request)
 end

@@ -45,7 +45,7 @@ local function read_past(id)
   for number = 1, 2 do
     local packed = redis.call('HGET', key_of('past' .. number), id)
     if packed then
-      local time, at = struct.unpack('<d', packed)
+      local time, at = struct.unpack(PAST_TIME, packed)
       if time > now then
         past_times[id], past_numbers[id] = time, number
         return cmsgpack.unpack(string.sub(packed, at))
@@ -63,7 +63,8 @@ local function begin(server, id)
   meta.seen = meta.seen or now
   -- All past tombstones are due, or Redis's clock was set back.
   if math.abs(now - meta.past_since) > 2 * REMEMBER_US then meta.past_number = 0 end
-  if now - meta.seen > STALL_US then
+  -- A script with `own_only` leaves the grace to the next script that may judge servers, and does not update `seen`.
+  if not own_only and now - meta.seen > STALL_US then
     meta.graced = meta.grace -- for a rarely used resource, each script begins a new grace
     meta.grace = now + GRACE_US
   end
