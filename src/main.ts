@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { ConfigError, readConfig, type Config } from './config/config';
+import { authenticates, ConfigError, readConfig, type Config } from './config/config';
 import { createLog } from './log';
 import { createServer, StartError, type HoldfastServer } from './server';
 
@@ -24,7 +24,13 @@ const SAME_CTRL_C_MS = 300;
 export interface RunOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Makes the text that is printed when the server listens. */
-  readonly banner?: (info: { listen: string; redis: string; version: string }) => string;
+  readonly banner?: (info: {
+    listen: string;
+    redis: string;
+    version: string;
+    tls: boolean;
+    authentication: boolean;
+  }) => string;
   /** Runs after the drain, when the store is closed. */
   readonly onClosed?: () => Promise<void>;
 }
@@ -46,7 +52,9 @@ export async function run(options: RunOptions): Promise<void> {
   const redis = config.redis.shown;
   const { version } = server;
   log.info({ listen, redis, version, ...(config.development && { development: true }) }, 'listening');
-  if (options.banner !== undefined) console.log(options.banner({ listen, redis, version }));
+  if (options.banner === undefined) return;
+  const protection = { tls: config.tlsCert !== undefined, authentication: authenticates(config) };
+  console.log(options.banner({ listen, redis, version, ...protection }));
 }
 
 /** Ends the process after an uncaught error, because the state of the process is then unknown. */

@@ -10,11 +10,13 @@ import { systemIdentities } from './engine/identities';
 import { defaultLimits, type Limits } from './engine/leases/limits';
 import { Permits, type PermitsStats } from './engine/leases/permits';
 import type { Store } from './redis';
-import { logHealth, routeGrpcLog } from './startup/logging';
+import { accessSettings, logExposure } from './startup/access-settings';
+import { auditLogOf, logHealth, routeGrpcLog } from './startup/logging';
 import { coreCount, defaultDictionaryBytes } from './startup/machine';
 import { openStore } from './startup/open-store';
 import { StartError } from './startup/start-error';
-import { serverCredentials } from './startup/tls';
+import { openAccess, type OpenedAccess } from './transport/access/open-access';
+import { UnusableFile } from './transport/access/watched-files';
 import type { CallContext } from './transport/grpc/call';
 import { GrpcServer } from './transport/server/grpc-server';
 import { ListenError } from './transport/grpc/listen';
@@ -52,13 +54,17 @@ class ComposedServer implements HoldfastServer {
   private permits: Permits | undefined;
   private indexes: LoadedDictionaries | undefined;
   private grpc: GrpcServer | undefined;
+  private opened: OpenedAccess | undefined;
+  private readonly auditLog: Logger;
   private listening: Promise<string> | undefined;
   private drained: Promise<void> | undefined;
 
   constructor(
     private readonly config: Config,
     private readonly dependencies: ServerDependencies,
-  ) {}
+  ) {
+    this.auditLog = auditLogOf(dependencies.log);
+  }
 
   listen(): Promise<string> {
     this.listening ??= this.start();
@@ -77,12 +83,18 @@ class ComposedServer implements HoldfastServer {
   private async start(): Promise<string> {
     const { config } = this;
     const { log } = this.dependencies;
-    const credentials = serverCredentials(config);
+    this.opened = await openAccess(accessSettings(config), systemClock, log, this.auditLog).catch(
+      (error: unknown) => {
+        throw error instanceof UnusableFile ? new StartError(error.message, { cause: error }) : error;
+      },
+    );
+    const { credentials } = this.opened;
     const serverId = randomUUID();
     routeGrpcLog(log);
     this.store = await openStore(config, serverId, log);
     this.grpc = this.compose(this.store, serverId);
     logHealth(this.store.node, log);
+    logExposure(config, log);
     await this.preload();
     return this.grpc.listen(config.listen, credentials).catch((error: unknown) => {
       if (!(error instanceof ListenError)) throw error;
@@ -119,6 +131,11 @@ class ComposedServer implements HoldfastServer {
       log,
       keepaliveTimeMs: config.keepaliveTimeMs,
       keepaliveTimeoutMs: config.keepaliveTimeoutMs,
+      access: this.opened?.access,
+      authorization: this.opened?.authorization,
+      auditLog: this.auditLog,
+      connectionMaxAgeMs: config.connectionMaxAgeMs,
+      reflection: config.reflection,
       extend,
     });
   }
@@ -136,6 +153,7 @@ class ComposedServer implements HoldfastServer {
     // A start in progress must end first, so that its store and gRPC server are closed too. `listen` reports a failure.
     await this.listening?.catch(() => undefined);
     await this.grpc?.drain(this.config.drainTimeoutMs);
+    this.opened?.close();
     this.permits?.close();
     this.indexes?.close();
     this.store?.close();

@@ -32,8 +32,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PACKAGE_STAYS_IN: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['redis'],
   '@grpc/grpc-js': ['transport', 'clients/typescript', 'server', 'startup'],
-  zod: ['config'],
+  zod: ['config', 'transport'],
+  yaml: ['transport'],
   pino: ['log', 'server', 'startup', 'main'],
+  jose: ['transport'],
 };
 
 const ALLOWED_AT_TOP = new Set([
@@ -251,9 +253,9 @@ test('only main.ts ends the process', () => {
   expect(filesUsing('process', /^process\.(exit|abort|kill|reallyExit)$/)).toEqual(['main.ts']);
 });
 
-test('only call.ts uses the time of day', () => {
-  // grpc-js gives a deadline as a time of day. call.ts converts the deadline to a duration.
-  expect(filesUsing('Date', /./)).toEqual(['transport/grpc/call.ts']);
+test('only call.ts and time-of-day.ts use the time of day', () => {
+  // grpc-js gives a deadline as a time of day, and credentials end at a time of day. Both are converted to durations.
+  expect(filesUsing('Date', /./)).toEqual(['transport/access/time-of-day.ts', 'transport/grpc/call.ts']);
 });
 
 test('in the engine, only identities.ts and clock.ts use random numbers, time and timers', () => {

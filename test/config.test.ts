@@ -25,6 +25,16 @@ test('readConfig requires only HOLDFAST_REDIS_URL, and has a default for every o
     commandTimeoutMs: 2000,
     tlsCert: undefined,
     tlsKey: undefined,
+    tlsClientCa: undefined,
+    authTokens: undefined,
+    authJwtIssuer: undefined,
+    authJwtAudience: undefined,
+    authJwtJwks: undefined,
+    authJwtClaim: 'sub',
+    policy: undefined,
+    insecure: { tls: false, auth: false },
+    reflection: true,
+    connectionMaxAgeMs: undefined,
     minTtlMs: 100,
     maxTtlMs: 120_000,
     defaultTtlMs: 30_000,
@@ -89,6 +99,84 @@ test.each([
   expect(problems).toEqual([expect.stringContaining(problem)]);
 });
 
+const JWT = {
+  HOLDFAST_AUTH_JWT_ISSUER: 'https://login.example',
+  HOLDFAST_AUTH_JWT_AUDIENCE: 'holdfast',
+  HOLDFAST_AUTH_JWT_JWKS: 'https://login.example/keys',
+};
+
+test('readConfig refuses settings of access that contradict each other', () => {
+  const of = (env: NodeJS.ProcessEnv) => problemsOf({ HOLDFAST_REDIS_URL: REDIS, ...env });
+  expect(of({ HOLDFAST_TLS_CLIENT_CA: '/ca.pem' })).toEqual([
+    'HOLDFAST_TLS_CLIENT_CA needs HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY',
+  ]);
+  for (const missing of Object.keys(JWT)) {
+    expect(of({ ...JWT, [missing]: '' })).toEqual([expect.stringContaining('must be set together')]);
+  }
+  expect(of({ HOLDFAST_AUTH_JWT_CLAIM: 'client_id' })).toEqual([
+    'HOLDFAST_AUTH_JWT_CLAIM needs HOLDFAST_AUTH_JWT_ISSUER',
+  ]);
+  expect(of({ HOLDFAST_POLICY: '/policy.yaml' })).toEqual([
+    expect.stringContaining('HOLDFAST_POLICY needs identities: set HOLDFAST_AUTH_TOKENS'),
+  ]);
+  expect(of({ ...JWT, HOLDFAST_POLICY: '/policy.yaml' })).toEqual([]);
+  expect(of(JWT)).toEqual([]);
+});
+
+test.each([
+  ['HOLDFAST_AUTH_JWT_ISSUER', 'https://login.example#x'],
+  ['HOLDFAST_AUTH_JWT_ISSUER', 'has space'],
+  ['HOLDFAST_AUTH_JWT_JWKS', 'ftp://login.example/keys'],
+  ['HOLDFAST_AUTH_JWT_JWKS', 'https://user:pw@login.example/keys'],
+  ['HOLDFAST_INSECURE', '1'],
+  ['HOLDFAST_INSECURE', 'tls,all'],
+  ['HOLDFAST_CONNECTION_MAX_AGE', '0s'],
+])('readConfig refuses %s=%s', (name, value) => {
+  const problems = problemsOf({ HOLDFAST_REDIS_URL: REDIS, ...JWT, [name]: value });
+  expect(problems[0]).toContain(`${name} must be`);
+});
+
+describe('readConfig refuses an address that other machines can reach', () => {
+  const TLS = { HOLDFAST_TLS_CERT: '/c.pem', HOLDFAST_TLS_KEY: '/c.key' };
+  const TOKENS = { HOLDFAST_AUTH_TOKENS: '/tokens' };
+  const noTls = expect.stringContaining('but the server has no TLS: set HOLDFAST_TLS_CERT') as string;
+  const noAuth = expect.stringContaining('but every caller is let in: set HOLDFAST_AUTH_TOKENS') as string;
+
+  test.each([
+    ['without TLS and authentication', {}, [noTls, noAuth]],
+    ['without authentication', TLS, [noAuth]],
+    ['without TLS', TOKENS, [noTls]],
+    ['without TLS, with JSON web tokens', JWT, [noTls]],
+    ['with TLS and tokens', { ...TLS, ...TOKENS }, []],
+    ['with TLS and client certificates', { ...TLS, HOLDFAST_TLS_CLIENT_CA: '/ca.pem' }, []],
+    ['unless HOLDFAST_INSECURE permits both', { HOLDFAST_INSECURE: 'tls,auth' }, []],
+    ['if HOLDFAST_INSECURE permits only the other part', { ...TLS, HOLDFAST_INSECURE: 'tls' }, [noAuth]],
+    ['if HOLDFAST_INSECURE permits only callers', { HOLDFAST_INSECURE: 'auth' }, [noTls]],
+    ['with tokens behind a load balancer', { ...TOKENS, HOLDFAST_INSECURE: 'tls' }, []],
+  ])('%s', (_title, env, problems) => {
+    for (const HOLDFAST_LISTEN of [
+      '0.0.0.0:1',
+      '[::]:1',
+      '10.1.2.3:1',
+      'holdfast.example:1',
+      '[::ffff:10.1.2.3]:1',
+    ]) {
+      expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_LISTEN, ...env })).toEqual(problems);
+    }
+  });
+
+  test.each([
+    '127.0.0.1:1',
+    '127.8.9.10:1',
+    'localhost:1',
+    '[::1]:1',
+    '[::ffff:127.0.0.1]:1',
+    'unix:/run/h.sock',
+  ])('but accepts %s', (HOLDFAST_LISTEN) => {
+    expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_LISTEN })).toEqual([]);
+  });
+});
+
 test.each([
   ['0.0.0.0:0', { kind: 'tcp', host: '0.0.0.0', port: 0 }],
   ['localhost:65535', { kind: 'tcp', host: 'localhost', port: 65_535 }],
@@ -96,7 +184,7 @@ test.each([
   ['unix:/run/holdfast.sock', { kind: 'unix', path: '/run/holdfast.sock' }],
   ['unix:///run/holdfast.sock', { kind: 'unix', path: '/run/holdfast.sock' }],
 ])('readConfig accepts the listen address %s', (text, address) => {
-  expect(read({ HOLDFAST_LISTEN: text }).listen).toEqual(address);
+  expect(read({ HOLDFAST_LISTEN: text, HOLDFAST_INSECURE: 'tls,auth' }).listen).toEqual(address);
 });
 
 test.each([

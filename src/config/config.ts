@@ -63,7 +63,62 @@ function contradictions(config: Config): string[] {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     found.push('HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY must be set together');
   }
-  found.push(...contradictionsOfRedis(config));
+  found.push(...contradictionsOfAccess(config), ...exposures(config), ...contradictionsOfRedis(config));
+  return found;
+}
+
+function contradictionsOfAccess(config: Config): string[] {
+  const found: string[] = [];
+  const { tlsCert, tlsClientCa, authJwtIssuer, authJwtAudience, authJwtJwks, authJwtClaim } = config;
+  if (tlsClientCa !== undefined && tlsCert === undefined) {
+    found.push('HOLDFAST_TLS_CLIENT_CA needs HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY');
+  }
+  const jwt = [authJwtIssuer, authJwtAudience, authJwtJwks];
+  if (jwt.includes(undefined) && jwt.some((value) => value !== undefined)) {
+    found.push(
+      'HOLDFAST_AUTH_JWT_ISSUER, HOLDFAST_AUTH_JWT_AUDIENCE and HOLDFAST_AUTH_JWT_JWKS must be set together',
+    );
+  }
+  if (authJwtIssuer === undefined && authJwtClaim !== options.authJwtClaim.default) {
+    found.push('HOLDFAST_AUTH_JWT_CLAIM needs HOLDFAST_AUTH_JWT_ISSUER');
+  }
+  if (config.policy !== undefined && !authenticates(config)) {
+    found.push(
+      'HOLDFAST_POLICY needs identities: set HOLDFAST_AUTH_TOKENS, HOLDFAST_AUTH_JWT_ISSUER or HOLDFAST_TLS_CLIENT_CA',
+    );
+  }
+  return found;
+}
+
+/** True if the server proves the identity of its callers. */
+export function authenticates({ tlsClientCa, authTokens, authJwtIssuer }: Config): boolean {
+  return [tlsClientCa, authTokens, authJwtIssuer].some((value) => value !== undefined);
+}
+
+/** True if programs of other machines can reach the address. The name localhost stands for loopback addresses. */
+export function isExposed({ listen }: Config): boolean {
+  if (listen === undefined || listen.kind === 'unix') return false;
+  return !/^(localhost|127(\.\d{1,3}){3}|(::ffff:)127(\.\d{1,3}){3}|::1|(0{1,4}:){7}0{0,3}1)$/i.test(
+    listen.host,
+  );
+}
+
+/** Reports an address that other machines can reach, without the protection that such an address needs. */
+function exposures(config: Config): string[] {
+  const { tlsCert, insecure } = config;
+  if (insecure === undefined || !isExposed(config)) return [];
+  const found: string[] = [];
+  const exposed = 'HOLDFAST_LISTEN is an address that other machines can reach';
+  if (tlsCert === undefined && !insecure.tls) {
+    found.push(
+      `${exposed}, but the server has no TLS: set HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY, or HOLDFAST_INSECURE=tls if a load balancer ends TLS`,
+    );
+  }
+  if (!authenticates(config) && !insecure.auth) {
+    found.push(
+      `${exposed}, but every caller is let in: set HOLDFAST_AUTH_TOKENS, HOLDFAST_AUTH_JWT_ISSUER or HOLDFAST_TLS_CLIENT_CA, or HOLDFAST_INSECURE=auth if every program that reaches the port may do everything`,
+    );
+  }
   return found;
 }
 

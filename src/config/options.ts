@@ -1,13 +1,17 @@
 import type { z } from 'zod';
 import { redisAddress, sentinelUser, storeAddress } from './redis-options';
 import {
+  accountName,
   byteCountOrAuto,
   count,
   duration,
   durationOrOff,
   filePath,
   flag,
+  insecureParts,
+  issuerName,
   keyPrefix,
+  keySource,
   listenAddress,
   names,
   oneOf,
@@ -94,8 +98,88 @@ export const options = {
   tlsKey: fileOption(
     'HOLDFAST_TLS_KEY',
     '/etc/holdfast/server.key',
-    'The private key of the certificate in HOLDFAST_TLS_CERT.',
+    'The private key of the certificate in HOLDFAST_TLS_CERT. The server loads changed files again without a restart; new connections then use the new certificate.',
   ),
+  tlsClientCa: fileOption(
+    'HOLDFAST_TLS_CLIENT_CA',
+    '/etc/holdfast/client-ca.pem',
+    'The authority of client certificates. The server then requests a client certificate, and the identity of a caller is the first SPIFFE URI of the certificate, or else its first DNS name. Needs HOLDFAST_TLS_CERT.',
+  ),
+  authTokens: optional({
+    name: 'HOLDFAST_AUTH_TOKENS',
+    format: 'path of a file with lines `identity sha256:<hex> [expires]`',
+    example: '/etc/holdfast/tokens',
+    about:
+      'The tokens that callers may send as `authorization: Bearer <token>`. The file has only the SHA-256 of each token. The server loads a changed file again without a restart.',
+    schema: filePath(),
+  }),
+  authJwtIssuer: optional({
+    name: 'HOLDFAST_AUTH_JWT_ISSUER',
+    format: 'text without `#`',
+    example: 'https://login.example',
+    about:
+      'The issuer of the JSON web tokens that callers may send as `authorization: Bearer <token>`. HOLDFAST_AUTH_JWT_AUDIENCE and HOLDFAST_AUTH_JWT_JWKS must be set too.',
+    schema: issuerName(),
+  }),
+  authJwtAudience: optional({
+    name: 'HOLDFAST_AUTH_JWT_AUDIENCE',
+    format: 'text',
+    example: 'holdfast',
+    about: 'The audience that a JSON web token must name, so that a token for another service is refused.',
+    schema: accountName(),
+  }),
+  authJwtJwks: optional({
+    name: 'HOLDFAST_AUTH_JWT_JWKS',
+    format: 'path of a file, or `https://…` or `http://…`',
+    example: 'https://login.example/.well-known/jwks.json',
+    about:
+      'The public keys of the issuer, as a JSON Web Key Set. A file is loaded again when it changes. A URL is requested every 5 minutes and for unknown keys; while the URL cannot be reached, the last keys stay in use for one hour.',
+    schema: keySource(),
+  }),
+  authJwtClaim: option({
+    name: 'HOLDFAST_AUTH_JWT_CLAIM',
+    default: 'sub',
+    format: 'name of a claim',
+    example: 'client_id',
+    about: 'The claim of a JSON web token that names the caller.',
+    schema: accountName(),
+  }),
+  policy: optional({
+    name: 'HOLDFAST_POLICY',
+    format: 'path of a YAML file',
+    example: '/etc/holdfast/policy.yaml',
+    about:
+      'The policy: which identity may do what with which names. The server loads a changed file again without a restart; a file with a mistake changes nothing, and the log names the mistake. Without a policy every proven identity may do everything. Needs a way to prove identities: HOLDFAST_AUTH_TOKENS, HOLDFAST_AUTH_JWT_ISSUER or HOLDFAST_TLS_CLIENT_CA.',
+    schema: filePath(),
+  }),
+  insecure: option({
+    name: 'HOLDFAST_INSECURE',
+    default: '',
+    format: '`tls`, `auth` or `tls,auth`',
+    example: 'tls',
+    about:
+      'The server refuses to listen on an address that other machines can reach, unless it has TLS and authenticates callers. The value `tls` permits an address without TLS, for example behind a load balancer that ends TLS; the value `auth` permits callers without credentials. The server logs a warning in both cases.',
+    schema: insecureParts(),
+  }),
+  reflection: option({
+    name: 'HOLDFAST_REFLECTION',
+    default: '1',
+    format: '`0` or `1`',
+    example: '0',
+    about:
+      'Server reflection, with which tools such as grpcurl read the contract. Reflection needs no credential and shows no data.',
+    schema: flag(),
+  }),
+  connectionMaxAgeMs: option({
+    name: 'HOLDFAST_CONNECTION_MAX_AGE',
+    default: 'off',
+    format: 'duration, or `off`',
+    range: '1s to 30d',
+    example: '30m',
+    about:
+      'The age, give or take 10 %, at which the server ends a connection in order, so that clients find added servers. Streams end with REATTACH, and their leases continue. Other calls finish.',
+    schema: durationOrOff('1s', '30d'),
+  }),
   keepaliveTimeMs: durationOption({
     name: 'HOLDFAST_KEEPALIVE_TIME',
     default: '10s',
@@ -258,7 +342,7 @@ export const options = {
     to: 1_000_000,
     example: '20000',
     about:
-      'The largest number of open hold streams on this server. A stream takes about 20 kB of memory. Further streams fail with QUOTA_EXCEEDED.',
+      'The largest number of open hold streams on this server, and the largest number of open watches. A stream takes about 20 kB of memory. Further streams fail with QUOTA_EXCEEDED.',
   }),
   retentionMs: durationOption({
     name: 'HOLDFAST_RETENTION',

@@ -113,6 +113,46 @@ export function flag(): z.ZodType<boolean, string> {
   return parsed('0 or 1', (text) => (text === '0' || text === '1' ? text === '1' : undefined));
 }
 
+/** The parts that the operator leaves insecure. */
+export interface InsecureParts {
+  readonly tls: boolean;
+  readonly auth: boolean;
+}
+
+export function insecureParts(): z.ZodType<InsecureParts, string> {
+  return parsed('tls, auth or tls,auth', (text) => {
+    const parts = text === '' ? [] : text.split(',');
+    if (!parts.every((part) => part === 'tls' || part === 'auth')) return undefined;
+    return Object.freeze({ tls: parts.includes('tls'), auth: parts.includes('auth') });
+  });
+}
+
+/** A text of 1 to 200 bytes without spaces and control characters. */
+export function accountName(): z.ZodType<string, string> {
+  return parsed('1 to 200 visible characters of ASCII', (text) =>
+    /^[!-~]{1,200}$/.test(text) ? text : undefined,
+  );
+}
+
+/** An identity has the issuer and the claim, with `#` between them. */
+export function issuerName(): z.ZodType<string, string> {
+  return parsed('1 to 200 visible characters of ASCII without #', (text) =>
+    /^[!-"$-~]{1,200}$/.test(text) ? text : undefined,
+  );
+}
+
+/** A file or a URL. */
+export type KeySource = { readonly path: string } | { readonly url: string };
+
+export function keySource(): z.ZodType<KeySource, string> {
+  return parsed('the path of a file, or a URL with https or http and without a user', (text) => {
+    if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return Object.freeze({ path: text });
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url === undefined || !['https:', 'http:'].includes(url.protocol)) return undefined;
+    return url.username === '' && url.password === '' ? Object.freeze({ url: url.href }) : undefined;
+  });
+}
+
 export function filePath(): z.ZodType<string, string> {
   return z.string();
 }

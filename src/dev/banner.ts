@@ -4,6 +4,10 @@ export interface ServerInfo {
   readonly listen: string;
   readonly redis: string;
   readonly version: string;
+  /** Default: false. */
+  readonly tls?: boolean;
+  /** Whether callers must prove who they are. Default: false. */
+  readonly authentication?: boolean;
 }
 
 export interface StoreInfo {
@@ -34,7 +38,9 @@ function firstCall(listen: string): string {
 }
 
 /** The text that `npm start` prints when the server is ready. */
-export function banner({ listen, version }: ServerInfo, store: StoreInfo): string {
+export function banner(server: ServerInfo, store: StoreInfo): string {
+  const { listen, version, tls = false, authentication = false } = server;
+  const protection = `${tls ? 'TLS' : 'no TLS'}, ${authentication ? 'credentials required' : 'no credentials'}`;
   const rows = [
     ['gRPC', `${clientAddress(listen)} (health and reflection are on)`],
     ['store', store.description],
@@ -42,7 +48,7 @@ export function banner({ listen, version }: ServerInfo, store: StoreInfo): strin
   ];
   return [
     '',
-    `  Holdfast ${version}   DEVELOPMENT: one machine, no TLS, no credentials`,
+    `  Holdfast ${version}   DEVELOPMENT: one machine, ${protection}`,
     '',
     ...rows.map(([name, value]) => `  ${`${name}:`.padEnd(7)}${value}`),
     '',

@@ -6,10 +6,19 @@ export interface Call {
   readonly timeoutMs: number | undefined;
   /** Identifies the call's connection, for limits per connection. */
   readonly connection: object;
+  /** The identity that the caller has proven. Empty: this server does not authenticate callers. */
+  readonly identity: string;
+  /** True: the caller may not read this name, so errors and events must not show its holders. */
+  readonly hidesHolders: boolean;
   /** True: the client's gRPC library retried this call (header `grpc-previous-rpc-attempts`). */
   readonly transportRetry: boolean;
   /** True: the client has cancelled the call or is gone, so no answer reaches the client. */
   readonly cancelled: boolean;
   /** Runs `listener` once when the call is cancelled, or immediately if the call was cancelled before. */
   onCancelled(listener: () => void): void;
+  /**
+   * Runs `listener` once when a new policy no longer allows the call, in place of the usual end of the call with
+   * NOT_ALLOWED. At most one listener.
+   */
+  onNotAllowed(listener: () => void): void;
 }

@@ -25,6 +25,9 @@ export type Reason =
   | 'DRAINING'
   | 'QUARANTINED'
   | 'REATTACH'
+  | 'NO_CREDENTIAL'
+  | 'BAD_CREDENTIAL'
+  | 'NOT_ALLOWED'
   | 'NOT_IMPLEMENTED'
   | 'INTERNAL';
 

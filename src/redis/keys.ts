@@ -77,19 +77,27 @@ function inSlotOf(key: string, part: string): string {
 }
 
 /** The version of the layout of leases (scripts/leases/shared/layout.lua). Keys and epochs contain the version. */
-export const LEASE_LAYOUT = 1;
+export const LEASE_LAYOUT = 2;
 
 const serviceLetters = { lock: `l${LEASE_LAYOUT}`, semaphore: `s${LEASE_LAYOUT}` } as const;
 
 /**
  * The keys of a resource for the scripts, which derive the other keys from the first (scripts/leases/shared/layout.lua).
- * The first key looks like `holdfast:{17}:l1:state:NAME`. The name comes last and unchanged, so no name can form a key of
+ * The first key looks like `holdfast:{17}:l2:state:NAME`. The name comes last and unchanged, so no name can form a key of
  * another name. Redis reads the hash tag from the first brace, which precedes the name. The second key is the epoch of
  * the bucket.
  */
 export function permitsKeys(prefix: string, { service, name }: Resource): [state: string, epoch: string] {
   const { state, epoch } = keyHeads(prefix, bucketOf(name), service);
   return [state + name, epoch];
+}
+
+/**
+ * The keys of a bucket's index of names for the scripts, such as `holdfast:{17}:l2:names`, and of the bucket's epoch. No key
+ * of a name has this form.
+ */
+export function namesKeys(prefix: string, service: Service, bucket: number): [names: string, epoch: string] {
+  return [`${prefix}:{${bucket}}:${serviceLetters[service]}:names`, epochKey(prefix, bucket)];
 }
 
 /** The position of the bucket's epoch among the keys of a resource. */

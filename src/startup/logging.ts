@@ -36,6 +36,12 @@ function logQuarantine({ quarantine }: StoreHealth, log: Logger): void {
   log.warn({ cause, remainingMs: Math.round(remainingMs) }, 'the store is in quarantine: nothing is granted');
 }
 
+/** A log with the field `audit`. Audit lines are written at every level of the log except `silent`. */
+export function auditLogOf(log: Logger): Logger {
+  const level = log.level === 'silent' ? 'silent' : 'info';
+  return log.child({ audit: true }, { level });
+}
+
 /** Sends the messages of grpc-js to the log at level debug. By default grpc-js writes to the console. */
 export function routeGrpcLog(log: Logger): void {
   const write = (...parts: unknown[]): void => log.debug({ from: 'grpc-js' }, format(...parts));

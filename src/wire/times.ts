@@ -5,6 +5,11 @@ import type { Timestamp } from '../../generated/typescript/google/protobuf/times
 const MAX_SECONDS = 315_576_000_000n;
 const MAX_NANOS = 999_999_999;
 const NANOS_PER_MS = 1e6;
+const NANOS_PER_US = 1000;
+const US_PER_SECOND = 1_000_000;
+/** The years 1 and 9999, the bounds of google.protobuf.Timestamp. */
+const MIN_TIMESTAMP_SECONDS = -62_135_596_800n;
+const MAX_TIMESTAMP_SECONDS = 253_402_300_799n;
 
 /** Converts to milliseconds, with fractions. Undefined: a field is out of range, or the two signs differ. */
 export function durationToMs(duration: Duration): number | undefined {
@@ -28,12 +33,22 @@ export function msToDuration(ms: number): Duration {
   };
 }
 
-/** Converts milliseconds since 1970. The nanos of a Timestamp are never negative, also before 1970. */
+/**
+ * Converts milliseconds since 1970, exact to the microsecond: the store's clock counts microseconds, and a client may send an
+ * `enqueue_time` back. The nanos of a Timestamp are never negative, also before 1970.
+ */
 export function msToTimestamp(ms: number): Timestamp {
-  const whole = Math.floor(ms);
-  const seconds = Math.floor(whole / 1000);
+  const us = Math.round(ms * 1000);
+  const seconds = Math.floor(us / US_PER_SECOND);
   return {
     seconds: BigInt(seconds),
-    nanos: (whole - seconds * 1000) * NANOS_PER_MS,
+    nanos: (us - seconds * US_PER_SECOND) * NANOS_PER_US,
   };
+}
+
+/** Converts to microseconds since 1970, rounded down. Undefined: a field is out of range. */
+export function timestampToUs({ seconds, nanos }: Timestamp): bigint | undefined {
+  if (seconds < MIN_TIMESTAMP_SECONDS || seconds > MAX_TIMESTAMP_SECONDS) return undefined;
+  if (!(nanos >= 0 && nanos <= MAX_NANOS)) return undefined;
+  return seconds * BigInt(US_PER_SECOND) + BigInt(Math.floor(nanos / NANOS_PER_US));
 }

@@ -13,6 +13,7 @@ import {
   releases,
   renewed,
   renewsByCall,
+  revoked,
   revokes,
   written,
   type Written,
@@ -54,6 +55,17 @@ describe('the loss checker', () => {
     expect(found(written(flushed, goesOnUntil(2_111)))).toEqual([]);
     expect(found(written(flushed, goesOnUntil(2_112)))[0]).toMatch('silent');
     expect(found(written(flushed, fault('redis_stopped', 200, 2_000), goesOnUntil(2_200)))).toEqual([]);
+  });
+
+  it('lets the holder of a lease that was revoked without force release the lease', () => {
+    const events = [
+      lost(1_000, 'a', 1, 'REVOKED'),
+      ended(1_000, 'a', 'ABORTED/LEASE_LOST'),
+      releases(1_100, 'a', 1),
+    ];
+    expect(found(written(stream, revokes(900, 1, false), events))).toEqual([]);
+    expect(found(written(stream, revokes(900, 1, true), events))).toHaveLength(1);
+    expect(found(written(stream, revokes(900, 2, false), events))).toHaveLength(1);
   });
 
   it('reports a grant that ends both by a release and by a loss, or by two losses', () => {
@@ -207,6 +219,15 @@ describe('the resurrection checker', () => {
     expect(found(written(stream, renewal))).toEqual([]);
     expect(found(written(stream, releases(1_000, 'a', 1), renewal))[0]).toMatch('renewed after');
     expect(found(written(stream, holds(1_000, 'b', 2), renewal))[0]).toMatch('renewed after');
+  });
+
+  it('reports a renewal that was requested after the answer to a revocation of the lease', () => {
+    const renewal = renewsByCall(2_000, 'a', 1, { ttlMs: TTL_MS });
+    expect(found(written(stream, revoked(1_000, 1), renewal))[0]).toMatch('renewed after its revocation');
+    expect(found(written(stream, revoked(2_100, 1), renewal))).toEqual([]);
+    expect(found(written(stream, revoked(1_000, 2), renewal))).toEqual([]);
+    const mayForget = fault('redis_restarted', 1_100, 1_200, { explains: ['STORE_RESET'] });
+    expect(found(written(stream, revoked(1_000, 1), mayForget, renewal))).toEqual([]);
   });
 
   it('takes the time of a late renewal from the end of the lease in its event', () => {

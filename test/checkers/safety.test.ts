@@ -75,6 +75,16 @@ describe('the exclusion checker', () => {
     expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, false), next))).toBe(1);
   });
 
+  it('reports the next holder before the deadline of a lease that was revoked without force, also after LOST', () => {
+    const told = lost(4_001, 'a', 1, 'REVOKED');
+    const next = (atMs: number) => holds(atMs, 'b', 2);
+    expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, false), told, next(5_000)))).toBe(1);
+    expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, false), told, next(10_000)))).toBe(0);
+    const released = releases(4_500, 'a', 1);
+    expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, false), told, released, next(5_000)))).toBe(0);
+    expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, true), told, next(5_000)))).toBe(0);
+  });
+
   it('ignores a lease only if its keys were deleted manually after its grant', () => {
     const next = holds(5_000, 'b', 2);
     expect(found(written(holds(0, 'a', 1), fault('redis_deleted', 2_000, 2_001), next))).toBe(0);

@@ -199,6 +199,11 @@ export function limit(atMs: number, name: string, value: number, answeredMs = at
   ];
 }
 
+/** The answer to a revocation without force. */
+export function revoked(atMs: number, token: number, name = NAME): Timed {
+  return { atMs, body: { type: 'revoke_answered', name, token } };
+}
+
 export function revokes(atMs: number, token: number, force: boolean): Timed {
   return { atMs, body: { type: 'revoke_asked', name: NAME, tokens: [token], force } };
 }

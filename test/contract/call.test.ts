@@ -27,12 +27,11 @@ beforeAll(async () => {
 beforeEach(() => harness.logged.splice(0));
 afterAll(() => harness.close());
 
+type ReceivedCall = Omit<Call, 'onCancelled' | 'onNotAllowed' | 'identity' | 'hidesHolders'>;
+
 /** Makes an acquire that is answered immediately, and returns the call as the engine received it. */
-async function receivedCall(
-  options: Parameters<typeof call>[3] = {},
-  by = client,
-): Promise<Omit<Call, 'onCancelled'>> {
-  let engineCall: Omit<Call, 'onCancelled'> | undefined;
+async function receivedCall(options: Parameters<typeof call>[3] = {}, by = client): Promise<ReceivedCall> {
+  let engineCall: ReceivedCall | undefined;
   harness.permits.answers.acquire = ({ receivedAt, timeoutMs, connection, transportRetry, cancelled }) => {
     engineCall = { receivedAt, timeoutMs, connection, transportRetry, cancelled };
     return Promise.resolve(someLease);

@@ -31,6 +31,7 @@ function goodValues(service: string): Readonly<Record<string, unknown>> {
     leaseId,
     start: { $case: 'leaseId', value: leaseId },
     limit: 1,
+    target: { $case: 'allHolders', value: true },
     list: 'alice',
     text: 'New York',
     dictionary: 'towns',

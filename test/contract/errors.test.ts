@@ -40,6 +40,9 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
   QUARANTINED: [status.UNAVAILABLE, 1000, 'pushback'],
   REATTACH: [status.UNAVAILABLE, 0, 'pushback'],
   DICTIONARY_LOADING: [status.UNAVAILABLE, 1000, 'pushback'],
+  NO_CREDENTIAL: [status.UNAUTHENTICATED, undefined],
+  BAD_CREDENTIAL: [status.UNAUTHENTICATED, undefined],
+  NOT_ALLOWED: [status.PERMISSION_DENIED, undefined],
   NOT_IMPLEMENTED: [status.UNIMPLEMENTED, undefined],
   INTERNAL: [status.INTERNAL, undefined],
 };

@@ -65,8 +65,11 @@ export function fakePermits(): FakeEngine<PermitsEngine> {
     release: () => Promise.resolve({ released: true, lossCause: undefined }),
     hold: () => Promise.resolve(),
     inspect: () => Promise.resolve(freeLock),
+    watch: () => Promise.resolve(),
+    list: () => Promise.resolve({ resources: [freeLock], nextPageToken: 'next', sampled: false }),
     setLimit: (name, { limit }) => Promise.resolve({ ...freeLock, name, limit }),
     remove: () => Promise.resolve(),
+    revoke: () => Promise.resolve({ revokedCount: 1, freeTimeMs: 1_795_172_465_542.123 }),
   });
 }
 

@@ -1,8 +1,8 @@
 import {
   credentials,
   Metadata,
-  ServerCredentials,
   type CallOptions,
+  type ChannelCredentials,
   type ClientReadableStream,
   type ClientUnaryCall,
   type Server,
@@ -15,7 +15,9 @@ import { ServerServiceClient } from '../../generated/typescript/holdfast/v1/serv
 import type { AutocompleteLimits } from '../../src/engine/autocomplete/limits';
 import { systemClock } from '../../src/engine/clock';
 import { defaultLimits } from '../../src/engine/leases/limits';
+import { openAccess, type AccessSettings, type OpenedAccess } from '../../src/transport/access/open-access';
 import type { CallContext } from '../../src/transport/grpc/call';
+import type { Log } from '../../src/transport/grpc/log';
 import { GrpcServer } from '../../src/transport/server/grpc-server';
 import type { IntakeLimits, IntakeStats } from '../../src/transport/grpc/unfinished-requests';
 import type { Address } from '../../src/transport/grpc/listen';
@@ -34,7 +36,20 @@ export interface HarnessOptions {
   readonly keepaliveMs?: number;
   readonly autocompleteLimits?: AutocompleteLimits;
   readonly intakeLimits?: IntakeLimits;
+  /** Who may call. Default: every caller, without TLS. */
+  readonly access?: AccessSettings;
+  readonly connectionMaxAgeMs?: number;
+  readonly reflection?: boolean;
   readonly extend?: (server: Server, context: CallContext) => void;
+}
+
+function logInto(lines: Logged[]): Log {
+  const write =
+    (level: string) =>
+    (fields: object, message: string): void => {
+      lines.push({ level, fields: { ...fields }, message });
+    };
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }
 
 /** The gRPC server in this process with fake engines, and its clients. */
@@ -43,19 +58,19 @@ export class Harness {
   readonly autocomplete: ReturnType<typeof fakeAutocomplete>['engine'];
   readonly importSession: ReturnType<typeof fakeAutocomplete>['session'];
   readonly store = new FakeStore();
-  readonly logged: Logged[] = [];
+  logged: Logged[] = [];
+  /** The audit log. */
+  audited: Logged[] = [];
   target = '';
   private readonly server: GrpcServer;
+  private readonly opened: OpenedAccess;
   private readonly closers: (() => void)[] = [];
 
-  private constructor({ extend, keepaliveMs, autocompleteLimits, intakeLimits }: HarnessOptions) {
+  private constructor(options: HarnessOptions, log: Log, auditLog: Log, opened: OpenedAccess) {
+    const { keepaliveMs, autocompleteLimits, intakeLimits } = options;
     ({ engine: this.autocomplete, session: this.importSession } = fakeAutocomplete());
     const { permits, autocomplete } = this;
-    const write =
-      (level: string) =>
-      (fields: object, message: string): void => {
-        this.logged.push({ level, fields: { ...fields }, message });
-      };
+    this.opened = opened;
     this.server = new GrpcServer({
       engine: { ...permits.engine, drain: () => permits.drain() },
       autocomplete: { ...autocomplete.engine, drain: () => void autocomplete.drain() },
@@ -65,17 +80,28 @@ export class Harness {
       intakeLimits,
       version: '1.2.3',
       clock: systemClock,
-      log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
+      log,
+      auditLog,
       keepaliveTimeMs: keepaliveMs ?? 10_000,
       keepaliveTimeoutMs: keepaliveMs ?? 5000,
-      extend,
+      access: opened.access,
+      authorization: opened.authorization,
+      connectionMaxAgeMs: options.connectionMaxAgeMs,
+      reflection: options.reflection,
+      extend: options.extend,
     });
   }
 
   static async start(options: HarnessOptions = {}): Promise<Harness> {
-    const harness = new Harness(options);
+    const logged: Logged[] = [];
+    const audited: Logged[] = [];
+    const log = logInto(logged);
+    const opened = await openAccess(options.access ?? {}, systemClock, log);
+    const harness = new Harness(options, log, logInto(audited), opened);
+    Object.assign(harness, { logged, audited });
+    harness.closers.push(() => opened.close());
     const address = options.address ?? { kind: 'tcp', host: '127.0.0.1', port: 0 };
-    harness.target = await harness.server.listen(address, ServerCredentials.createInsecure());
+    harness.target = await harness.server.listen(address, opened.credentials);
     return harness;
   }
 
@@ -97,13 +123,19 @@ export class Harness {
 
   /** Each client has its own connection. */
   client<C extends { close(): void }>(
-    type: new (target: string, creds: ReturnType<typeof credentials.createInsecure>, options: object) => C,
+    type: new (target: string, creds: ChannelCredentials, options: object) => C,
+    channel = credentials.createInsecure(),
   ): C {
-    const client = new type(this.target, credentials.createInsecure(), {
+    const client = new type(this.target, channel, {
       'grpc.use_local_subchannel_pool': 1,
     });
     this.closers.push(() => client.close());
     return client;
+  }
+
+  /** The number of open calls that the policy is checked for. */
+  get openCalls(): number | undefined {
+    return this.opened.authorization?.size;
   }
 
   /** Counts of the requests that have not arrived completely. */

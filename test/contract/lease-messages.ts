@@ -27,6 +27,7 @@ export const alice: HolderView = {
   acquireTimeMs: 1_795_172_435_542,
   expireTimeMs: 1_795_172_465_542,
   revoked: false,
+  identity: 'spiffe://example.org/alice',
 };
 export const aliceMessage = {
   holderId: 'alice',
@@ -40,4 +41,5 @@ export const aliceMessage = {
   acquireTime: { seconds: 1_795_172_435n, nanos: 542_000_000 },
   expireTime: { seconds: 1_795_172_465n, nanos: 542_000_000 },
   revoked: false,
+  identity: 'spiffe://example.org/alice',
 };

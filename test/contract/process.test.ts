@@ -71,6 +71,16 @@ describe('the server process refuses to start, and prints the reason without a s
       { ...TLS_FILES, HOLDFAST_TLS_CERT: join(TLS, 'key.pem') },
       ['holdfast: HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY cannot be used'],
     ],
+    [
+      'on an address that other machines can reach, without TLS and without credentials',
+      { HOLDFAST_LISTEN: '0.0.0.0:0' },
+      ['but the server has no TLS', 'but every caller is let in'],
+    ],
+    [
+      'with a token file that does not exist',
+      { HOLDFAST_AUTH_TOKENS: '/nowhere/tokens' },
+      ['holdfast: HOLDFAST_AUTH_TOKENS cannot be read', 'ENOENT'],
+    ],
   ])('%s', async (_title, env, sentences) => {
     const error = (await start(env).catch((failure: unknown) => failure)) as Error;
     expect(error.message).toContain('{"code":1,"signal":null}');
@@ -98,6 +108,15 @@ test('the server process serves TLS clients that trust its certificate, and refu
   const plain = connect(server.listen);
   const attempt = call(plain, plain.acquireLock, acquireRequest(), { deadline: Date.now() + 2000 });
   await expect(attempt).rejects.toThrow(/UNAVAILABLE|DEADLINE_EXCEEDED/);
+});
+
+test('the server process warns loudly if HOLDFAST_INSECURE lets it listen without protection', async () => {
+  const server = await start({ HOLDFAST_LISTEN: '0.0.0.0:0', HOLDFAST_INSECURE: 'tls,auth' });
+  const warnings = server.logs.filter(({ msg }) => msg?.startsWith('INSECURE:'));
+  expect(warnings.map(({ level, msg }) => [level, msg])).toEqual([
+    ['warn', expect.stringContaining('it has no TLS (HOLDFAST_INSECURE=tls)')],
+    ['warn', expect.stringContaining('every caller may do everything (HOLDFAST_INSECURE=auth)')],
+  ]);
 });
 
 test('the server process serves a Unix socket', async () => {

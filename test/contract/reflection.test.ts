@@ -46,8 +46,10 @@ function filesIn(answer: ServerReflectionResponse | undefined): Map<string, stri
 const LOCK_FILES = [
   'holdfast/v1/lock_service.proto',
   'google/protobuf/duration.proto',
-  'holdfast/v1/lease.proto',
   'google/protobuf/timestamp.proto',
+  'holdfast/v1/access.proto',
+  'holdfast/v1/lease.proto',
+  'google/protobuf/descriptor.proto',
 ];
 
 describe.each([

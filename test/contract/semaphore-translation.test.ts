@@ -32,6 +32,7 @@ describe('SemaphoreService', () => {
         mode: undefined,
         position: 1,
         enqueueTimeMs: 1_795_172_436_001,
+        identity: 'token:bob',
       },
     ],
   };
@@ -51,6 +52,7 @@ describe('SemaphoreService', () => {
         mode: LockMode.LOCK_MODE_UNSPECIFIED,
         position: 1,
         enqueueTime: { seconds: 1_795_172_436n, nanos: 1_000_000 },
+        identity: 'token:bob',
       },
     ],
     holderCount: 17,

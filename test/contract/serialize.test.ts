@@ -1,6 +1,6 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { GetLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
-import { serializer } from '../../src/transport/grpc/serialize';
+import { serializer, sharedSerializer } from '../../src/transport/grpc/serialize';
 
 const serialize = serializer(GetLockRequest);
 
@@ -28,4 +28,12 @@ test('the serializer drops the bytes of a write that failed', () => {
   });
   expect(() => broken({ name: 'half', bad: true })).toThrow('bad');
   expect(broken({ name: 'whole', bad: false }).equals(serialize({ name: 'whole' }))).toBe(true);
+});
+
+test('the shared serializer writes a message object once, and an equal object anew', () => {
+  const shared = sharedSerializer(GetLockRequest);
+  const message = { name: 'watched' };
+  expect(shared(message).equals(serialize(message))).toBe(true);
+  expect(shared(message)).toBe(shared(message));
+  expect(shared({ ...message })).not.toBe(shared(message));
 });

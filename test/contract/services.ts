@@ -3,7 +3,9 @@ import type { Duration } from '../../generated/typescript/google/protobuf/durati
 import type * as proto from '../../generated/typescript/holdfast/v1/lease';
 import {
   LockServiceClient,
+  RevokeLockRequest,
   type AcquireLockRequest,
+  type RevokeLockResponse,
 } from '../../generated/typescript/holdfast/v1/lock_service';
 import {
   AcquirePermitsRequest,
@@ -30,8 +32,14 @@ export interface LeaseCalls {
   hold(
     start: Start | undefined,
   ): Promise<{ messages: { holdEvent?: proto.HoldEvent | undefined }[]; error: ServiceError | undefined }>;
-  renew(request: { leaseId: string; ttl: Duration | undefined }): Promise<LeaseAnswer>;
+  renew(request: {
+    leaseId: string;
+    ttl: Duration | undefined;
+    metadataUpdate?: proto.MetadataUpdate;
+  }): Promise<LeaseAnswer>;
   release(leaseId: string): Promise<{ released: boolean; lossCause: proto.LossCause }>;
+  /** Calls RevokeLock or RevokePermits. */
+  revoke(fields: Partial<RevokeLockRequest>): Promise<RevokeLockResponse>;
   /** Calls GetLock or GetSemaphore. */
   get(name: string): Promise<unknown>;
 }
@@ -56,8 +64,10 @@ function lockCalls(harness: Harness): LeaseCalls {
     leaseId: leaseOf('lock').leaseId,
     acquire: (fields) => call(client, client.acquireLock, acquireRequest(fields)),
     hold: (start) => drainStream(client.holdLock({ start: filled(start, acquireRequest) })),
-    renew: (request) => call(client, client.renewLock, request),
+    renew: (request) => call(client, client.renewLock, { metadataUpdate: undefined, ...request }),
     release: (leaseId) => call(client, client.releaseLock, { leaseId }),
+    revoke: (fields) =>
+      call(client, client.revokeLock, { ...RevokeLockRequest.create({ name: 'hello' }), ...fields }),
     get: (name) => call(client, client.getLock, { name }),
   };
 }
@@ -69,8 +79,10 @@ function semaphoreCalls(harness: Harness): LeaseCalls {
     leaseId: leaseOf('semaphore').leaseId,
     acquire: (fields) => call(client, client.acquirePermits, permitsRequest(fields)),
     hold: (start) => drainStream(client.holdPermits({ start: filled(start, permitsRequest) })),
-    renew: (request) => call(client, client.renewPermits, request),
+    renew: (request) => call(client, client.renewPermits, { metadataUpdate: undefined, ...request }),
     release: (leaseId) => call(client, client.releasePermits, { leaseId }),
+    revoke: (fields) =>
+      call(client, client.revokePermits, { ...RevokeLockRequest.create({ name: 'hello' }), ...fields }),
     get: (name) => call(client, client.getSemaphore, { name }),
   };
 }

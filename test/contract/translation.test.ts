@@ -1,9 +1,10 @@
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
 import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/lease';
 import { Feature, StoreState } from '../../generated/typescript/holdfast/v1/server_service';
+import { HoldfastError } from '../../src/engine/errors';
 import type { HoldEvent as EngineEvent, Service } from '../../src/engine/leases/lease';
 import { someLease } from './fake-engines';
-import { call, Harness, UUID_V4 } from './harness';
+import { call, failureOf, Harness, UUID_V4 } from './harness';
 import { alice, aliceMessage, leaseMessage, ms } from './lease-messages';
 import { leaseCalls, SERVICES, type Fields, type LeaseCalls } from './services';
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
   harness = await Harness.start();
   client = harness.locks();
 });
-beforeEach(() => harness.permits.calls.splice(0));
+beforeEach(() => harness.permits.reset());
 afterAll(() => harness.close());
 
 const EVENTS: readonly [EngineEvent, HoldEvent['event']][] = [
@@ -108,8 +109,18 @@ describe.each(SERVICES)('the %s service', (service) => {
   ])('passes a renewal with the ttl %j to the engine', async (ttl, ttlMs) => {
     const { leaseId } = calls;
     expect(await calls.renew({ leaseId, ttl })).toEqual({ lease: leaseMessage });
-    expect(harness.permits.calls).toEqual([['renew', service, leaseId, ttlMs]]);
+    expect(harness.permits.calls).toEqual([['renew', service, leaseId, { ttlMs, metadata: undefined }]]);
   });
+
+  test.each([[{ address: '10.0.0.1' }], [{}]])(
+    'passes a renewal with the metadata %j to the engine',
+    async (metadata) => {
+      const { leaseId } = calls;
+      const metadataUpdate = { entries: new Map(Object.entries(metadata)) };
+      expect(await calls.renew({ leaseId, ttl: undefined, metadataUpdate })).toEqual({ lease: leaseMessage });
+      expect(harness.permits.calls).toEqual([['renew', service, leaseId, { ttlMs: undefined, metadata }]]);
+    },
+  );
 
   test.each([
     [true, undefined, LossCause.LOSS_CAUSE_UNSPECIFIED],
@@ -127,6 +138,57 @@ describe.each(SERVICES)('the %s service', (service) => {
       expect(harness.permits.calls).toEqual([['release', service, leaseId]]);
     },
   );
+
+  const WAITER = { $case: 'waiterPosition', value: 3 } as const;
+  const enqueueTime = { seconds: 1_795_172_436n, nanos: 1_023_999 };
+  test.each([
+    [
+      { target: { $case: 'fencingToken', value: 2n ** 53n - 1n } as const, force: true },
+      { target: { kind: 'token', fencingToken: 2n ** 53n - 1n }, force: true },
+    ],
+    [
+      { target: { $case: 'allHolders', value: true } as const },
+      { target: { kind: 'all-holders' }, force: false },
+    ],
+    [
+      { target: WAITER, enqueueTime },
+      { target: { kind: 'waiter', position: 3, enqueueTimeUs: 1_795_172_436_001_023n }, force: false },
+    ],
+  ])('passes the revocation %p to the engine, and answers with its result', async (fields, request) => {
+    expect(await calls.revoke({ ...fields, reason: 'deploy stuck' })).toEqual({
+      revokedCount: 1,
+      freeTime: { seconds: 1_795_172_465n, nanos: 542_123_000 },
+    });
+    expect(harness.permits.calls).toEqual([['revoke', service, { name: 'hello', ...request }]]);
+  });
+
+  test('answers a revocation without free_time if no lease keeps its permits', async () => {
+    harness.permits.answers.revoke = () => Promise.resolve({ revokedCount: 0, freeTimeMs: undefined });
+    const answer = await calls.revoke({ target: { $case: 'allHolders', value: true } });
+    expect(answer).toEqual({ revokedCount: 0, freeTime: undefined });
+  });
+
+  test('writes one line to the log for each revocation, also for a failed revocation', async () => {
+    harness.audited.splice(0);
+    const reason = 'deploy stuck';
+    await calls.revoke({ target: { $case: 'fencingToken', value: 7n }, force: true, reason });
+    await calls.revoke({ target: WAITER, enqueueTime });
+    harness.permits.answers.revoke = () => Promise.reject(new HoldfastError('OUTCOME_UNKNOWN', 'no reply'));
+    await failureOf(calls.revoke({ target: { $case: 'allHolders', value: true }, reason }));
+    const lines = harness.audited.filter(({ message }) => message === 'an act of a caller');
+    const common = { identity: '', action: 'revoke', name: 'hello' };
+    expect(lines.map(({ fields }) => fields)).toMatchObject([
+      { ...common, target: 'fencingToken 7', force: true, requestReason: reason, outcome: 'OK' },
+      { ...common, target: 'waiterPosition 3', force: false, requestReason: '', outcome: 'OK' },
+      {
+        ...common,
+        target: 'allHolders true',
+        force: false,
+        requestReason: reason,
+        outcome: 'OUTCOME_UNKNOWN',
+      },
+    ]);
+  });
 
   test('sends every event of a hold in order, and ends OK', async () => {
     harness.permits.answers.hold = (_call, _service, _start, sink) => {
@@ -165,6 +227,7 @@ test('GetLock answers with the holders and waiters of the lock', async () => {
           mode: 'shared',
           position: 1,
           enqueueTimeMs: 1_795_172_436_001,
+          identity: 'token:bob',
         },
       ],
     });
@@ -183,6 +246,7 @@ test('GetLock answers with the holders and waiters of the lock', async () => {
         mode: LockMode.LOCK_MODE_SHARED,
         position: 1,
         enqueueTime: { seconds: 1_795_172_436n, nanos: 1_000_000 },
+        identity: 'token:bob',
       },
     ],
   });
@@ -202,6 +266,10 @@ test('GetServerInfo answers with version, bounds, features and store state', asy
       Feature.FEATURE_EXCLUSIVE_LOCKS,
       Feature.FEATURE_SHARED_LOCKS,
       Feature.FEATURE_SEMAPHORES,
+      Feature.FEATURE_LISTS,
+      Feature.FEATURE_WATCHES,
+      Feature.FEATURE_REVOCATION,
+      Feature.FEATURE_METADATA_UPDATE,
       Feature.FEATURE_AUTOCOMPLETE,
     ],
     storeState: StoreState.STORE_STATE_READY,

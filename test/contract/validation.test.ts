@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
+import type { RevokeLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { holdfastError } from '../../clients/typescript';
 import type { Service } from '../../src/engine/leases/lease';
@@ -165,6 +166,86 @@ describe.each(SERVICES)('the %s service answers INVALID_FIELD', (service) => {
     const foreign = leaseOf(other).leaseId;
     expect(await violationsOf(renew({ leaseId: foreign, ttl }))).toEqual(['ttl', 'lease_id']);
     expect(harness.permits.calls).toEqual([]);
+  });
+
+  test.each(BAD_FIELDS.filter(([, { metadata }]) => metadata !== undefined))(
+    'for a renewal with %s',
+    async (_title, { metadata = new Map() }, _field, words) => {
+      const { renew, leaseId } = calls[service];
+      const error = await failureOf(
+        renew({ leaseId, ttl: undefined, metadataUpdate: { entries: metadata } }),
+      );
+      expect(holdfastError(error)?.violations).toEqual([
+        { field: 'metadata_update.entries', description: expect.stringContaining(words) as string },
+      ]);
+      expect(harness.permits.calls).toEqual([]);
+    },
+  );
+
+  const ALL = { $case: 'allHolders', value: true } as const;
+  const waiter = (value: number) => ({ $case: 'waiterPosition', value }) as const;
+  const enqueueTime = { seconds: 1_795_172_436n, nanos: 1_000_000 };
+  test.each<[string, Partial<RevokeLockRequest>, string, string]>([
+    ['no target', {}, 'target', 'is required: fencing_token, all_holders or waiter_position'],
+    [
+      'a fencing_token of 0',
+      { target: { $case: 'fencingToken', value: 0n } },
+      'fencing_token',
+      'is 0 and must be',
+    ],
+    [
+      'a negative fencing_token',
+      { target: { $case: 'fencingToken', value: -5n } },
+      'fencing_token',
+      'is -5 and',
+    ],
+    [
+      'all_holders that is false',
+      { target: { $case: 'allHolders', value: false } },
+      'all_holders',
+      'must be true',
+    ],
+    [
+      'a waiter_position of 0',
+      { target: waiter(0), enqueueTime },
+      'waiter_position',
+      'is 0 and must be at least 1',
+    ],
+    ['a negative waiter_position', { target: waiter(-1), enqueueTime }, 'waiter_position', 'is -1 and'],
+    ['a waiter_position alone', { target: waiter(1) }, 'enqueue_time', 'is required with waiter_position'],
+    [
+      'an invalid enqueue_time',
+      { target: waiter(1), enqueueTime: { seconds: 0n, nanos: -1 } },
+      'enqueue_time',
+      'is not a valid Timestamp',
+    ],
+    [
+      'an enqueue_time of holders',
+      { target: ALL, enqueueTime },
+      'enqueue_time',
+      'is only for waiter_position',
+    ],
+    ['a reason of 513 bytes', { target: ALL, reason: 'x'.repeat(513) }, 'reason', '513 bytes'],
+    ['a reason with a line break', { target: ALL, reason: 'a\nb' }, 'reason', 'control'],
+    ['a reason with U+FFFD', { target: ALL, reason: '\u{FFFD}' }, 'reason', 'U+FFFD'],
+    ['no name', { target: ALL, name: '' }, 'name', 'is required'],
+    ['a name with NUL', { target: ALL, name: 'a\0b' }, 'name', 'control'],
+  ])('for a revocation with %s', async (_title, fields, field, words) => {
+    const error = await failureOf(calls[service].revoke(fields));
+    expect(holdfastError(error)?.violations).toEqual([
+      { field, description: expect.stringContaining(words) as string },
+    ]);
+    expect(harness.permits.calls).toEqual([]);
+  });
+
+  test('for a revocation with several bad fields, and names each bad field', async () => {
+    const fields = { name: '', target: waiter(0), reason: '\0' };
+    expect(await violationsOf(calls[service].revoke(fields))).toEqual([
+      'name',
+      'waiter_position',
+      'enqueue_time',
+      'reason',
+    ]);
   });
 
   test.each(BAD_NAMES)('for a get with the name %j', async (name) => {

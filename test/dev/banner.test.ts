@@ -16,11 +16,17 @@ describe('the banner of npm start', () => {
   it('shows the address, the store, the data folder and the word DEVELOPMENT', () => {
     const text = banner({ listen: '127.0.0.1:50051', redis: 'unused', version: '1.2.3' }, STORE);
     expect(text).toContain('Holdfast 1.2.3');
-    expect(text).toContain('DEVELOPMENT');
+    expect(text).toContain('DEVELOPMENT: one machine, no TLS, no credentials');
     expect(text).toContain('127.0.0.1:50051');
     expect(text).toContain(STORE.description);
     expect(text).toContain(STORE.dataFolder);
     expect(text).toContain('npm run worker -- alice');
+  });
+
+  it('says whether the server has TLS and requires credentials', () => {
+    const server = { listen: '127.0.0.1:1', redis: 'unused', version: '1.2.3' };
+    const text = banner({ ...server, tls: true, authentication: true }, STORE);
+    expect(text).toContain('DEVELOPMENT: one machine, TLS, credentials required');
   });
 
   it('shows a command for a first call to the address of the server', () => {

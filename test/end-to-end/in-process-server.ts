@@ -14,7 +14,7 @@ export const SLOW_MS = 750;
 
 /** The real server inside this process, with a real Redis. `close` also closes the clients. */
 export class InProcessServer {
-  /** The log lines of level warn and above. */
+  /** The log lines of level warn and above, without the audit log. */
   readonly warnings: Record<string, unknown>[] = [];
   address = '';
   private readonly server: HoldfastServer;
@@ -32,8 +32,10 @@ export class InProcessServer {
       HOLDFAST_DICTIONARY_MEMORY: '64MiB',
       ...env,
     });
-    const write = (line: string): void =>
-      void this.warnings.push(JSON.parse(line) as Record<string, unknown>);
+    const write = (line: string): void => {
+      const entry = JSON.parse(line) as Record<string, unknown>;
+      if (entry['audit'] !== true) this.warnings.push(entry);
+    };
     this.server = createServer(config, { log: pino({ level: 'warn' }, { write }) });
   }
 

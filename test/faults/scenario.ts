@@ -78,6 +78,11 @@ export class Scenario {
     return operator;
   }
 
+  /** A recorder of another program part, for example an operator who revokes leases. */
+  recorderOf(label: string): Recorder {
+    return new Recorder(label, this.sink);
+  }
+
   /** Runs `end` when the scenario is at rest or has failed. */
   atEnd(end: () => Promise<void>): void {
     this.endings.push(end);

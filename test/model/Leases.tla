@@ -9,7 +9,7 @@ CONSTANTS
   Horizon, Flight,      \* the last tick; the highest number of commands in flight
   Ttl, OfferTime, Timeout, Quarantine,  \* in ticks; Timeout is the command timeout of not_after
   Lag, StopsAfter,      \* how long an old primary takes writes after the cut: assumed, and real
-  Faults,               \* a subset of "flush", "restart", "failover", "failback"
+  Faults,               \* a subset of "flush", "restart", "failover", "failback", "revoke"
   Base,                 \* the start of a deadline: "send" | "receipt" (of the reply) | "message" (pub/sub)
   Disconnect,           \* what the server does when a holder's stream breaks: "keep" | "release"
   Tokens,               \* "time" | "counter"
@@ -21,6 +21,8 @@ CONSTANTS
   SlowReplies,          \* FALSE: a reply comes at once or is lost
   GiveBackBy,           \* a late grant is given back by its "token" | "attach", and the wait continues
   Resurrect,            \* TRUE: a renewal recreates an ended lease
+  Revokes,              \* a revoked lease is "kept" to its end | "freed" at once | "renewed" by later renewals | freed when
+                        \* its call claims ("claim-frees")
   Servers,              \* the number of servers with calls: each call n of a client is on the server Min(n, Servers)
   Direct,               \* a script that makes room grants to a waiter of its own server, and its reply has the grant:
                         \* "none": only offers | "rule" | a design that lacks a part of the rule
@@ -55,7 +57,8 @@ IsDirect == Direct # "none"
 ServerOf(x) == IF IsDirect THEN Min(x[2], Servers) ELSE 0
 CallIds == Clients \X (1..Calls)
 Nodes == {"A", "B"}
-Free == [st |-> "free", who |-> Nobody, a |-> <<>>, fresh |-> FALSE, claimed |-> FALSE, tok |-> 0, end |-> 0]
+\* `rev`: the end of the lease at its revocation.
+Free == [st |-> "free", who |-> Nobody, a |-> <<>>, fresh |-> FALSE, claimed |-> FALSE, tok |-> 0, end |-> 0, rev |-> 0]
 Empty == [l |-> Free, last |-> 0, q |-> {}, ended |-> {}, back |-> {}, ep |-> 0, until |-> 0, split |-> 0]
 Unused == [st |-> "unused", ph |-> "ask", out |-> Never, tok |-> 0, seen |-> 0]
 NoBelief == [st |-> "none", dl |-> 0, tok |-> 0]
@@ -91,9 +94,9 @@ NextToken(d) == IF Tokens = "time" THEN Max(d.last + 1, now) ELSE d.last + 1
 Purge(d) ==
   IF d.l.st = "free" \/ d.l.end > now THEN d
   ELSE IF d.l.st = "O" THEN [d EXCEPT !.l = Free]
-  ELSE IF Expired = "queued" /\ d.l.fresh THEN [d EXCEPT !.l = Free, !.q = @ \cup {d.l.a}]
+  ELSE IF Expired = "queued" /\ d.l.fresh /\ d.l.rev = 0 THEN [d EXCEPT !.l = Free, !.q = @ \cup {d.l.a}]
   ELSE [d EXCEPT !.l = Free, !.ended = @ \cup {d.l.who},
-                 !.back = IF Expired = "returned" /\ d.l.fresh THEN @ \cup {[x |-> d.l.a, tok |-> d.l.tok]} ELSE @]
+                 !.back = IF Expired = "returned" /\ d.l.fresh /\ d.l.rev = 0 THEN @ \cup {[x |-> d.l.a, tok |-> d.l.tok]} ELSE @]
 
 Grants(x, s) == Base = "message" \/ (IsDirect /\ s = ServerOf(x))
 GrantNext(d, s) ==
@@ -101,7 +104,7 @@ GrantNext(d, s) ==
   ELSE {[d EXCEPT !.q = @ \ {x}, !.last = NextToken(d),
                   !.l = [st |-> IF Grants(x, s) THEN "H" ELSE "O", who |-> x[1], a |-> x, fresh |-> TRUE,
                          claimed |-> FALSE, tok |-> NextToken(d),
-                         end |-> now + IF Grants(x, s) THEN Ttl ELSE OfferTime]]
+                         end |-> now + IF Grants(x, s) THEN Ttl ELSE OfferTime, rev |-> 0]]
         : x \in d.q} \cup (IF d.q = {} THEN {d} ELSE {})
 
 Tidy(d, may, s) == IF may THEN GrantNext(Purge(d), s) ELSE {d}
@@ -120,6 +123,11 @@ Settled(d, x, s) ==
    ELSE IF e.l.who = x[1] THEN [d |-> e, kind |-> "granted"]
    ELSE [d |-> e, kind |-> "waiting"] : e \in GrantNext(d, s)}
 
+\* The lease of the request was revoked. Only a call that alone was answered with the lease may give the lease back.
+IsStopped(d, c) == d.l.who = c /\ d.l.st = "H" /\ d.l.rev # 0 /\ Revokes # "renewed"
+Revoked(d, x) == {[d |-> d, kind |-> IF d.l.fresh /\ d.l.a = x THEN "returnable" ELSE "ended"]}
+EndedNow(d) == [d EXCEPT !.l = Free, !.ended = @ \cup {d.l.who}]
+
 \* The lease of the request has ended, maybe without an answer to the asking call.
 EndedFor(d, x) == IF \E b \in d.back : b.x = x THEN "returnable" ELSE "ended"
 
@@ -128,13 +136,14 @@ Acquire(d0, x, s) ==
       c == x[1]
   IN IF c \in d.ended THEN {[d |-> e, kind |-> EndedFor(d, x)]
                               : e \in GrantNext([d EXCEPT !.back = {b \in @ : b.x[1] # c \/ b.x = x}], s)}
+     ELSE IF IsStopped(d, c) THEN Revoked(d, x)
      ELSE IF d.l.who = c /\ d.l.st = "H" THEN {[d |-> TakenOver(d, x), kind |-> "granted"]}
      ELSE IF d.l.who = c THEN {[d |-> Hold(d, x), kind |-> "granted"]}
      ELSE IF Of(d, c) # {} THEN Settled([d EXCEPT !.q = (@ \ Of(d, c)) \cup {x}], x, s)
      ELSE {IF e.l.st = "free"
              THEN [d |-> [e EXCEPT !.last = NextToken(e),
                                    !.l = [st |-> "H", who |-> c, a |-> x, fresh |-> TRUE, claimed |-> Claimed,
-                                          tok |-> NextToken(e), end |-> now + Ttl]], kind |-> "granted"]
+                                          tok |-> NextToken(e), end |-> now + Ttl, rev |-> 0]], kind |-> "granted"]
              ELSE [d |-> [e EXCEPT !.q = @ \cup {x}], kind |-> "waiting"] : e \in GrantNext(d, s)}
 
 Claim(d0, x, s) ==
@@ -142,6 +151,9 @@ Claim(d0, x, s) ==
       c == x[1]
   IN IF AttachRule /\ ((d.l.who = c /\ d.l.a # x) \/ Of(d, c) \ {x} # {}) THEN {[d |-> d, kind |-> "superseded"]}
      ELSE IF c \in d.ended THEN {[d |-> d, kind |-> EndedFor(d, x)]}
+     ELSE IF IsStopped(d, c) /\ Revokes = "claim-frees" /\ d.l.fresh
+       THEN {[d |-> e, kind |-> "ended"] : e \in GrantNext(EndedNow(d), s)}
+     ELSE IF IsStopped(d, c) THEN Revoked(d, x)
      ELSE IF d.l.who = c THEN {[d |-> IF d.l.st = "O" THEN Hold(d, x) ELSE Longer(d), kind |-> "granted"]}
      ELSE Settled([d EXCEPT !.q = (@ \ Of(d, c)) \cup {x}], x, s)
 
@@ -153,17 +165,20 @@ GiveBack(d0, x, tok, mayBeClaimed, may, s) ==
                /\ tok # 0 => d.l.tok = tok
                /\ mayBeClaimed \/ ~d.l.claimed
       its == {b \in d.back : b.x = x /\ (tok = 0 \/ b.tok = tok)}
-      e == IF isIts THEN [d EXCEPT !.l = Free]
+      isStopped == isIts /\ IsStopped(d, x[1])
+      e == IF isStopped THEN EndedNow(d)
+           ELSE IF isIts THEN [d EXCEPT !.l = Free]
            ELSE IF its # {} THEN [d EXCEPT !.ended = @ \ {x[1]}, !.back = @ \ its]
            ELSE IF tok = 0 THEN [d EXCEPT !.q = @ \ {x}] ELSE d
-  IN {[d |-> f, kind |-> "returned"] : f \in Tidy(e, may, s)}
+  IN {[d |-> f, kind |-> IF isStopped THEN "ended" ELSE "returned"] : f \in Tidy(e, may, s)}
 
 Renew(d0, x, tok, takesOver, may, mayRenew, s) ==
   LET d == IF may THEN Purge(d0) ELSE d0
       lives == d.l.st = "H" /\ d.l.who = x[1] /\ d.l.tok = tok /\ d.l.end > now
       e == [d EXCEPT !.l = [st |-> "H", who |-> x[1], a |-> x, fresh |-> FALSE, claimed |-> FALSE, tok |-> tok,
-                             end |-> now + Ttl]]
+                             end |-> now + Ttl, rev |-> 0]]
   IN IF lives /\ AttachRule /\ d.l.a # x /\ ~takesOver THEN {[d |-> d, kind |-> "superseded"]}
+     ELSE IF lives /\ IsStopped(d, x[1]) THEN {[d |-> d, kind |-> "gone"]}
      ELSE IF lives /\ ~mayRenew THEN {[d |-> d, kind |-> "refused"]}  \* the renewal fails, and the lease is not lost
      ELSE IF lives THEN {[d |-> IF takesOver THEN TakenOver(Longer(d), x) ELSE Longer(d), kind |-> "granted"]}
      ELSE IF Resurrect /\ d.l.st = "free" THEN {[d |-> e, kind |-> "granted"]}
@@ -229,7 +244,7 @@ Run ==
          /\ LET isAwaited == m.at # Never /\ call[m.x].out = m.at /\ m.op \in OpsOf[call[m.x].ph]
                 its == {b \in o.d.back : b.x = m.x}
                 own == [x |-> m.x, at |-> m.at, kind |-> o.kind,
-                        tok |-> IF o.kind = "returnable" THEN (CHOOSE b \in its : TRUE).tok ELSE o.d.l.tok,
+                        tok |-> IF o.kind = "returnable" /\ its # {} THEN (CHOOSE b \in its : TRUE).tok ELSE o.d.l.tok,
                         rest |-> IF o.kind = "granted" THEN o.d.l.end - now ELSE 0]
                 direct == DirectGrants(node[m.n].d, o.d, m.x, m.at)
                 isGrant == direct # {} \/ (IsGranting(m) /\ o.kind = "granted")
@@ -455,6 +470,20 @@ FallBack ==
   /\ writable' = Horizon
   /\ UNCHANGED isCut /\ UNCHANGED others
 
+\* An operator revokes the lease without force. An offer ends at once, because no client was told of it.
+Revoke ==
+  \E n \in Nodes, s \in (IF IsDirect THEN 0..Servers ELSE {0}) :
+    /\ Calm /\ Runs(n)
+    /\ "revoke" \in left /\ left' = left \ {"revoke"}
+    /\ LET d == IF MayGrant(n) THEN Purge(node[n].d) ELSE node[n].d
+           e == IF d.l.st = "O" \/ Revokes = "freed" THEN EndedNow(d) ELSE [d EXCEPT !.l.rev = d.l.end]
+       IN /\ d.l.st # "free"
+          /\ \E f \in Tidy(e, MayGrant(n), s) :
+               /\ node' = Written(n, f)
+               /\ wakes' = wakes \cup NewWakes(node[n].d, f)
+               /\ replies' = replies \cup DirectGrants(node[n].d, f, <<>>, now)
+    /\ UNCHANGED <<now, writable, isCut, msgs, call, bel, asked, top, isLate>>
+
 \* Belief ends at the local deadline. A call gives a command up after Timeout. To save states, the model removes
 \* commands that can no longer have an effect, and the send time of commands without a waiting caller.
 GivesUp(x) == call[x].out # Never /\ now + 1 > call[x].out + Timeout
@@ -487,7 +516,7 @@ Tick ==
 Next ==
   \/ Run \/ Answered \/ LoseReply \/ LoseDirect \/ BreakConnection \/ Drop \/ Touch \/ Adopt
   \/ Ask \/ Again \/ Told \/ Leave \/ EndCall \/ Finish
-  \/ Flush \/ Cut \/ Rise \/ FallBack \/ Tick
+  \/ Flush \/ Cut \/ Rise \/ FallBack \/ Revoke \/ Tick
 
 Spec == Init /\ [][Next]_vars
 
@@ -498,9 +527,12 @@ Exclusion == \A c, e \in Clients : c # e => ~(Believes(c) /\ Believes(e))
 TokensRise == \A c \in Clients : Believes(c) => bel[c].tok > asked[c]
 NoResurrection == \A n \in Nodes : node[n].d.l.who \notin node[n].d.ended
 NoLateGrant == ~isLate
+IsIntact == left \cup {"revoke"} = Faults \cup {"revoke"} /\ ~isCut
+\* docs/design/leases.md, rule 9: no command moves the end of a revoked lease.
+RevokedStays == \A n \in Nodes : LET l == node[n].d.l IN l.rev # 0 => l.end = l.rev
 \* docs/design/invariants.md, 10: without a loss of data no lease in Redis ends before the belief in it.
 TruthfulOffset ==
-  (left = Faults /\ ~isCut) =>
+  IsIntact =>
     \A c \in Clients : Believes(c) => node["A"].d.l.who = c /\ bel[c].dl <= node["A"].d.l.end
 \* An unclaimed offer blocks others for at most OfferTime. No request is in the queue twice, or beside its own lease.
 OffersAreShort ==
@@ -511,9 +543,9 @@ OffersAreShort ==
 \* docs/design/invariants.md, 9: no request gets a second token, or REQUEST_FINISHED before any token, without a loss of
 \* data.
 OneToken ==
-  (left = Faults /\ ~isCut) =>
+  IsIntact =>
     LET l == node["A"].d.l IN l.st = "H" /\ bel[l.who].tok # 0 => l.tok = bel[l.who].tok
-FinishedWasTold == (left = Faults /\ ~isCut) => \A c \in Clients : bel[c].st = "done" => bel[c].tok # 0
+FinishedWasTold == IsIntact => \A c \in Clients : bel[c].st = "done" => bel[c].tok # 0
 \* docs/design/invariants.md, 13, with prompt servers: a direct grant outlasts its tick only if its call got the grant.
 NoDeadGrants ==
   LET l == node["A"].d.l IN Prompt /\ l.st = "H" /\ ~l.claimed /\ l.end < now + Ttl => call[l.a].seen >= l.tok

@@ -17,15 +17,23 @@ export const EXPLANATIONS: readonly Explanation[] = [
       ],
       'leases/permits-inspect.lua': ['`meta.limit == nil and is_semaphore()` without `is_semaphore()`'],
       'leases/permits-limit.lua': ['true for `limit < before or before == 0`', 'true for `change.misfits`'],
+      'leases/permits-revoke.lua': [
+        "`meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), first, last)` without `meta.queue > 0`",
+        "`meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), '0', MAX_OFFERS - 1)` without `meta.offers > 0`",
+      ],
       'leases/permits-renew.lua': [
         '`refusal and end_of(id) + clock_shift <= rival_until` without `refusal`',
         "`attach == '' and request.answered ~= ''` without `request.answered ~= ''`",
         'true for `has_changed` (2)',
       ],
-      'leases/permits-touch.lua': ['`has_waiters and meta.offers > 0` without `meta.offers > 0`'],
+      'leases/permits-touch.lua': [
+        '`has_waiters and meta.offers > 0` without `meta.offers > 0`',
+        '`has_waiters and meta.limit` without `meta.limit`',
+      ],
       'leases/shared/answer.lua': [
         'true for `had_change`',
         'true for `had_change` (2)',
+        '`is_shown_changed and watchers` without `watchers`',
         'true for `is_expiring`',
       ],
       'leases/shared/find-or-create.lua': [
@@ -47,8 +55,8 @@ export const EXPLANATIONS: readonly Explanation[] = [
         'delete `return` (3)',
       ],
       'leases/shared/past.lua': [
-        "delete `if tombs == '' or struct.unpack('<d', tombs) > now then return end`",
-        "`tombs == '' or struct.unpack('<d', tombs) > now` without `struct.unpack('<d', tombs) > now`",
+        "delete `if tombs == '' or struct.unpack(ELEMENT, tombs) > now then return end`",
+        "`tombs == '' or struct.unpack(ELEMENT, tombs) > now` without `struct.unpack(ELEMENT, tombs) > now`",
       ],
       'leases/shared/purge.lua': [
         'true for `time <= now or time > now + LONGEST_US`',

@@ -23,7 +23,7 @@ describe('the epoch check of scripts', () => {
   afterAll(() => fixture.close());
 
   const NEVER = Number.MAX_SAFE_INTEGER;
-  const RUN = `L1:${'f'.repeat(40)}`;
+  const RUN = `L2:${'f'.repeat(40)}`;
   const QUARANTINE_US = 20_000_000n;
 
   const changed: [key: string, epoch: string][] = [];
@@ -77,6 +77,9 @@ describe('the epoch check of scripts', () => {
     await fixture.setEnd(ended, Number(await fixture.now()) - 1);
     return { semaphore, alice, ended, carol, bob };
   }
+
+  const revokeAll = (resource: Resource, force: boolean) =>
+    server.store.revoke(resource, { target: { kind: 'all-holders' }, force, after: undefined });
 
   const without = (stored: Stored, { requestId }: Requester) => ({
     records: Object.entries(stored.records).filter(([id]) => id !== requestId),
@@ -151,7 +154,7 @@ describe('the epoch check of scripts', () => {
     });
   });
 
-  describe.each(['', 'L2:'])('while the bucket has leases of another layout (%p)', (layout) => {
+  describe.each(['', 'L1:', 'L3:'])('while the bucket has leases of another layout (%p)', (layout) => {
     const commands: Record<string, (by: Awaited<ReturnType<typeof scene>>) => Promise<unknown>> = {
       'an acquire': async ({ semaphore }) => (await fixture.request('s1', semaphore)).queue(),
       'a claim': ({ carol }) => carol.claim(),
@@ -163,6 +166,7 @@ describe('the epoch check of scripts', () => {
       'a release': ({ alice }) => alice.release(alice.secret),
       'a limit': ({ semaphore }) => fixture.setLimit(semaphore, 9),
       'a deletion': ({ semaphore }) => fixture.remove(semaphore, { force: true }),
+      'a revocation': ({ semaphore }) => revokeAll(semaphore, true),
       'an inspection': ({ semaphore }) => server.store.inspect(semaphore),
     };
     it.each(Object.keys(commands))(
@@ -191,6 +195,68 @@ describe('the epoch check of scripts', () => {
   );
 
   const notLate = names.filter((name) => name !== 'STALE');
+
+  it.each([true, false])(
+    'answers STALE to a revocation after its deadline, and changes nothing (force: %p)',
+    async (force) => {
+      const { semaphore } = await scene();
+      const before = await fixture.stored(semaphore);
+      await reasons.STALE(semaphore);
+      expect((await failureOf(revokeAll(semaphore, force))).carriedOut).toBe('no');
+      expect(await fixture.stored(semaphore)).toEqual(before);
+    },
+  );
+
+  it.each(notLate.flatMap((name) => [[true, name] as const, [false, name] as const]))(
+    'lets a revocation (force: %p) revoke leases, and grants nothing, while grants are refused with %s',
+    async (force, name) => {
+      const { semaphore, alice, ended, carol, bob } = await scene();
+      const before = await fixture.stored(semaphore);
+      await reasons[name](semaphore);
+      expect(await revokeAll(semaphore, force)).toMatchObject({ kind: 'revoked', count: 1 });
+      expect(server.answers.at(-1)).toMatchObject({ word: 'REVOKED', followUp: 'check-epochs' });
+      const after = await fixture.stored(semaphore);
+      expect(without(after, alice)).toEqual(without(before, alice));
+      expect(after.records[alice.requestId]).toMatchObject(
+        force ? { state: 'ended' } : { state: 'held', revoked: '1' },
+      );
+      expect(after.records[ended.requestId]).toMatchObject({ state: 'held' });
+      expect(brokenInvariants(after)).toEqual([]);
+      expect(is('finished', await alice.renew(alice.secret)).cause).toBe('revoked');
+      const waiter = {
+        kind: 'waiter',
+        position: 1,
+        enqueueTimeUs: BigInt(after.records[carol.requestId]?.queuedAt ?? 0),
+      } as const;
+      expect(await server.store.revoke(semaphore, { target: waiter, force, after: undefined })).toMatchObject(
+        { count: 1 },
+      );
+      const records = (await fixture.stored(semaphore)).records;
+      expect(records[carol.requestId]).toMatchObject({ state: 'ended', cause: 'revoked' });
+      expect(records[bob.requestId]).toMatchObject({ state: 'waiting' });
+    },
+  );
+
+  it('withdraws no permits from a revoked lease that a client may know, while grants pause', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock);
+    const { fencingToken } = is('granted', await alice.try());
+    await fixture.revoke(alice);
+    await reasons.QUARANTINED(lock);
+    expect(await alice.withdraw()).toEqual({ kind: 'finished', cause: 'revoked', returnable: fencingToken });
+    expect((await fixture.stored(lock)).records[alice.requestId]).toMatchObject({ state: 'held' });
+  });
+
+  it('revokes a lease that seems expired only because the clock was set forward, while grants pause for that step', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
+    is('granted', await alice.try());
+    await fixture.passInUse(lock, 60_000);
+    await reasons.QUARANTINED(lock, 60_000_000n);
+    expect(await revokeAll(lock, false)).toMatchObject({ kind: 'revoked', count: 1 });
+    await fixture.passInUse(lock, 30_000);
+    expect(await revokeAll(lock, false)).toMatchObject({ kind: 'revoked', count: 0 });
+  });
 
   it.each(notLate)(
     'lets a renewal renew its own lease and change no other request, while grants are refused with %s',

@@ -1,3 +1,4 @@
+import type { RevokeTarget } from '../../src/engine/leases/permits-store';
 import { PermitsFixture } from '../support/permits-fixture';
 import { is } from '../support/reply-kinds';
 import { failureOf } from '../support/store-failure';
@@ -104,6 +105,27 @@ describe('when the memory of Redis is full', () => {
       waiterCount: 1,
     });
     is('set', await fixture.setLimit(fixture.resource('semaphore'), 5));
+  });
+
+  it('leases, an offer and a waiter are revoked', async () => {
+    const semaphore = fixture.resource('semaphore');
+    await fixture.setLimit(semaphore, 2);
+    const [alice, bob] = [await fixture.request('s1', semaphore), await fixture.request('s1', semaphore)];
+    const [carol, dave] = [await fixture.request('s2', semaphore), await fixture.request('s2', semaphore)];
+    for (const one of [alice, bob]) is('granted', await one.try());
+    for (const one of [carol, dave]) is('waiting', await one.queue());
+    await fill();
+    const { store } = await fixture.server('s1');
+    const revoke = async (target: RevokeTarget, force: boolean) =>
+      is('revoked', await store.revoke(semaphore, { target, force, after: undefined })).count;
+    await fixture.revoke(alice);
+    expect(await revoke({ kind: 'token', fencingToken: bob.token ?? 0n }, true)).toBe(1); // carol gets an offer
+    const enqueueTimeUs = BigInt((await fixture.stored(semaphore)).records[dave.requestId]?.queuedAt ?? 0);
+    expect(await revoke({ kind: 'waiter', position: 1, enqueueTimeUs }, false)).toBe(1);
+    expect(await revoke({ kind: 'all-holders' }, false)).toBe(2);
+    for (const one of [carol, dave])
+      expect(await one.claim()).toEqual({ kind: 'finished', cause: 'revoked' });
+    expect(await alice.renew(alice.secret)).toEqual({ kind: 'finished', cause: 'revoked' });
   });
 
   it('a semaphore is deleted with its holders and waiters', async () => {

@@ -85,7 +85,7 @@ describe('permits-inspect', () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);
     is('granted', await alice.try());
-    await fixture.markRevoked(alice);
+    await fixture.revoke(alice);
     const { holders } = await (await fixture.server('s1')).store.inspect(lock);
     expect(holders).toMatchObject([{ revoked: true }]);
   });

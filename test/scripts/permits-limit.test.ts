@@ -234,7 +234,7 @@ describe('permits-limit', () => {
       expect(await fixture.step(permitsLimit, semaphore, 10, '', 16, 3_600_000)).toBe('SET');
       const server = await fixture.server('s1');
       const known = server.epochArguments;
-      server.epochArguments = ['L1:another-run w 0 0', Number.MAX_SAFE_INTEGER];
+      server.epochArguments = ['L2:another-run w 0 0', Number.MAX_SAFE_INTEGER];
       try {
         is('released', await last.release(last.secret));
       } finally {

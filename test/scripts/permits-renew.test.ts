@@ -82,6 +82,30 @@ describe('permits-renew', () => {
       is('gone', await (await fixture.request('s1', fixture.resource())).renew(alice.secret));
     });
 
+    it('replaces the metadata of the holder as a whole, and keeps the metadata without an update', async () => {
+      const { lock, alice } = await held({ metadata: { a: '1', b: '2' } });
+      const { store } = await fixture.server('s1');
+      const shown = async () => (await store.inspect(lock)).holders[0]?.metadata;
+      is('granted', await alice.renew(alice.secret));
+      expect(await shown()).toEqual({ a: '1', b: '2' });
+      is('granted', await alice.renew(alice.secret, undefined, { address: '10.0.0.1:"é"' }));
+      expect(await shown()).toEqual({ address: '10.0.0.1:"é"' });
+      const bob = await fixture.request('s2', lock);
+      expect(is('waiting', await bob.queue()).snapshot.holder?.metadata).toEqual({ address: '10.0.0.1:"é"' });
+      is('granted', await alice.renew(alice.secret, undefined, {}));
+      expect(await shown()).toEqual({});
+    });
+
+    it('changes no metadata without the right secret or after the end of the lease', async () => {
+      const { lock, alice } = await held({ metadata: { a: '1' } });
+      const { store } = await fixture.server('s1');
+      is('gone', await alice.renew('guess', undefined, { a: '2' }));
+      expect((await store.inspect(lock)).holders[0]?.metadata).toEqual({ a: '1' });
+      await alice.release(alice.secret);
+      is('finished', await alice.renew(alice.secret, undefined, { a: '2' }));
+      expect((await fixture.stored(lock)).records[alice.requestId]).not.toHaveProperty('metadata');
+    });
+
     it('leaves the lease with its stream', async () => {
       const { alice } = await held({ stream: true });
       is('granted', await alice.renew(alice.secret));
@@ -162,7 +186,7 @@ describe('permits-renew', () => {
 
   it('answers ENDED for a revoked lease, although its permits stay in use until its end', async () => {
     const { lock, alice } = await held();
-    await fixture.markRevoked(alice);
+    await fixture.revoke(alice);
     expect(await alice.renew(alice.secret)).toEqual({ kind: 'finished', cause: 'revoked' });
     const stream = await fixture.request('s1', lock, { requestId: alice.requestId, stream: true });
     expect(await stream.takeOver(alice.secret)).toEqual({ kind: 'finished', cause: 'revoked' });

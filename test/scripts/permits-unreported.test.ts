@@ -149,7 +149,7 @@ describe('a lease that ended before its call reported the lease', () => {
     is('granted', await holder.queue());
     const server = await fixture.server('s1');
     const known = server.epochArguments;
-    server.epochArguments = ['L1:another-run w 0 0', Number.MAX_SAFE_INTEGER];
+    server.epochArguments = ['L2:another-run w 0 0', Number.MAX_SAFE_INTEGER];
     try {
       is('withdrawn', await call.giveBack(fencingToken));
     } finally {

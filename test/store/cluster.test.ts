@@ -8,7 +8,7 @@ import { Stopwatch } from '../support/stopwatch';
 import { failureOf } from '../support/store-failure';
 
 const COMMAND_TIMEOUT_MS = 600;
-const KEY = 'test:{1}:l1:state:x';
+const KEY = 'test:{1}:l2:state:x';
 const SLOT = slotOfKey(KEY);
 const step = script('return {ARGV[1]}');
 

@@ -4,6 +4,7 @@ import { dictionaryKey } from '../../src/redis/keys';
 import { DictionaryFixture, entry, NOW, storedOf } from '../support/dictionary-fixture';
 import { pageOf } from '../support/dictionary-questions';
 import { PREFIX } from '../support/entries-fixture';
+import { ANYBODY } from '../support/anybody';
 
 const PROFILE: Profile = { accents: 'dropped', typos: true };
 const EVERYTHING = { from: '', to: '', pageSize: 10, pageToken: '', asked: NOW };
@@ -55,7 +56,7 @@ describe('a dictionary of the first layout', () => {
 
   it('is not among the listed dictionaries, which other dictionaries still are', async () => {
     const name = await outdated();
-    const page = await fixture.engine.listDictionaries(name, 10, '');
+    const page = await fixture.engine.listDictionaries(name, 10, '', ANYBODY);
     expect(page).toEqual({ dictionaries: [], nextPageToken: '' });
   });
 
@@ -87,7 +88,7 @@ it('a dictionary whose state Redis has lost is not listed, and does not hide oth
   const [lost, other] = names as [string, string];
   const live = String(await fixture.redis.command('HGET', fixture.key(lost), 'live'));
   await fixture.redis.command('DEL', fixture.key(lost).replace(/meta:.*$/s, `state:${live}`));
-  const page = await fixture.engine.listDictionaries('', 100, '');
+  const page = await fixture.engine.listDictionaries('', 100, '', ANYBODY);
   const listed = page.dictionaries.map(({ name }) => name);
   expect(listed).toContain(other);
   expect(listed).not.toContain(lost);

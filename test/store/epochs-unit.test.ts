@@ -121,7 +121,7 @@ describe('the epochs of a node', () => {
       scene.report();
       await scene.epochs.adopt();
       await scene.epochs.adoptArrived([1]);
-      expect(scene.commandArguments(1)?.[0]).toBe(`L1:${RUN} w ${QUARANTINE_MS} 12000`);
+      expect(scene.commandArguments(1)?.[0]).toBe(`L2:${RUN} w ${QUARANTINE_MS} 12000`);
       await scene.pass(3000);
       expect(await scene.verdict()).toBeUndefined();
       scene.stepMs = 900;

@@ -204,7 +204,7 @@ describe('a server over a Redis that may have lost leases', () => {
       expect(server.node.quarantine?.cause).toBe('restarted');
       await quarantined(on(server).try());
       expect(await first.command('GET', 'test:{9}:epoch')).toMatch(
-        new RegExp(`^${String(epoch).slice(0, 'L1:'.length + 40)}/[0-9a-f]{16} `),
+        new RegExp(`^${String(epoch).slice(0, 'L2:'.length + 40)}/[0-9a-f]{16} `),
       );
       await server.node.endQuarantine();
       const alice = on(server);
@@ -269,7 +269,7 @@ describe('a server over a Redis that may have lost leases', () => {
       'both servers to know the end',
       () => !server.node.quarantine && !other.node.quarantine && changes.includes(false),
     );
-    expect(await redis.command('GET', 'test:{5}:epoch')).toMatch(/^L1:\w{40} w 2500 0$/);
+    expect(await redis.command('GET', 'test:{5}:epoch')).toMatch(/^L2:\w{40} w 2500 0$/);
   });
 
   it('ends the quarantine on EndQuarantine, for all servers', async () => {
@@ -316,7 +316,7 @@ describe('a server over a Redis that may have lost leases', () => {
     /** Makes the epochs as a server with another layout writes them. */
     async function replaceLayout(redis: RedisProcess, layout: string): Promise<void> {
       const epoch = String(await redis.command('GET', epochKey('test', 9)));
-      const text = epoch.replace('L1:', layout);
+      const text = epoch.replace('L2:', layout);
       await redis.command('MSET', ...epochKeys.flatMap((key) => [key, text]));
     }
 
@@ -338,10 +338,10 @@ describe('a server over a Redis that may have lost leases', () => {
         expect(one.node.suitable).toBe(false);
         const number = layout === '' ? 0 : 7;
         expect(one.node.warnings.join()).toContain(
-          `leases in layout ${number}, and this server reads layout 1`,
+          `leases in layout ${number}, and this server reads layout 2`,
         );
       }
-      expect(String(await redis.command('GET', epochKey('test', 9))).startsWith('L1:')).toBe(false);
+      expect(String(await redis.command('GET', epochKey('test', 9))).startsWith('L2:')).toBe(false);
     });
 
     it('is ready after the operator has deleted the epochs, and waits until all leases have ended', async () => {

@@ -70,8 +70,8 @@ describe('Notifications', () => {
     'plain',
     'with:colons:{and}:braces',
     '{',
-    '}:l1:state:',
-    'l1:state:x',
+    '}:l2:state:',
+    'l2:state:x',
     'ünïcode 😀 \u200b',
     '1f0c1f7e-0000-4000-8000-000000000000',
     ' ',
@@ -95,7 +95,7 @@ describe('Notifications', () => {
 
   it('leave out messages that are not hints', async () => {
     await listen('h4');
-    for (const message of ['', 'x', 'x'.repeat(100), `${'r'.repeat(36)}${PREFIX}:{1}:l1:queue:name`]) {
+    for (const message of ['', 'x', 'x'.repeat(100), `${'r'.repeat(36)}${PREFIX}:{1}:l2:queue:name`]) {
       await on.redis.command('SPUBLISH', wakeChannel(PREFIX, 0, 'h4'), message);
     }
     const mine = await offerTo('h4', on.resource());

@@ -12,7 +12,10 @@ export function stopBelieving(pending: Pending<unknown>): void {
   pending.sink.send({ kind: 'released' });
 }
 
-/** The leases in which clients believe, by token. A belief ends at the offset, at a release or at a loss. */
+/**
+ * The leases in which clients believe, by token. A belief ends at the offset, at a release or at a loss. A revocation does
+ * not end the belief, because the client may not have received the event.
+ */
 export function believedLeases(calls: readonly Pending<unknown>[], now: number): Map<bigint, Lease> {
   const believed = new Map<bigint, Lease>();
   const ended = new Set<bigint>();
@@ -22,7 +25,10 @@ export function believedLeases(calls: readonly Pending<unknown>[], now: number):
     const { events } = pending.sink;
     const offsets = events.map((event) => (event.kind === 'renewed' ? event.expireOffsetMs : 0));
     const offset = Math.max(lease.expireOffsetMs, ...offsets);
-    if (events.some(({ kind }) => kind === 'lost' || kind === 'released')) ended.add(lease.fencingToken);
+    const isOver = events.some(
+      (event) => event.kind === 'released' || (event.kind === 'lost' && event.cause !== 'revoked'),
+    );
+    if (isOver) ended.add(lease.fencingToken);
     if (pending.call.receivedAt + offset > now) believed.set(lease.fencingToken, lease);
   }
   for (const token of ended) believed.delete(token);

@@ -1,13 +1,16 @@
-import type { AcquireRequest } from '../../src/engine/leases/requests';
+import type { AcquireRequest, Renewal } from '../../src/engine/leases/requests';
 import { HoldfastError, type Reason } from '../../src/engine/errors';
 import type { Identities } from '../../src/engine/identities';
 import type { Lease, Service } from '../../src/engine/leases/lease';
 import { defaultLimits, type Limits } from '../../src/engine/leases/limits';
 import { Permits } from '../../src/engine/leases/permits';
 import type { PermitsStore, RenewReply, Waiting } from '../../src/engine/leases/permits-store';
-import { acquireRequest, FakeCall, RecordedSink, type FakeCallOptions } from './fake-call';
+import { acquireRequest, FakeCall, RecordedSink, RecordedViews, type FakeCallOptions } from './fake-call';
 import { FakeStore, EMPTY_SNAPSHOT, waitingAt, type Sent } from './fake-store';
 import { ManualClock, settled } from './manual-clock';
+
+/** A renewal that keeps the ttl and the metadata of the lease. */
+export const UNCHANGED: Renewal = { ttlMs: undefined, metadata: undefined };
 
 /** Predictable ids that count up, and a jitter that the test sets. */
 export class CountedIdentities implements Identities {
@@ -35,14 +38,14 @@ export class CountedIdentities implements Identities {
 }
 
 /** A call of the engine, and its result so far. */
-export class Pending<Result> {
+export class Pending<Result, Sink = RecordedSink> {
   result: Result | undefined;
   error: unknown;
   over = false;
 
   constructor(
     readonly call: FakeCall,
-    readonly sink: RecordedSink,
+    readonly sink: Sink,
     promise: Promise<Result>,
   ) {
     promise.then(
@@ -133,6 +136,16 @@ export class EngineFixture<Store extends PermitsStore = FakeStore> {
     return new Pending(call, sink, this.permits.hold(call, 'lock', { kind: 'attach', leaseId }, sink));
   }
 
+  watch(
+    name = 'hello',
+    service: Service = 'lock',
+    options: FakeCallOptions = {},
+    sink = new RecordedViews(),
+  ): Pending<void, RecordedViews> {
+    const call = new FakeCall(this.clock, options);
+    return new Pending(call, sink, this.permits.watch(call, service, name, sink));
+  }
+
   /** Expects that the engine has no waiter, no held lease, no timer and no defect. */
   expectRest(clockIsShared = false): void {
     expect(this.permits.stats()).toEqual({
@@ -141,6 +154,8 @@ export class EngineFixture<Store extends PermitsStore = FakeStore> {
       watchedCount: 0,
       timerCount: 0,
       givingBackCount: 0,
+      watchStreamCount: 0,
+      watchReaderCount: 0,
     });
     if (!clockIsShared) expect(this.clock.timerCount).toBe(0);
     expect(this.defects).toEqual([]);

@@ -1,9 +1,11 @@
 import type { Call } from '../../src/engine/call';
-import type { AcquireRequest, HoldSink } from '../../src/engine/leases/requests';
-import type { HoldEvent } from '../../src/engine/leases/lease';
+import type { AcquireRequest, HoldSink, WatchSink } from '../../src/engine/leases/requests';
+import type { HoldEvent, ResourceView } from '../../src/engine/leases/lease';
 import type { Clock } from '../../src/engine/clock';
 
 export interface FakeCallOptions {
+  readonly identity?: string;
+  readonly hidesHolders?: boolean;
   readonly timeoutMs?: number;
   readonly connection?: object;
   readonly transportRetry?: boolean;
@@ -15,6 +17,8 @@ export class FakeCall implements Call {
   readonly timeoutMs: number | undefined;
   readonly connection: object;
   readonly transportRetry: boolean;
+  readonly identity: string;
+  readonly hidesHolders: boolean;
   cancelled = false;
   private readonly listeners: (() => void)[] = [];
 
@@ -23,12 +27,21 @@ export class FakeCall implements Call {
     this.timeoutMs = options.timeoutMs;
     this.connection = options.connection ?? {};
     this.transportRetry = options.transportRetry ?? false;
+    this.identity = options.identity ?? '';
+    this.hidesHolders = options.hidesHolders ?? false;
   }
 
   onCancelled(listener: () => void): void {
     if (this.cancelled) listener();
     else this.listeners.push(listener);
   }
+
+  onNotAllowed(listener: () => void): void {
+    this.refuse = listener;
+  }
+
+  /** Acts as a new policy that no longer allows the call. */
+  refuse: () => void = () => this.cancel();
 
   cancel(): void {
     this.cancelled = true;
@@ -55,6 +68,22 @@ export class RecordedSink implements HoldSink {
     const event = this.events[this.events.length - 1];
     if (event?.kind !== kind) throw new Error(`the last event is ${event?.kind ?? 'none'}, not ${kind}`);
     return event as Extract<HoldEvent, { kind: K }> & { readonly at: number };
+  }
+}
+
+/** Records the views of a watch stream. */
+export class RecordedViews implements WatchSink {
+  readonly views: ResourceView[] = [];
+
+  send(view: ResourceView): void {
+    this.views.push(view);
+  }
+
+  /** The last view. Throws if there is none. */
+  get last(): ResourceView {
+    const view = this.views[this.views.length - 1];
+    if (view === undefined) throw new Error('the watch has got no view');
+    return view;
   }
 }
 

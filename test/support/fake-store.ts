@@ -1,11 +1,13 @@
 import { StoreFailure } from '../../src/engine/errors';
-import type { Resource, ResourceView } from '../../src/engine/leases/lease';
+import type { Resource, ResourceView, Service } from '../../src/engine/leases/lease';
 import type {
   AcquireCommand,
   AcquireReply,
   ClaimCommand,
   ClaimReply,
   Granted,
+  ListedPart,
+  ListStep,
   QueueSnapshot,
   PermitsStore,
   ReleaseCommand,
@@ -14,12 +16,16 @@ import type {
   RenewReply,
   RemoveCommand,
   RemoveReply,
+  RevokeCommand,
+  RevokeReply,
   SetLimitCommand,
   SetLimitReply,
   CallRef,
   StoreListener,
   TouchReply,
+  WaiterCount,
   Waiting,
+  WatchedView,
   WithdrawCommand,
   WithdrawReply,
 } from '../../src/engine/leases/permits-store';
@@ -34,8 +40,12 @@ interface Commands {
   renew: [RenewCommand, RenewReply];
   release: [ReleaseCommand, ReleaseReply];
   inspect: [undefined, ResourceView];
+  watch: [undefined, WatchedView];
   setLimit: [SetLimitCommand, SetLimitReply];
   remove: [RemoveCommand, RemoveReply];
+  revoke: [RevokeCommand, RevokeReply];
+  listViews: [ListStep, ListedPart<ResourceView>];
+  listWaiterCounts: [ListStep, ListedPart<WaiterCount>];
 }
 export type Verb = keyof Commands;
 
@@ -63,6 +73,7 @@ export const EMPTY_SNAPSHOT: QueueSnapshot = {
 
 /** A store without rules. The test sees each command and chooses its reply. */
 export class FakeStore implements PermitsStore {
+  readonly bucketCount = 4;
   listener: StoreListener | undefined;
   /** Every command, answered or not. */
   readonly log: { readonly verb: Verb; readonly at: number }[] = [];
@@ -81,8 +92,13 @@ export class FakeStore implements PermitsStore {
   renew = (resource: Resource, command: RenewCommand) => this.send('renew', resource, command);
   release = (resource: Resource, command: ReleaseCommand) => this.send('release', resource, command);
   inspect = (resource: Resource) => this.send('inspect', resource, undefined);
+  watch = (resource: Resource) => this.send('watch', resource, undefined);
   setLimit = (resource: Resource, command: SetLimitCommand) => this.send('setLimit', resource, command);
   remove = (resource: Resource, command: RemoveCommand) => this.send('remove', resource, command);
+  revoke = (resource: Resource, command: RevokeCommand) => this.send('revoke', resource, command);
+
+  listViews = (step: ListStep) => this.send('listViews', bucketOf(step), step);
+  listWaiterCounts = (step: ListStep) => this.send('listWaiterCounts', bucketOf(step), step);
 
   /** The earliest command of this kind in flight. Throws if there is no such command. */
   async next<V extends Verb>(verb: V): Promise<Sent<V>> {
@@ -126,6 +142,11 @@ export class FakeStore implements PermitsStore {
       this.unanswered.push(sent);
     });
   }
+}
+
+/** A step of a list has no resource. */
+function bucketOf({ service }: { readonly service: Service }): Resource {
+  return { service, name: '' };
 }
 
 export function grantedAt(sentAt: number, values: Partial<Granted> = {}): Granted {

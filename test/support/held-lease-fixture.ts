@@ -48,6 +48,7 @@ export class HeldLeaseFixture {
       resource: { service: 'lock', name: 'hello' },
       requestId: 'request',
       attach: 's1.1s',
+      identity: 'spiffe://example.org/alice',
       caller: {},
       receivedAt: this.receivedAt,
       granted: grantedAt(this.start, { ttlMs, remainingMs: ttlMs, ...setting.granted }),

@@ -189,6 +189,13 @@ export interface RevokeAsked extends Stamped {
   readonly force: boolean;
 }
 
+/** A revocation without force was answered: this lease is revoked from now on. */
+export interface RevokeAnswered extends Stamped {
+  readonly type: 'revoke_answered';
+  readonly name: string;
+  readonly token: number;
+}
+
 /** A script read Redis TIME and a lease's end between the monotonic instants `before` and `at`. */
 export interface ExpiryObserved extends Stamped {
   readonly type: 'expiry_observed';
@@ -244,6 +251,7 @@ export type HistoryEvent =
   | LimitAsked
   | LimitAnswered
   | RevokeAsked
+  | RevokeAnswered
   | ExpiryObserved
   | HoldersObserved
   | ResidueObserved

@@ -60,6 +60,7 @@ export class MasterAndReplica {
     store.permits.listen({
       recheck: () => undefined,
       granted: () => undefined,
+      changed: () => undefined,
       mayHaveMissedNews: () => undefined,
       workLeft: () => undefined,
     });

@@ -1,28 +1,35 @@
 import { StoreFailure } from '../../src/engine/errors';
-import type { Resource, ResourceView } from '../../src/engine/leases/lease';
+import { resourceKey, type Resource, type ResourceView } from '../../src/engine/leases/lease';
 import type {
   AcquireCommand,
   AcquireReply,
   ClaimCommand,
   ClaimReply,
+  ListedPart,
+  ListStep,
   PermitsStore,
   ReleaseCommand,
   ReleaseReply,
   RenewCommand,
   RemoveCommand,
   RemoveReply,
+  RevokeCommand,
+  RevokeReply,
   RenewReply,
   SetLimitCommand,
   SetLimitReply,
   CallRef,
   StoreListener,
   TouchReply,
+  WaiterCount,
+  WatchedView,
   WithdrawCommand,
   WithdrawReply,
 } from '../../src/engine/leases/permits-store';
 import type { ManualClock } from './manual-clock';
 import { PermitsModel } from './permits-model';
-import type { Unsent } from './permits-model-request';
+import { viewOf, type Unsent } from './permits-model-request';
+import { showSame } from '../../src/engine/leases/shown-change';
 
 /**
  * The outcome of a command: answered; carried out with a lost reply; never arrived; carried out after its caller was told
@@ -35,6 +42,9 @@ export type CommandOutcome =
 /** The delay of a command that runs late. */
 const LATE_MS = 700;
 
+/** How long a server is told of changes after its last read for watches. */
+const WATCHED_MS = 5000;
+
 /** A model that replaces Redis as the store of several servers. */
 export class ModelWorld {
   /** True if hints to other servers arrive. */
@@ -44,6 +54,8 @@ export class ModelWorld {
   latencyMs = 0;
   outcomeOf: (verb: string, serverId: string) => CommandOutcome = () => 'answered';
   readonly log: { readonly verb: string; readonly server: string }[] = [];
+  /** The servers with watches of each resource, with the time of their last read. */
+  readonly watchers = new Map<string, Map<string, number>>();
   private readonly models = new Map<string, PermitsModel>();
   private readonly stores = new Map<string, ModelStore>();
 
@@ -60,16 +72,50 @@ export class ModelWorld {
     return store;
   }
 
-  model({ service, name }: Resource): PermitsModel {
-    const key = `${service}:${name}`;
+  model(resource: Resource): PermitsModel {
+    const key = resourceKey(resource);
     let model = this.models.get(key);
     if (!model) this.models.set(key, (model = new PermitsModel()));
     return model;
   }
 
+  /** The views of the resources that a list shows, of one bucket, in the order of names. */
+  inUse({ service, bucket, namePrefix, holderId }: ListStep): ResourceView[] {
+    return [...this.models]
+      .filter(([key]) => key.startsWith(`${service}:${namePrefix}`))
+      .map(([key, model]) => model.view(key.slice(service.length + 1)))
+      .filter(({ name }) => bucketOf(name) === bucket)
+      .filter((view) =>
+        service === 'lock' ? view.holderCount + view.waiterCount > 0 : view.limit !== undefined,
+      )
+      .filter(({ holders, waiters }) => {
+        return holderId === '' || [...holders, ...waiters].some((one) => one.holderId === holderId);
+      })
+      .sort((one, other) => Buffer.compare(Buffer.from(one.name), Buffer.from(other.name)));
+  }
+
   /** Loses all data, as FLUSHALL does. */
   forget(): void {
     this.models.clear();
+    this.watchers.clear();
+  }
+
+  /** The view of a resource without leases and offers that have ended. */
+  view(resource: Resource): ResourceView {
+    const { requests, limit, lastToken } = this.model(resource);
+    const alive = requests.filter(({ state, until }) => state === 'waiting' || until > this.nowUs);
+    return viewOf(alive, { name: resource.name, limit, lastFencingToken: BigInt(lastToken) });
+  }
+
+  /** The servers that are told of a change now. */
+  watchersOf(resource: Resource): string[] {
+    const since = this.clock.now() - WATCHED_MS;
+    const servers = this.watchers.get(resourceKey(resource)) ?? new Map<string, number>();
+    return [...servers].filter(([, readAt]) => readAt >= since).map(([server]) => server);
+  }
+
+  tellChanged(server: string, resource: Resource): void {
+    if (this.hints) setImmediate(() => this.stores.get(server)?.listener?.changed(resource));
   }
 
   tell(server: string, resource: Resource, requestId: string): void {
@@ -77,8 +123,15 @@ export class ModelWorld {
   }
 }
 
+const BUCKET_COUNT = 4;
+
+function bucketOf(name: string): number {
+  return Buffer.byteLength(name) % BUCKET_COUNT;
+}
+
 /** The port of one server to the shared store. */
 export class ModelStore implements PermitsStore {
+  readonly bucketCount = BUCKET_COUNT;
   listener: StoreListener | undefined;
 
   constructor(
@@ -118,6 +171,17 @@ export class ModelStore implements PermitsStore {
     return this.run('inspect', resource, (model) => model.view(resource.name));
   }
 
+  watch(resource: Resource): Promise<WatchedView> {
+    const { world, serverId } = this;
+    return this.run('watch', resource, () => {
+      const key = resourceKey(resource);
+      world.watchers.set(key, (world.watchers.get(key) ?? new Map()).set(serverId, world.clock.now()));
+      const view = world.view(resource);
+      const ends = view.holders.map(({ expireTimeMs }) => expireTimeMs - world.nowUs / 1000);
+      return { view, earliestEndMs: ends.length === 0 ? undefined : Math.min(...ends) };
+    });
+  }
+
   setLimit(resource: Resource, command: SetLimitCommand): Promise<SetLimitReply> {
     const { serverId } = this;
     return this.run('setLimit', resource, (model, now) =>
@@ -127,6 +191,24 @@ export class ModelStore implements PermitsStore {
 
   remove(resource: Resource, command: RemoveCommand): Promise<RemoveReply> {
     return this.run('remove', resource, (model, now) => model.remove(this.serverId, now, command));
+  }
+
+  revoke(resource: Resource, command: RevokeCommand): Promise<RevokeReply> {
+    return this.run('revoke', resource, (model, now) => model.revoke(this.serverId, now, command));
+  }
+
+  async listViews({ after, mostShown, ...step }: ListStep): Promise<ListedPart<ResourceView>> {
+    await this.travel(this.world.latencyOf());
+    const left = this.world
+      .inUse({ after, mostShown, ...step })
+      .filter(({ name }) => Buffer.compare(Buffer.from(name), Buffer.from(after)) > 0);
+    const items = left.slice(0, mostShown);
+    const last = left.length > items.length ? (items.at(-1)?.name ?? '') : '';
+    return { items, last, lookedAtCount: items.length };
+  }
+
+  listWaiterCounts(step: ListStep): Promise<ListedPart<WaiterCount>> {
+    return this.listViews(step);
   }
 
   private async run<Reply>(
@@ -141,8 +223,13 @@ export class ModelStore implements PermitsStore {
       const model = world.model(resource);
       model.told = [];
       model.direct = [];
+      const watchers = world.watchersOf(resource);
+      const before = watchers.length > 0 ? world.view(resource) : undefined;
       const reply = carryOut(model, world.nowUs);
       const { told } = model;
+      if (before && !showSame(before, world.view(resource))) {
+        for (const server of watchers) world.tellChanged(server, resource);
+      }
       for (const [server, id] of told) if (server !== serverId) world.tell(server, resource, id);
       return { reply, told, grants: model.directGrants() };
     };

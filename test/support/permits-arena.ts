@@ -1,5 +1,6 @@
 import type fc from 'fast-check';
 import type { Resource } from '../../src/engine/leases/lease';
+import { showSame } from '../../src/engine/leases/shown-change';
 import type { PermitsFixture } from './permits-fixture';
 import { brokenInvariants, brokenTransitions } from './permits-invariants';
 import type { PermitsModel } from './permits-model';
@@ -23,6 +24,8 @@ export interface World {
   readonly arenas: readonly Arena[];
   /** The replies so far, for the report of a failure. */
   readonly log: string[];
+  /** True: each command's server has a watch, and must be told of each change that watches show. Needs a frozen clock. */
+  readonly checksWatches?: boolean;
 }
 
 export const SLOTS = 5;
@@ -64,7 +67,9 @@ export async function compare(
 ): Promise<void> {
   server.rechecks = [];
   server.grants = [];
+  const expectTold = world.checksWatches ? await watched(server, arena) : undefined;
   const reply = await send();
+  await expectTold?.();
   const looks = [...server.rechecks].sort();
   const before = arena.stored;
   arena.stored = await world.fixture.stored(arena.resource);
@@ -81,6 +86,17 @@ export async function compare(
   expect(statesIn(arena.stored)).toEqual(statesOf(arena.model));
   expect(brokenInvariants(arena.stored)).toEqual([]);
   expect(brokenTransitions(before, arena.stored, 0)).toEqual([]);
+}
+
+/** Registers the server as a watcher. The returned function expects that a reply has told the server of a change. */
+async function watched({ store, changed }: TestServer, { resource }: Arena): Promise<() => Promise<void>> {
+  const { view: before } = await store.watch(resource);
+  const toldBefore = changed.length;
+  const isKnown = before.limit !== undefined || resource.service === 'lock';
+  return async () => {
+    const after = await store.inspect(resource);
+    if (isKnown && !showSame(before, after)) expect(changed.length).toBeGreaterThan(toldBefore);
+  };
 }
 
 function statesIn({ records, sets }: Stored): object {

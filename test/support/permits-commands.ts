@@ -13,6 +13,7 @@ import {
 } from './permits-arena';
 import { brokenTransitions } from './permits-invariants';
 import type { PermitsModel } from './permits-model';
+import { revokeHolders, revokeWaiter, tokenOf } from './permits-revoke-commands';
 import { Requester, type RequesterOptions } from './permits-requester';
 import type { TestServer } from './permits-server';
 
@@ -24,6 +25,7 @@ const server = fc.nat(SERVERS - 1);
 /** The age of the call: 0 for the newest call of the request, 1 for the previous call, and so on. */
 const age = fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(3) });
 const ttlMs = fc.constantFrom(100, 1000, 2500, 5000, 30_000);
+const identity = fc.constantFrom('', '', 'jwt:issuer#é', 'token:bob');
 
 const acquire = fc
   .record({
@@ -38,6 +40,7 @@ const acquire = fc
     brings: fc.integer({ min: 0, max: 4 }).map((n) => n > 0),
     shared: fc.boolean(),
     holderId: fc.constantFrom('', '', '', 'x'),
+    identity,
     ttlMs,
     maxWaiters: fc.constantFrom(2, 10_000, 10_000),
   })
@@ -67,6 +70,7 @@ function optionsOf(
     brings: boolean;
     shared: boolean;
     holderId: string;
+    identity: string;
     ttlMs: number;
     maxWaiters: number;
   },
@@ -74,10 +78,11 @@ function optionsOf(
   first: Requester | undefined,
 ): RequesterOptions {
   const semaphore = at.resource.service === 'semaphore';
-  const { stream, ttlMs, maxWaiters, holderId } = drawn;
+  const { stream, ttlMs, maxWaiters, holderId, identity } = drawn;
   // A repeated request usually has the same fields. Another holder_id represents all mismatches.
   const same = first?.options ?? {
     holderId,
+    identity,
     metadata: drawn.shared ? { a: 'é' } : {},
     ...(semaphore ? { permits: drawn.permits, initialLimit: drawn.brings ? at.limit : undefined } : {}),
     ...(!semaphore && drawn.shared ? { mode: 'shared' as const } : {}),
@@ -88,7 +93,7 @@ function optionsOf(
     stream,
     ttlMs,
     maxWaiters,
-    requestId: first?.requestId ?? randomUUID(),
+    requestId: first?.clientRequestId ?? randomUUID(),
     ...(mismatch ? { holderId: 'somebody else' } : {}),
   };
 }
@@ -156,10 +161,6 @@ const giveBackUnheard = fc.record({ arena, slot, age }).map((drawn) =>
   ),
 );
 
-/** The token of the request's last grant, which the call may not know. */
-const tokenOf = (model: PermitsModel, call: Requester) =>
-  BigInt(model.requests.find(({ id }) => id === call.requestId)?.token ?? 1);
-
 const touch = fc.record({ arena, server }).map(
   (drawn) =>
     new RandomStep(`touch ${JSON.stringify(drawn)}`, drawn.arena, async (at, world) => {
@@ -182,6 +183,9 @@ const touch = fc.record({ arena, server }).map(
 const secretOf = (at: PermitsModel, call: Requester) =>
   at.requests.find(({ id }) => id === call.requestId)?.secret ?? call.secret;
 
+/** The caller of a renewal or release: the call's own client, or any client that knows the lease id. */
+const asks = { asks: fc.constantFrom('itself', 'itself', 'itself', 'any'), foreign: identity };
+
 const renew = fc
   .record({
     arena,
@@ -189,6 +193,8 @@ const renew = fc
     age,
     ttlMs: fc.option(ttlMs, { nil: undefined }),
     by: fc.constantFrom('id', 'id', 'stream', 'open', 'guess'),
+    metadata: fc.constantFrom(undefined, undefined, {}, { at: '10.0.0.2' }),
+    ...asks,
   })
   .map(
     (drawn) =>
@@ -198,7 +204,9 @@ const renew = fc
         const command = {
           requestId: call.requestId,
           secret: drawn.by === 'guess' ? 'guess' : secretOf(at.model, call),
+          identity: drawn.asks === 'itself' ? call.identity : drawn.foreign,
           ttlMs: drawn.by === 'stream' ? undefined : drawn.ttlMs,
+          metadata: drawn.by === 'stream' ? undefined : drawn.metadata,
           stream:
             drawn.by === 'stream' || drawn.by === 'open'
               ? { attach: call.attach, takeOver: drawn.by === 'open' }
@@ -215,7 +223,8 @@ const renew = fc
       }),
   );
 
-const release = fc.record({ arena, slot, age, by: fc.constantFrom('id', 'id', 'id', 'lost', 'guess') }).map(
+const releasedBy = fc.constantFrom('id', 'id', 'id', 'lost', 'guess');
+const release = fc.record({ arena, slot, age, by: releasedBy, ...asks }).map(
   (drawn) =>
     new RandomStep(`release ${JSON.stringify(drawn)}`, drawn.arena, async (at, world) => {
       const call = callOf(at, drawn.slot, drawn.age);
@@ -223,6 +232,7 @@ const release = fc.record({ arena, slot, age, by: fc.constantFrom('id', 'id', 'i
       const command = {
         requestId: call.requestId,
         secret: drawn.by === 'guess' ? 'guess' : secretOf(at.model, call),
+        identity: drawn.asks === 'itself' ? call.identity : drawn.foreign,
         afterLoss: drawn.by === 'lost' ? { attach: call.attach } : undefined,
       };
       const by = call.server as TestServer;
@@ -283,5 +293,7 @@ export const randomSteps: fc.Arbitrary<fc.AsyncCommand<object, World>>[] = [
   release,
   setLimit,
   remove,
+  revokeHolders,
+  revokeWaiter,
   pass,
 ];

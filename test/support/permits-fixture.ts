@@ -214,13 +214,21 @@ export class PermitsFixture {
     await this.redis.command('ZADD', this.key(resource, 'live'), await this.now(), serverId);
   }
 
-  /** Marks a lease as revoked by an operator. No script of this version does so. */
-  async markRevoked({ resource, requestId }: Requester): Promise<void> {
-    const mark = `
+  /** Sets the time (us) at which a request entered the queue. */
+  async setQueuedAt({ resource, requestId }: Requester, time: number): Promise<void> {
+    const edit = `
       local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))
-      record.v = 1
+      record.q = tonumber(ARGV[2])
       redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(record))`;
-    await this.redis.command('EVAL', mark, 1, this.key(resource, 'state'), `r${requestId}`);
+    await this.redis.command('EVAL', edit, 1, this.key(resource, 'state'), `r${requestId}`, time);
+  }
+
+  /** Revokes the lease of a request without force. */
+  async revoke({ resource, token = 0n }: Requester): Promise<void> {
+    const target = { kind: 'token', fencingToken: token } as const;
+    const { store } = await this.server('s1');
+    const reply = is('revoked', await store.revoke(resource, { target, force: false, after: undefined }));
+    if (reply.count !== 1) throw new Error('no lease was revoked');
   }
 
   stored(resource: Resource): Promise<Stored> {

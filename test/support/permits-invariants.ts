@@ -9,7 +9,7 @@ const setOfState = {
 } as const;
 
 /** Lists the violated invariants of a resource's stored state. The invariants hold after every command. */
-export function brokenInvariants({ numbers, records, sets }: Stored): string[] {
+export function brokenInvariants({ numbers, records, sets, isIndexed }: Stored): string[] {
   const broken: string[] = [];
   for (const [id, record] of Object.entries(records)) {
     const home = setOfState[record.state];
@@ -26,6 +26,9 @@ export function brokenInvariants({ numbers, records, sets }: Stored): string[] {
     if (count !== sets[set].length)
       broken.push(`the head counts ${count} in ${set}, which has ${sets[set].length}`);
   }
+  const places = sets.ends.length + sets.offers.length + sets.queue.length + sets.detached.length;
+  if (places > 0 && !isIndexed) broken.push('the name is in use, but not in the index of names');
+  if (numbers.isListed === '1' && !isIndexed) broken.push('only the head says that the name is in the index');
   const held = [...sets.ends, ...sets.offers].reduce(
     (sum, { id }) => sum + Number(records[id]?.permits ?? 0),
     0,

@@ -9,6 +9,8 @@ export type State = 'waiting' | 'detached' | 'offered' | 'held' | 'ended';
 /** A request from its first command until its removal. Times in microseconds. */
 export interface ModelRequest {
   readonly id: string;
+  readonly clientRequestId: string;
+  readonly identity: string;
   readonly secret: string;
   readonly permits: number;
   readonly mode: Mode;
@@ -30,6 +32,8 @@ export interface ModelRequest {
   /** A direct grant that no command of the call was answered with. */
   unheard: boolean;
   cause: LossCause | 'released';
+  /** An operator has revoked the lease or the waiting request. */
+  revoked: boolean;
   /** True if the offer or the kept place ended in a stall and was extended. */
   spared: boolean;
 }
@@ -57,14 +61,17 @@ export function viewOf(
     holderCount: holders.length,
     waiterCount: waiters.length,
     holders: holders.slice(0, SHOWN).map(view),
-    waiters: waiters.slice(0, SHOWN).map(({ holderId, metadata, permits, mode, queuedAt }, index) => ({
-      holderId,
-      metadata,
-      permitCount: permits,
-      mode,
-      position: index + 1,
-      enqueueTimeMs: queuedAt / 1000,
-    })),
+    waiters: waiters
+      .slice(0, SHOWN)
+      .map(({ holderId, metadata, permits, mode, queuedAt, identity }, index) => ({
+        holderId,
+        metadata,
+        permitCount: permits,
+        mode,
+        position: index + 1,
+        enqueueTimeMs: queuedAt / 1000,
+        identity,
+      })),
   };
 }
 
@@ -96,6 +103,7 @@ function view(request: ModelRequest): HolderView {
     mode: request.mode,
     acquireTimeMs: request.grantedAt / 1000,
     expireTimeMs: request.until / 1000,
-    revoked: false,
+    revoked: request.revoked,
+    identity: request.identity,
   };
 }

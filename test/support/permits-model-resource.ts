@@ -1,4 +1,10 @@
-import type { NeverFits, PermitsWanted, UnknownResource } from '../../src/engine/leases/permits-store';
+import type {
+  NeverFits,
+  PermitsWanted,
+  RevokeCommand,
+  RevokeReply,
+  UnknownResource,
+} from '../../src/engine/leases/permits-store';
 import type { LossCause } from '../../src/engine/leases/lease';
 import type { ModelRequest, State } from './permits-model-request';
 
@@ -9,6 +15,8 @@ const SILENT = 4 * SECOND;
 const STALL = 3 * SECOND;
 const KEEP_PLACE = 10 * SECOND;
 const REMEMBER = 60 * SECOND;
+/** A revocation looks for a waiter at its position and at so many places before. */
+const PLACES_BEFORE = 64;
 
 export const serverOf = (attach: string) => attach.slice(0, attach.indexOf('.'));
 export const isStream = (attach: string) => attach.endsWith('s');
@@ -170,6 +178,8 @@ export class ModelResource {
   protected add(command: PermitsWanted, ticket: number): ModelRequest {
     const request: ModelRequest = {
       id: command.requestId,
+      clientRequestId: command.clientRequestId,
+      identity: command.identity,
       secret: command.secret,
       permits: command.permits,
       mode: command.mode,
@@ -187,6 +197,7 @@ export class ModelResource {
       returnable: false,
       unheard: false,
       cause: 'expired',
+      revoked: false,
       spared: false,
     };
     this.requests.push(request);
@@ -213,7 +224,46 @@ export class ModelResource {
   }
 
   protected bury(request: ModelRequest, cause: LossCause | 'released'): void {
-    Object.assign(request, { state: 'ended', cause, until: this.now + REMEMBER });
+    const known = request.revoked && cause !== 'released' ? 'revoked' : cause;
+    Object.assign(request, { state: 'ended', cause: known, until: this.now + REMEMBER });
+  }
+
+  revoke(server: string, now: number, { target, force }: RevokeCommand): RevokeReply {
+    this.begin(server, now);
+    this.purge();
+    if (this.limit === undefined) return { kind: 'unknown-resource' };
+    const isMeant = ({ token }: ModelRequest) =>
+      target.kind === 'token' ? token === Number(target.fencingToken) : target.kind === 'all-holders';
+    const waiters = this.queue().filter(
+      ({ queuedAt }, index) =>
+        target.kind === 'waiter' &&
+        BigInt(queuedAt) === target.enqueueTimeUs &&
+        index < target.position &&
+        index >= target.position - 1 - PLACES_BEFORE,
+    );
+    const dismissed = [...this.in('offered').filter(isMeant), ...waiters.slice(-1)];
+    const held = this.in('held').filter(isMeant);
+    for (const request of dismissed) this.dismissRevoked(request);
+    for (const request of held) {
+      if (isStream(request.attach) || request.unheard) this.tell(request);
+      request.revoked = true;
+      if (force) this.bury(request, 'revoked');
+    }
+    this.grantNext();
+    return {
+      kind: 'revoked',
+      count: dismissed.length + held.length,
+      latestEndMs:
+        force || held.length === 0 ? undefined : Math.max(...held.map(({ until }) => until)) / 1000,
+      next: undefined,
+    };
+  }
+
+  /** Ends an offer or a wait. The call of the request learns of the end by its next claim. */
+  protected dismissRevoked(request: ModelRequest): void {
+    this.tell(request);
+    request.revoked = true;
+    this.bury(request, 'revoked');
   }
 
   protected forget(request: ModelRequest): void {

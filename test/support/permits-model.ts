@@ -63,6 +63,10 @@ export class PermitsModel extends ModelResource {
     if (known.holderId !== command.holderId) return { kind: 'mismatch', field: 'holder_id' };
     if (known.mode !== command.mode) return { kind: 'mismatch', field: 'mode' };
     if (known.permits !== command.permits) return { kind: 'mismatch', field: 'permit_count' };
+    if (known.revoked) {
+      this.grantNext();
+      return this.finished(known, attach);
+    }
     if (known.state === 'held') {
       if (known.attach !== attach && command.takeOver) {
         this.takeOver(known, attach);
@@ -97,7 +101,8 @@ export class PermitsModel extends ModelResource {
     let request = this.find(command.requestId);
     if (!request && Number(command.ticket) <= this.cut) return { kind: 'unknown-resource' };
     if (request && request.attach !== command.attach) return { kind: 'superseded' };
-    if (request?.state === 'ended') return this.finished(request, command.attach);
+    if (request?.revoked && request.state === 'held') this.grantNext();
+    if (request?.revoked || request?.state === 'ended') return this.finished(request, command.attach);
     if (request && this.neverFits(request) && request.state !== 'held') return this.dismiss(request);
     if (!request) {
       const refused = this.make(command);
@@ -136,12 +141,21 @@ export class PermitsModel extends ModelResource {
       this.grantNext();
       return { kind: 'withdrawn', snapshot: this.snapshot(), ticket };
     }
+    if (request?.revoked && !(command.giveBack && isMeant)) {
+      this.grantNext();
+      return this.finished(request, command.attach);
+    }
     if (request && command.giveBack && isMeant) {
       const answered =
         request.answered === command.attach &&
         request.returnable &&
         (!command.onlyUnheard || request.unheard);
       if (request.state === 'held' && !answered) return { kind: 'kept' };
+      if (request.revoked) {
+        this.bury(request, 'revoked');
+        this.grantNext();
+        return this.finished(request, command.attach);
+      }
       if (request.state !== 'detached') this.detach(request);
     }
     this.grantNext();
@@ -178,12 +192,14 @@ export class PermitsModel extends ModelResource {
     this.grantNext();
     const { stream } = command;
     const request = this.find(command.requestId);
-    if (!request || request.secret !== command.secret) return { kind: 'gone' };
+    if (!request || !proves(command, request)) return { kind: 'gone' };
     if (request.state !== 'held' && request.state !== 'ended') return { kind: 'gone' };
     if (stream && !stream.takeOver && request.attach !== stream.attach) return { kind: 'superseded' };
     if (request.state === 'ended') return { kind: 'finished', cause: request.cause };
+    if (request.revoked) return { kind: 'finished', cause: 'revoked' };
     const ttl = command.ttlMs === undefined ? 0 : micros(command.ttlMs);
     request.ttl = Math.max(request.ttl, ttl);
+    request.metadata = command.metadata ?? request.metadata;
     if (stream?.takeOver && request.attach !== stream.attach) this.takeOver(request, stream.attach);
     else if (!stream) request.answered = '';
     request.until = Math.max(request.until, now + (ttl || request.ttl));
@@ -196,7 +212,7 @@ export class PermitsModel extends ModelResource {
     this.purge();
     this.grantNext();
     const request = this.find(command.requestId);
-    if (!request || request.secret !== command.secret) return { kind: 'gone' };
+    if (!request || !proves(command, request)) return { kind: 'gone' };
     if (request.state === 'ended') return { kind: 'finished', cause: request.cause };
     if (request.state !== 'held') return { kind: 'gone' };
     if (command.afterLoss && request.answered !== command.afterLoss.attach) return { kind: 'superseded' };
@@ -264,16 +280,17 @@ export class PermitsModel extends ModelResource {
   }
 
   private finished(request: ModelRequest, attach: string): Finished {
-    const { cause, token } = request;
+    const { cause, token, revoked } = request;
     return {
       kind: 'finished',
-      cause,
+      cause: revoked && request.state === 'held' ? 'revoked' : cause,
       ...(this.isReturnable(request, attach) && { returnable: BigInt(token) }),
     };
   }
 
   /** Only this call was answered with the lease of the request, so the call may not have reported the lease. */
   private isReturnable(request: ModelRequest, attach: string): boolean {
+    if (request.revoked && request.state === 'ended') return false;
     return request.returnable && request.answered === attach && request.cause !== 'released';
   }
 
@@ -287,7 +304,8 @@ export class PermitsModel extends ModelResource {
 
   private granted(request: ModelRequest): Unsent<Granted> {
     request.unheard = false;
-    return this.grantOf(request);
+    const { identity, clientRequestId } = request;
+    return { ...this.grantOf(request), ...(identity !== '' && { clientRequestId }) };
   }
 
   private grantOf(request: ModelRequest): Unsent<Granted> {
@@ -304,4 +322,9 @@ export class PermitsModel extends ModelResource {
   private snapshot(): QueueSnapshot {
     return queueSnapshotOf(this.requests, this.now, this.limit);
   }
+}
+
+/** True if the caller may renew and release the lease of the request. */
+function proves({ secret, identity }: RenewCommand | ReleaseCommand, request: ModelRequest): boolean {
+  return request.secret === secret && (request.identity === '' || request.identity === identity);
 }

@@ -11,9 +11,13 @@ import type {
   TouchReply,
   WithdrawReply,
 } from '../../src/engine/leases/permits-store';
+import { storedRequestId } from '../../src/engine/leases/stored-request-id';
 
 export interface RequesterOptions {
+  /** The request id that the client sends. */
   readonly requestId?: string;
+  /** The identity of the client. Default: none. */
+  readonly identity?: string;
   readonly permits?: number;
   readonly mode?: Mode;
   readonly holderId?: string;
@@ -46,7 +50,10 @@ export function newAttach(serverId: string, stream = false): string {
 
 /** One call of one server for one request, with the commands of the call. */
 export class Requester {
+  /** The id under which the store keeps the request. */
   readonly requestId: string;
+  readonly clientRequestId: string;
+  readonly identity: string;
   readonly attach: string;
   readonly secret = randomBytes(16).toString('base64url');
   /** The ticket of the last reply. '0' before the first reply. */
@@ -60,17 +67,21 @@ export class Requester {
     readonly resource: Resource,
     readonly options: RequesterOptions = {},
   ) {
-    this.requestId = options.requestId ?? randomUUID();
+    this.clientRequestId = options.requestId ?? randomUUID();
+    this.identity = options.identity ?? '';
+    this.requestId = storedRequestId(this.identity, this.clientRequestId);
     this.stream = options.stream ?? false;
     this.attach = newAttach(server.id, this.stream);
   }
 
   get wanted(): PermitsWanted {
-    const { requestId, attach, secret, options, resource } = this;
+    const { requestId, clientRequestId, identity, attach, secret, options, resource } = this;
     const lock = resource.service === 'lock';
     const mode = options.mode ?? 'exclusive';
     return {
       requestId,
+      clientRequestId,
+      identity,
       attach,
       secret,
       permits: options.permits ?? (lock && mode === 'exclusive' ? LOCK_LIMIT : 1),
@@ -118,8 +129,8 @@ export class Requester {
   }
 
   /** RenewLock: a unary renewal by the lease's secret. */
-  renew(secret: string, ttlMs?: number): Promise<RenewReply> {
-    return this.renewal(secret, ttlMs, undefined);
+  renew(secret: string, ttlMs?: number, metadata?: Readonly<Record<string, string>>): Promise<RenewReply> {
+    return this.renewal(secret, ttlMs, undefined, metadata);
   }
 
   /** A stream's renewal. */
@@ -134,14 +145,14 @@ export class Requester {
 
   /** ReleaseLock: a release by the lease's secret. */
   release(secret: string): Promise<ReleaseReply> {
-    const { requestId, resource } = this;
-    return this.server.store.release(resource, { requestId, secret, afterLoss: undefined });
+    const { requestId, identity, resource } = this;
+    return this.server.store.release(resource, { requestId, secret, identity, afterLoss: undefined });
   }
 
   /** Releases a possibly remaining lease after a stream has reported `lost`. */
   releaseAfterLoss(secret: string): Promise<ReleaseReply> {
-    const { requestId, resource, attach } = this;
-    return this.server.store.release(resource, { requestId, secret, afterLoss: { attach } });
+    const { requestId, identity, resource, attach } = this;
+    return this.server.store.release(resource, { requestId, secret, identity, afterLoss: { attach } });
   }
 
   private acquire(wait: boolean): Promise<AcquireReply> {
@@ -156,8 +167,10 @@ export class Requester {
     secret: string,
     ttlMs: number | undefined,
     stream: { attach: string; takeOver: boolean } | undefined,
+    metadata?: Readonly<Record<string, string>>,
   ): Promise<RenewReply> {
-    return this.server.store.renew(this.resource, { requestId: this.requestId, secret, ttlMs, stream });
+    const { requestId, identity } = this;
+    return this.server.store.renew(this.resource, { requestId, secret, identity, ttlMs, metadata, stream });
   }
 
   private async keepTicket<Reply extends AcquireReply | ClaimReply | WithdrawReply>(

@@ -67,6 +67,8 @@ export class TestServer {
   /** The direct grants in replies. */
   grants: { readonly call: CallRef; readonly grant: Granted }[] = [];
   readonly hinted: string[] = [];
+  /** The names in replies whose watches must be read again. Pub/sub hints of this kind are in `hinted`. */
+  readonly changed: string[] = [];
   mores = 0;
   /** How many replies may be lost. */
   missed = 0;
@@ -130,6 +132,7 @@ export class TestServer {
     this.store.listen({
       recheck: (_resource, requestId) => void this.rechecks.push(requestId),
       granted: (_resource, call, grant) => void this.grants.push({ call, grant }),
+      changed: ({ name }) => void this.changed.push(name),
       mayHaveMissedNews: () => void (this.missed += 1),
       workLeft: () => void (this.mores += 1),
     });

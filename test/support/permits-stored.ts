@@ -1,5 +1,5 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import { permitsKeys } from '../../src/redis/keys';
+import { bucketOf, namesKeys, permitsKeys } from '../../src/redis/keys';
 import type { State } from './permits-model-request';
 import type { RedisProcess } from './processes/redis-process';
 
@@ -31,6 +31,8 @@ const FIELDS = {
   c: 'cause',
   v: 'revoked',
   e: 'extended',
+  p: 'identity',
+  u: 'clientRequestId',
 } as const;
 type Letter = keyof typeof FIELDS;
 
@@ -52,12 +54,16 @@ export interface Stored {
   readonly sets: Readonly<Record<(typeof SETS)[number] | 'ended', Members>>;
   /** Where members are: the number of leases and tombstones in the head, and of tombstones in the `past` hashes. */
   readonly places: { readonly inline: number; readonly past: number };
+  /** The servers with watches, and the time of their last registration (us). */
+  readonly watchers: Readonly<Record<string, string>>;
+  /** True if the name is in the bucket's index of names. */
+  readonly isIndexed: boolean;
 }
 
 /** The head in two parts, written again from its description in layout.lua. The second part is stored only if needed. */
 const HEAD = {
   format: '<BI4I4I4dddddd',
-  names: ['hasMore', 'limit', 'used', 'ends', 'token', 'ticket', 'seen', 'grace', 'till', 'expires'],
+  names: ['flags', 'limit', 'used', 'ends', 'token', 'ticket', 'seen', 'grace', 'till', 'expires'],
 };
 const MORE = {
   format: '<BBI4I4I4I4dddddd',
@@ -94,7 +100,8 @@ local function read(h)
   part(HEAD)
   for _, name in ipairs(MORE.names) do numbers[name] = 0 end
   for _, name in ipairs(cjson.decode('${JSON.stringify(NEVER_DUE)}')) do numbers[name] = 9007199254740991 end
-  if numbers.hasMore == 1 then part(MORE) end
+  numbers.isListed = numbers.flags >= 2 and 1 or 0
+  if numbers.flags % 2 == 1 then part(MORE) end
   local leases = numbers.isSpilled == 0 and numbers.ends or 0
   while at < #h do
     local time, id, after = struct.unpack('<dBc0', h, at)
@@ -104,7 +111,7 @@ local function read(h)
   return numbers, elements
 end
 local function write(numbers, elements)
-  numbers.hasMore = 1
+  numbers.flags = 1 + 2 * numbers.isListed
   local parts = {}
   for i, one in ipairs({ HEAD, MORE }) do
     local values = {}
@@ -123,7 +130,7 @@ local function unpacked(packed)
   for k, v in pairs(cmsgpack.unpack(packed)) do record[k] = text(v) end
   return record
 end
-local records, numbers, sets, past = {}, {}, { inlineEnds = {}, inlineEnded = {} }, {}
+local records, numbers, sets, past, watchers = {}, {}, { inlineEnds = {}, inlineEnded = {} }, {}, {}
 local all = redis.call('HGETALL', KEYS[1])
 for i = 1, #all, 2 do
   if all[i] == 'h' then
@@ -135,6 +142,8 @@ for i = 1, #all, 2 do
     end
   elseif string.sub(all[i], 1, 1) == 'r' then
     records[string.sub(all[i], 2)] = unpacked(all[i + 1])
+  elseif all[i] == 'w' then
+    for server, time in pairs(cmsgpack.unpack(all[i + 1])) do watchers[server] = text(time) end
   else
     numbers[all[i]] = all[i + 1]
   end
@@ -152,7 +161,10 @@ for i = #KEYS - 1, #KEYS do
     end
   end
 end
-return cjson.encode({ records = records, numbers = numbers, sets = sets, past = past })`;
+local isIndexed = redis.call('ZSCORE', ARGV[3], ARGV[4]) ~= false
+return cjson.encode({
+  records = records, numbers = numbers, sets = sets, past = past, watchers = watchers, isIndexed = isIndexed,
+})`;
 
 /** Moves all stored times into the past by ARGV[1] us. Tickets, tokens and the expiry of keys stay. */
 const MOVE_TIMES = `${HEAD_FUNCTIONS}
@@ -174,6 +186,12 @@ if moving then
   moving = cmsgpack.unpack(moving)
   if moving.at then moving.at = moving.at - passed end
   redis.call('HSET', KEYS[1], 'moving', cmsgpack.pack(moving))
+end
+local watchers = redis.call('HGET', KEYS[1], 'w')
+if watchers then
+  local moved = {}
+  for server, time in pairs(cmsgpack.unpack(watchers)) do moved[server] = time - passed end
+  redis.call('HSET', KEYS[1], 'w', cmsgpack.pack(moved))
 end
 local h = redis.call('HGET', KEYS[1], 'h')
 if not h then return end
@@ -202,7 +220,9 @@ interface Read {
   readonly records: Record<string, Record<string, string>>;
   readonly numbers: Record<string, string>;
   readonly sets: Record<(typeof SETS)[number] | 'inlineEnds' | 'inlineEnded', string[] | object>;
+  readonly watchers: Record<string, string>;
   readonly past: { id: string; time: string; record: Record<string, string> }[] | object;
+  readonly isIndexed: boolean;
 }
 
 export async function readStored(
@@ -212,9 +232,10 @@ export async function readStored(
   isFrozen = false,
 ): Promise<Stored> {
   const keys = ['state', ...SETS, 'past1', 'past2'].map((part) => keyOf(prefix, resource, part as Part));
-  const args = [JSON.stringify(SETS), isFrozen ? FROZEN_CLOCK : ''];
+  const [names] = namesKeys(prefix, resource.service, bucketOf(resource.name));
+  const args = [JSON.stringify(SETS), isFrozen ? FROZEN_CLOCK : '', names, resource.name];
   const text = await redis.command('EVAL', READ, keys.length, ...keys, ...args);
-  const { records, numbers, sets, past } = JSON.parse(text as string) as Read;
+  const { records, numbers, sets, past, watchers, isIndexed } = JSON.parse(text as string) as Read;
   const members = (name: keyof Read['sets']): Members => {
     // cjson writes an empty table as an object.
     const list = Array.isArray(sets[name]) ? sets[name] : [];
@@ -241,6 +262,8 @@ export async function readStored(
       live: members('live'),
     },
     places: { inline: inlineEnds.length + inlineEnded.length, past: buried.length },
+    watchers,
+    isIndexed,
   };
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { durationToMs, msToDuration, msToTimestamp } from '../../src/wire/times';
+import { durationToMs, msToDuration, msToTimestamp, timestampToUs } from '../../src/wire/times';
 
 describe('durationToMs', () => {
   test.each([
@@ -50,7 +50,41 @@ describe('msToDuration', () => {
   });
 });
 
-test('msToTimestamp returns nanos that are not negative, also before 1970', () => {
-  expect(msToTimestamp(1_700_000_000_123.9)).toEqual({ seconds: 1_700_000_000n, nanos: 123_000_000 });
-  expect(msToTimestamp(-1)).toEqual({ seconds: -1n, nanos: 999_000_000 });
+describe('msToTimestamp', () => {
+  test.each([
+    [1_700_000_000_123.9, 1_700_000_000n, 123_900_000],
+    [1_795_172_435_542.417, 1_795_172_435n, 542_417_000],
+    [-1, -1n, 999_000_000],
+  ])('converts %s ms to %s s and %s ns, which are not negative', (ms, seconds, nanos) => {
+    expect(msToTimestamp(ms)).toEqual({ seconds, nanos });
+  });
+
+  test('keeps each microsecond of a time of the store', () => {
+    const year2200 = 7_258_118_400_000_000;
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: year2200 }), (us) => {
+        expect(timestampToUs(msToTimestamp(us / 1000))).toBe(BigInt(us));
+      }),
+    );
+  });
+});
+
+describe('timestampToUs', () => {
+  test.each([
+    [0n, 999, 0n],
+    [-1n, 999_999_999, -1n],
+    [253_402_300_799n, 999_999_999, 253_402_300_799_999_999n],
+    [-62_135_596_800n, 0, -62_135_596_800_000_000n],
+  ])('converts %s s and %s ns', (seconds, nanos, us) => {
+    expect(timestampToUs({ seconds, nanos })).toBe(us);
+  });
+
+  test.each([
+    ['a time after the year 9999', 253_402_300_800n, 0],
+    ['a time before the year 1', -62_135_596_801n, 0],
+    ['negative nanos', 0n, -1],
+    ['10^9 nanos', 0n, 1_000_000_000],
+  ])('returns undefined for %s', (_title, seconds, nanos) => {
+    expect(timestampToUs({ seconds, nanos })).toBeUndefined();
+  });
 });

@@ -1,6 +1,15 @@
 // For each language: the tools that make code from the contract, and the files of generated/ that they write.
 
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
 
 import { buf, root, run } from './run.mjs';
@@ -27,6 +36,8 @@ export const languages = {
         '-o',
         join(out, 'typescript'),
       ]);
+      // Only access.proto imports this file, for its options, which no TypeScript code reads.
+      rmSync(join(out, 'typescript/google/protobuf/descriptor.ts'));
       buf(['build', 'proto', '--as-file-descriptor-set', '-o', join(out, 'descriptor.binpb')]);
     },
   },

@@ -13,6 +13,13 @@ import type {
   SuggestRequest,
 } from './suggestion';
 
+/** The caller of a list. */
+export interface NameReader {
+  /** Empty: this server does not authenticate callers. */
+  readonly identity: string;
+  mayRead(name: string): boolean;
+}
+
 /**
  * The engine's interface for the transport, which has checked all fields. A rejection with another error than a
  * HoldfastError is a defect.
@@ -40,7 +47,13 @@ export interface AutocompleteEngine {
   suggest(request: SuggestRequest): Promise<SuggestPage>;
   listEntries(range: ListRange): Promise<EntriesPage>;
   getDictionary(name: string): Promise<DictionaryView>;
-  listDictionaries(namePrefix: string, pageSize: number, pageToken: string): Promise<DictionariesPage>;
+  /** Lists the dictionaries that the reader may read. */
+  listDictionaries(
+    namePrefix: string,
+    pageSize: number,
+    pageToken: string,
+    reader: NameReader,
+  ): Promise<DictionariesPage>;
   /** Resolves to true if the dictionary existed. */
   deleteDictionary(name: string): Promise<boolean>;
 }

@@ -108,13 +108,6 @@ export function wrongCount(name: string, stated: number, received: number): Hold
   );
 }
 
-export function badPageToken(): HoldfastError {
-  const description = 'does not belong to this request';
-  return new HoldfastError('INVALID_FIELD', `page_token ${description}; start again without a page_token`, {
-    violations: [{ field: 'page_token', description }],
-  });
-}
-
 const REPEAT = 'repeat the call';
 /** The reasons of errors that say that nothing was done. */
 const NOTHING_DONE: readonly Reason[] = ['STORE_UNAVAILABLE', 'OVERLOADED'];

@@ -8,7 +8,7 @@ import {
   stateAfterChange,
   tooManyImports,
 } from './autocomplete-errors';
-import type { AutocompleteEngine } from './autocomplete-engine';
+import type { AutocompleteEngine, NameReader } from './autocomplete-engine';
 import type { Clock } from '../clock';
 import type { DictionaryIndexes } from './dictionary-indexes';
 import { DictionarySweeper } from './dictionary-sweeper';
@@ -17,7 +17,7 @@ import { HoldfastError } from '../errors';
 import type { Identities } from '../identities';
 import { StoreImport } from './import-session';
 import { DEFAULT_PROFILE } from './limits';
-import { decodePageToken, encodePageToken, type Binding } from './page-token';
+import { decodePageToken, encodePageToken, type Binding } from '../page-token';
 import type { ListPosition } from './ranking';
 import { rankRecents, suggestRecents } from './recents-ranking';
 import type { RecentsStore } from './recents-store';
@@ -49,6 +49,9 @@ export interface AutocompleteOptions {
 
 /** Extra entries that the index ranks for each page, because recents may replace some entries. */
 const EXTRA_FOR_RECENTS = 16;
+
+/** The most steps of one list call without a name that the caller may read. */
+const MAX_UNREADABLE_STEPS = 100;
 
 /**
  * The engine of recents and dictionaries. The store keeps entries and recents, the indexes find matching entries, and the
@@ -187,23 +190,22 @@ export class Autocomplete implements AutocompleteEngine {
     return found(name, await this.view(name));
   }
 
-  async listDictionaries(namePrefix: string, pageSize: number, pageToken: string): Promise<DictionariesPage> {
-    const binding: Binding = ['dictionaries', namePrefix];
+  async listDictionaries(
+    namePrefix: string,
+    pageSize: number,
+    pageToken: string,
+    reader: NameReader,
+  ): Promise<DictionariesPage> {
+    const binding: Binding = ['dictionaries', reader.identity, namePrefix];
     const after = decodePageToken(binding, pageToken, isName);
-    const reading = this.options.entries.names(namePrefix, after, pageSize + 1);
-    const names = await readOf(reading, 'the list of dictionaries');
-    const hasNextPage = names.length > pageSize;
-    const shown = names.slice(0, pageSize);
+    const { names, next } = await this.readableNames(reader, namePrefix, pageSize, after);
     // A listed dictionary may not exist, because its first import is in progress, or it was deleted just now.
     const dictionaries: DictionaryView[] = [];
-    for (const name of shown) {
+    for (const name of names) {
       const view = await this.listed(name);
       if (view) dictionaries.push(view);
     }
-    return {
-      dictionaries,
-      nextPageToken: hasNextPage ? encodePageToken(binding, shown[shown.length - 1]) : '',
-    };
+    return { dictionaries, nextPageToken: next === undefined ? '' : encodePageToken(binding, next) };
   }
 
   async deleteDictionary(name: string): Promise<boolean> {
@@ -213,6 +215,30 @@ export class Autocomplete implements AutocompleteEngine {
     indexes.forget(name);
     this.sweeper.sweepSoon(name);
     return dropped;
+  }
+
+  /**
+   * Names that the reader may read. The page ends after the last of these names, because a page token shows the name in
+   * it. Only after MAX_UNREADABLE_STEPS steps without a readable name, a page ends after an unreadable name.
+   */
+  private async readableNames(
+    reader: NameReader,
+    prefix: string,
+    pageSize: number,
+    start: string | undefined,
+  ): Promise<{ readonly names: readonly string[]; readonly next: string | undefined }> {
+    let after = start;
+    for (let step = 1; ; step++) {
+      const reading = this.options.entries.names(prefix, after, pageSize + 1);
+      const found = await readOf(reading, 'the list of dictionaries');
+      const hasMore = found.length > pageSize;
+      const examined = found.slice(0, pageSize);
+      const names = examined.filter((name) => reader.mayRead(name));
+      after = examined.at(-1);
+      if (!hasMore) return { names, next: undefined };
+      if (names.length > 0) return { names, next: names.at(-1) };
+      if (step === MAX_UNREADABLE_STEPS) return { names, next: after };
+    }
   }
 
   /** Undefined: the dictionary does not exist, or Redis has lost a part of it, which must not hide the others. */

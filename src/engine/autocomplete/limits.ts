@@ -1,4 +1,5 @@
 import type { Profile } from './suggestion';
+import type { PageSizes } from '../pages';
 
 /** The contract's bounds for autocomplete. Names of lists and dictionaries have the bounds of all names. */
 
@@ -24,14 +25,7 @@ export const MAX_SELECTIONS = 1_000_000;
 export const DEFAULT_CAPACITY = 100;
 export const MAX_CAPACITY = 1000;
 
-/** The number of items on a page. */
-export interface PageSizes {
-  readonly defaultSize: number;
-  readonly maxSize: number;
-}
-
 export const SUGGESTION_PAGES: PageSizes = { defaultSize: 10, maxSize: 100 };
-export const LIST_PAGES: PageSizes = { defaultSize: 50, maxSize: 500 };
 
 export const DEFAULT_PROFILE: Profile = { accents: 'kept', typos: true };
 

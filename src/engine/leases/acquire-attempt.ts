@@ -146,7 +146,7 @@ export class AcquireAttempt implements AttemptFacts {
       reply = await context.store.acquire(resource, withWanted(options, wanted));
     } catch (error) {
       if (!(error instanceof StoreFailure && error.carriedOut === 'no')) this.giveBackLater();
-      throw errors.translateStoreFailure(error, resource, 'request_id', wanted.requestId);
+      throw errors.translateStoreFailure(error, resource, 'request_id', wanted.clientRequestId);
     }
     switch (reply.kind) {
       case 'granted':
@@ -253,9 +253,15 @@ export class AcquireAttempt implements AttemptFacts {
     return 'granted';
   }
 
-  /** The request's lease has ended. The request has not finished if only this call was answered with the lease. */
+  /**
+   * The request's lease has ended. The request has not finished if only this call was answered with the lease. A call that
+   * has waited learns that an operator has revoked its request. A new call only learns that the request has finished.
+   */
   private finish(reply: Finished, state: GrantingState): State {
-    if (reply.returnable === undefined) throw refusal(this, reply);
+    if (reply.returnable === undefined) {
+      if (reply.cause === 'revoked' && state !== 'asking') throw errors.requestRevoked(this.resource);
+      throw refusal(this, reply);
+    }
     this.late = { fencingToken: reply.returnable, state };
     return 'returning';
   }
@@ -266,7 +272,7 @@ export class AcquireAttempt implements AttemptFacts {
     // The store may have granted permits that must not be reported. A later claim must not find these permits.
     if (!(error instanceof StoreFailure) || (isQuarantined && error.carriedOut === 'unknown')) {
       this.giveBackLater();
-      throw errors.translateStoreFailure(error, this.resource, 'request_id', this.wanted.requestId);
+      throw errors.translateStoreFailure(error, this.resource, 'request_id', this.wanted.clientRequestId);
     }
     // In a quarantine a retry is useless. The first touch after the quarantine wakes the call.
     if (!isQuarantined) {
@@ -285,7 +291,7 @@ export class AcquireAttempt implements AttemptFacts {
       case 'finished':
         return this.finish(reply, 'withdrawing');
       case 'kept':
-        throw errors.notAnswered(resource, 'request_id', wanted.requestId);
+        throw errors.notAnswered(resource, 'request_id', wanted.clientRequestId);
       case 'withdrawn':
         throw notGranted(this, this.ending, reply.snapshot, context.clock.now());
     }
@@ -294,9 +300,11 @@ export class AcquireAttempt implements AttemptFacts {
   /** Continues after the return of a grant that came with the first reply. The call waits in its old place. */
   private afterFirstReturn(reply: WithdrawReply): State {
     const { resource, wanted, late } = this;
-    if (reply.kind === 'finished') throw refusal(this, reply);
+    if (reply.kind === 'finished') {
+      throw reply.cause === 'revoked' ? errors.requestRevoked(resource) : refusal(this, reply);
+    }
     // The grant was reported to another call of this request. The caller of that call may hold the lease now.
-    if (reply.kind !== 'withdrawn') throw errors.notAnswered(resource, 'request_id', wanted.requestId);
+    if (reply.kind !== 'withdrawn') throw errors.notAnswered(resource, 'request_id', wanted.clientRequestId);
     if (!this.allowance.mayWait) throw answeredTooLate(resource, wanted.ttlMs);
     // The ticket is unknown if the store has lost the request. A fencing token can serve as a ticket, because both count
     // microseconds of the store's clock.
@@ -320,7 +328,12 @@ export class AcquireAttempt implements AttemptFacts {
     this.allowance.close();
     if (this.endTimer === undefined) return;
     this.endTimer.cancel();
-    this.context.queue.remove(this.waiter);
+    const { queue } = this.context;
+    // A hint that came with the grant may be about the lease: an operator may have revoked the lease.
+    if (this.stream && this.state === 'granted' && this.waiter.isRaised('recheck')) {
+      queue.keepEarlyHint(this.resource, this.wanted.requestId);
+    }
+    queue.remove(this.waiter);
   }
 
   private giveBackLater(): void {

@@ -30,20 +30,20 @@ export type WaitEnding = 'draining' | 'ended';
 
 /** The error for a reply that ends the acquire. */
 export function refusal(
-  { resource, wanted }: AttemptFacts,
+  { call, resource, wanted }: AttemptFacts,
   reply: Exclude<AcquireReply | ClaimReply, Granted | Waiting>,
 ): HoldfastError {
   switch (reply.kind) {
     case 'refused':
-      return errors.contended(resource, reply.snapshot, 0);
+      return errors.contended(resource, reply.snapshot, 0, call);
     case 'mismatch':
-      return errors.requestMismatch(resource, wanted.requestId, reply.field);
+      return errors.requestMismatch(resource, wanted.clientRequestId, reply.field);
     case 'queue-full':
       return errors.queueFull(resource, reply.waiterCount);
     case 'superseded':
       return errors.superseded(resource);
     case 'finished':
-      return errors.requestFinished(resource, wanted.requestId);
+      return errors.requestFinished(resource, wanted.clientRequestId);
     case 'never-fits':
       return errors.neverFits(resource, wanted.permits, reply.limit);
     case 'unknown-resource':
@@ -58,7 +58,7 @@ export function notGranted(
   snapshot: QueueSnapshot,
   now: number,
 ): HoldfastError {
-  if (ending === 'draining') return errors.draining(wanted.requestId);
+  if (ending === 'draining') return errors.draining(wanted.clientRequestId);
   // The semaphore may have been deleted, or its limit lowered, just before the wait ended.
   if (resource.service === 'semaphore') {
     const { limit } = snapshot;
@@ -69,7 +69,7 @@ export function notGranted(
   const waitedMs = now - call.receivedAt;
   return hasReturnedGrant && snapshot.usedCount === 0
     ? grantedTooLate(resource, snapshot, wanted.ttlMs, waitedMs)
-    : errors.contended(resource, snapshot, waitedMs, end.byAge);
+    : errors.contended(resource, snapshot, waitedMs, { byAge: end.byAge, hidesHolders: call.hidesHolders });
 }
 
 /**
@@ -82,7 +82,7 @@ export function notWithdrawn(
   error: unknown,
 ): unknown {
   if (!errors.isQuarantined(error)) return error;
-  if (ending === 'draining') return errors.draining(wanted.requestId);
+  if (ending === 'draining') return errors.draining(wanted.clientRequestId);
   return stream && end.byAge ? errors.reattach(resource) : error;
 }
 

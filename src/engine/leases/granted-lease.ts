@@ -4,15 +4,34 @@ import type { Lease, Resource } from './lease';
 import { encodeLeaseId } from './lease-id';
 import type { Granted } from './permits-store';
 
-/** The lease of a grant or a renewal, with its offset counted from the receipt of `call`. */
-export function grantedLease(call: Call, resource: Resource, requestId: string, granted: Granted): Lease {
+/**
+ * The lease of a grant or a renewal, with its offset counted from the receipt of `call`. A caller with a `lease_id` gets the
+ * client's request id from the store.
+ */
+export function grantedLease(
+  call: Call,
+  resource: Resource,
+  {
+    requestId,
+    clientRequestId,
+  }: { readonly requestId: string; readonly clientRequestId?: string | undefined },
+  granted: Granted,
+): Lease {
   return {
     leaseId: encodeLeaseId({ resource, requestId, secret: granted.secret }),
     name: resource.name,
-    requestId,
+    requestId: clientRequestId ?? granted.clientRequestId ?? requestId,
     fencingToken: granted.fencingToken,
     permitCount: resource.service === 'lock' ? 1 : granted.permits,
     ttlMs: granted.ttlMs,
     expireOffsetMs: expireOffsetMs(call.receivedAt, granted.sentAt, granted.remainingMs),
   };
+}
+
+/**
+ * The client's request id of a lease, for errors without a reply of the store. Undefined: a `lease_id` of a caller with an
+ * identity has only the stored id, which the client does not know.
+ */
+export function knownRequestId(call: Call, requestId: string): string | undefined {
+  return call.identity === '' ? requestId : undefined;
 }

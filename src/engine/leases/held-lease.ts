@@ -31,6 +31,8 @@ export interface HeldLeaseOptions {
   readonly resource: Resource;
   readonly requestId: string;
   readonly attach: string;
+  /** The identity of the stream's client. Empty: none. */
+  readonly identity: string;
   /** The stream's connection. */
   readonly caller: object;
   /** The time at which the server received the stream's call (ms). Offsets count from this time. */
@@ -49,6 +51,7 @@ export interface HeldLeaseOptions {
  *             ──another stream attached──▶ ended (SUPERSEDED)
  *             ──age limit, draining──▶ renewed once more ──▶ ended (REATTACH, DRAINING)
  *             ──the store reports the end, or the last confirmed end passes──▶ lost ──▶ ended (LEASE_LOST)
+ *             ──a new policy no longer allows the name──▶ lost (REVOKED) ──▶ ended (LEASE_LOST)
  *             ──the stream breaks──▶ ended; the lease lives on to its end
  *
  * A failed renewal is retried until the last end of the lease that the store has confirmed. A renewal without a reply
@@ -109,6 +112,11 @@ export class HeldLease {
     this.end(undefined);
   }
 
+  /** The caller may no longer hold the lease. The lease is not renewed, and its permits stay taken to its end. */
+  revokeHeld(): void {
+    if (!this.ended) this.lose('revoked', true);
+  }
+
   private close(reason: HoldfastError): void {
     if (this.closingError) return;
     this.closingError = reason;
@@ -153,7 +161,7 @@ export class HeldLease {
   }
 
   private renew(now: number): void {
-    const { store, resource, requestId, attach, caller, granted, onDefect } = this.options;
+    const { store, resource, requestId, attach, identity, caller, granted, onDefect } = this.options;
     const renewal: RenewalInFlight = { sentAt: now, reported: false };
     this.renewal = renewal;
     this.renewAt = Infinity;
@@ -161,6 +169,7 @@ export class HeldLease {
       .renew(resource, {
         requestId,
         secret: granted.secret,
+        identity,
         ttlMs: undefined,
         stream: { attach, takeOver: false },
         caller,
@@ -244,8 +253,8 @@ export class HeldLease {
    * reached the client. A server that closes earlier leaves the lease to its end.
    */
   private releaseLate(): void {
-    const { store, lateReleases, resource, requestId, attach, granted } = this.options;
-    const command = { requestId, secret: granted.secret, afterLoss: { attach } };
+    const { store, lateReleases, resource, requestId, attach, identity, granted } = this.options;
+    const command = { requestId, secret: granted.secret, identity, afterLoss: { attach } };
     const at = this.believedUntil;
     lateReleases.runAt(at, () => store.release(resource, command), at + this.ttlMs);
   }

@@ -2,13 +2,14 @@ import type { Call } from '../call';
 import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
 import { hasOffsetPassed } from './expire-offset';
-import { grantedLease } from './granted-lease';
+import { grantedLease, knownRequestId } from './granted-lease';
 import { HeldLease } from './held-lease';
 import { requestKey, type Resource, type Service } from './lease';
 import * as errors from './lease-errors';
 import { parseLeaseId } from './lease-id';
 import type { PermitsContext } from './permits-context';
-import type { Granted } from './permits-store';
+import type { CallRef, Granted } from './permits-store';
+import { revokeLease } from './revocation';
 import type { AcquireRequest, HoldSink, HoldStart } from './requests';
 import { shownToClients } from './views';
 import type { Waiter } from './waiter';
@@ -37,7 +38,7 @@ export class HoldStreams {
   async hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
     const { isDraining, limits } = this.context;
     if (isDraining) throw errors.draining();
-    if (this.openCount >= limits.maxStreams) throw errors.tooManyStreams(this.openCount);
+    if (this.openCount >= limits.maxStreams) throw errors.tooManyStreams(this.openCount, 'hold');
     this.openCount += 1;
     try {
       const held = await (start.kind === 'acquire'
@@ -72,13 +73,18 @@ export class HoldStreams {
     const resource = { service, name: request.name };
     const wanted = context.wanted(call, resource, request, true);
     const end = waitEnd(call, request, context.ageLimitAt(call, request.ttlMs));
-    const onPosition = this.positionReporter(service, wanted.requestId, sink);
+    const onPosition = this.positionReporter(call, service, wanted.clientRequestId, sink);
     const granted = await new AcquireAttempt(context, call, resource, wanted, end, true, onPosition).run();
     return this.keep(call, resource, wanted, granted, sink);
   }
 
   /** Sends a `queued` event when the position changes, but at most one event every two seconds. */
-  private positionReporter(service: Service, requestId: string, sink: HoldSink): (waiter: Waiter) => void {
+  private positionReporter(
+    { hidesHolders }: Call,
+    service: Service,
+    requestId: string,
+    sink: HoldSink,
+  ): (waiter: Waiter) => void {
     const { clock } = this.context;
     let lastPosition = 0;
     let lastSentAt = -Infinity;
@@ -92,7 +98,7 @@ export class HoldStreams {
         requestId,
         position,
         waiterCount,
-        holder: holder && shownToClients(service, holder),
+        holder: holder && !hidesHolders ? shownToClients(service, holder) : undefined,
       });
     };
   }
@@ -107,14 +113,16 @@ export class HoldStreams {
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
     const attach = context.newAttach(true);
     const caller = call.connection;
-    const command = { requestId, secret, ttlMs: undefined, stream: { attach, takeOver: true }, caller };
+    const { identity } = call;
+    const stream = { attach, takeOver: true };
+    const command = { requestId, secret, identity, ttlMs: undefined, stream, caller };
     const renewing = context.store.renew(resource, command);
-    const reply = await errors.answerOf(renewing, resource, 'lease_id', requestId);
+    const reply = await errors.answerOf(renewing, resource, 'lease_id', knownRequestId(call, requestId));
     if (reply.kind === 'finished') throw errors.leaseNotHeld(resource, reply.cause);
     if (reply.kind !== 'granted') throw errors.leaseNotHeld(resource, undefined);
     // A lease is never reported after its offset has passed. The client may attach again.
     if (hasOffsetPassed(call.receivedAt, reply, context.clock.now())) {
-      throw errors.notAnswered(resource, 'lease_id', requestId);
+      throw errors.notAnswered(resource, 'lease_id', knownRequestId(call, requestId));
     }
     return this.keep(call, resource, { requestId, attach }, reply, sink);
   }
@@ -122,13 +130,16 @@ export class HoldStreams {
   private keep(
     call: Call,
     resource: Resource,
-    { requestId, attach }: { requestId: string; attach: string },
+    { requestId, attach, clientRequestId }: CallRef & { readonly clientRequestId?: string },
     granted: Granted,
     sink: HoldSink,
   ): HeldLease | undefined {
     const { context } = this;
     if (call.cancelled) return undefined;
-    sink.send({ kind: 'granted', lease: grantedLease(call, resource, requestId, granted) });
+    sink.send({
+      kind: 'granted',
+      lease: grantedLease(call, resource, { requestId, clientRequestId }, granted),
+    });
     const held = new HeldLease({
       store: context.store,
       clock: context.clock,
@@ -138,6 +149,7 @@ export class HoldStreams {
       resource,
       requestId,
       attach,
+      identity: call.identity,
       caller: call.connection,
       receivedAt: call.receivedAt,
       granted,
@@ -146,6 +158,11 @@ export class HoldStreams {
     });
     this.remember(held, requestKey(resource, requestId));
     call.onCancelled(() => held.abandon());
+    call.onNotAllowed(() => {
+      held.revokeHeld();
+      const revoking = () => revokeLease(context, resource, granted.fencingToken, call.connection);
+      context.lateReleases.run(revoking, context.clock.now() + granted.ttlMs);
+    });
     if (context.isDraining) held.drain();
     else if (context.queue.takeEarlyHint(resource, requestId)) held.recheck();
     return held;

@@ -19,15 +19,21 @@ export function resourceText({ service, name }: Resource): string {
 
 const MIN_RETRY_AFTER_MS = 100;
 const MAX_RETRY_AFTER_MS = 5000;
+/** The pause for a caller that may not learn when a lease ends. */
+const DEFAULT_RETRY_AFTER_MS = 1000;
 
-/** `waitedMs` is 0 for a request that did not wait. `byAge`: the age limit ended the wait. */
+/**
+ * `waitedMs` is 0 for a request that did not wait. `byAge`: the age limit ended the wait. `hidesHolders`: the caller may not
+ * learn who holds the resource, nor until when.
+ */
 export function contended(
   resource: Resource,
-  snapshot: QueueSnapshot,
+  facts: QueueSnapshot,
   waitedMs: number,
-  byAge = false,
+  { byAge = false, hidesHolders = false } = {},
 ): HoldfastError {
-  const { holder, holderEndMs = 0, waiterCount, limit } = snapshot;
+  const snapshot = hidesHolders ? { ...facts, holder: undefined, holderEndMs: undefined } : facts;
+  const { holder, holderEndMs = hidesHolders ? DEFAULT_RETRY_AFTER_MS : 0, waiterCount, limit } = snapshot;
   const state = resource.service === 'lock' ? lockState(snapshot, waitedMs) : semaphoreState(snapshot);
   const retryAfterMs = Math.min(Math.max(holderEndMs, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS);
   return new HoldfastError('CONTENDED', `${resourceText(resource)} ${state}; ${advice(waitedMs, byAge)}`, {
@@ -45,9 +51,13 @@ function advice(waitedMs: number, byAge: boolean): string {
   return `not granted within ${roundedTimeSpan(waitedMs)}; ${next}`;
 }
 
-function lockState({ holder, holderEndMs = 0, waiterCount }: QueueSnapshot, waitedMs: number): string {
-  if (!holder) return `has no holder, but a queue of ${waiterCount}`;
-  return `is ${waitedMs > 0 ? 'still ' : ''}held${by(holder)} for ${roundedTimeSpan(holderEndMs)} more`;
+function lockState(snapshot: QueueSnapshot, waitedMs: number): string {
+  const { holder, holderEndMs = 0, waiterCount, usedCount } = snapshot;
+  const held = `is ${waitedMs > 0 ? 'still ' : ''}held`;
+  if (holder) return `${held}${by(holder)} for ${roundedTimeSpan(holderEndMs)} more`;
+  return usedCount > 0
+    ? `${held}, with ${waiterCount} waiting`
+    : `has no holder, but a queue of ${waiterCount}`;
 }
 
 function semaphoreState({
@@ -96,6 +106,15 @@ export function leaseLost(resource: Resource, cause: LossCause): HoldfastError {
     'LEASE_LOST',
     `the lease on ${resourceText(resource)} is lost: ${causeTexts[cause]}; stop the work that it protects`,
     { metadata: { cause: causeWords[cause] } },
+  );
+}
+
+/** An operator has revoked a request that waited, or a lease that no client was told of. */
+export function requestRevoked(resource: Resource): HoldfastError {
+  return new HoldfastError(
+    'LEASE_LOST',
+    `an operator has revoked this request for ${resourceText(resource)}, which waits no longer and holds nothing; acquire again with a new request_id`,
+    { metadata: { cause: causeWords.revoked } },
   );
 }
 
@@ -198,10 +217,10 @@ export function tooManyWaiting(resource: Resource, maxCount: number): HoldfastEr
   );
 }
 
-export function tooManyStreams(maxCount: number): HoldfastError {
+export function tooManyStreams(maxCount: number, kind: 'hold' | 'watch'): HoldfastError {
   return new HoldfastError(
     'QUOTA_EXCEEDED',
-    `this server has reached its limit of ${maxCount} hold streams; open the stream at another server`,
+    `this server has reached its limit of ${maxCount} ${kind} streams; open the stream at another server`,
   );
 }
 
@@ -217,6 +236,14 @@ export function reattach(resource: Resource): HoldfastError {
   return new HoldfastError(
     'REATTACH',
     `this stream for ${resourceText(resource)} has reached its age limit; open the next stream, with the lease_id if the lease was granted, otherwise with the same request_id`,
+    { retryAfterMs: 0 },
+  );
+}
+
+export function watchAged(resource: Resource): HoldfastError {
+  return new HoldfastError(
+    'REATTACH',
+    `this watch of ${resourceText(resource)} has reached its age limit; open the next watch`,
     { retryAfterMs: 0 },
   );
 }
@@ -247,6 +274,13 @@ export function translateStoreFailure(
   if (error.kind === 'quarantined') return quarantined(resource, error.retryAfterMs ?? 0);
   if (error.kind === 'unavailable') return storeUnavailable(subject);
   return storeFull(`nothing was done for ${subject}`, 'renewals and releases still work');
+}
+
+/** The error of a list for a store failure. Any other error is a defect and is returned unchanged. */
+export function translateListFailure(error: unknown, service: Service): unknown {
+  if (!(error instanceof StoreFailure)) return error;
+  const subject = `the list of ${service}s`;
+  return error.kind === 'overloaded' ? storeOverloaded(subject) : storeUnavailable(subject);
 }
 
 /** Resolves to the result of a store command. Rejects with the caller's error. */

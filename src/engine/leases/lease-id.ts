@@ -8,10 +8,12 @@ import { MAX_LEASE_ID_CHARS } from './limits';
  *
  *     version (1 byte) · service (1) · request id (16) · secret (16) · name (UTF-8)
  *
- * The secret is 128 random bits. A caller that knows the secret may renew and release the lease.
+ * The secret is 128 random bits. A caller that knows the secret may renew and release the lease, if the caller also has
+ * the identity that acquired the lease. A lease without an identity needs only the secret.
  */
 export interface LeaseId {
   readonly resource: Resource;
+  /** The id under which the store keeps the request (stored-request-id.ts). */
   readonly requestId: string;
   /** The secret as 22 characters of base64url. */
   readonly secret: string;
@@ -32,8 +34,23 @@ export function encodeLeaseId({ resource, requestId, secret }: LeaseId): string 
   return bytes.toString('base64url');
 }
 
+/** The usual text of a UUID, from its 32 hexadecimal digits. */
+export function uuidText(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** The last decoded id. A server with a policy decodes each id twice in a row: for the check of its name, and for its use. */
+let last: { readonly service: Service; readonly text: string; readonly id: LeaseId } | undefined;
+
 /** Returns undefined if the text does not have the form of a lease id of this service. Does not check the secret. */
 export function decodeLeaseId(service: Service, text: string): LeaseId | undefined {
+  if (last?.text === text && last.service === service) return last.id;
+  const id = decode(service, text);
+  if (id !== undefined) last = { service, text, id };
+  return id;
+}
+
+function decode(service: Service, text: string): LeaseId | undefined {
   if (text.length > MAX_LEASE_ID_CHARS) return undefined;
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.length <= NAME_OFFSET || bytes[0] !== VERSION || services[bytes[1] as number] !== service) {
@@ -42,7 +59,7 @@ export function decodeLeaseId(service: Service, text: string): LeaseId | undefin
   const hex = bytes.toString('hex', 2, 18);
   const id = {
     resource: { service, name: bytes.toString('utf8', NAME_OFFSET) },
-    requestId: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`,
+    requestId: uuidText(hex),
     secret: bytes.toString('base64url', 18, NAME_OFFSET),
   };
   // Only one text is valid for each lease. This check also refuses names that are not UTF-8.

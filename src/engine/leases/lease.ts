@@ -41,6 +41,8 @@ export interface HolderView {
   /** Time of the store's clock in ms since 1970, for display only. */
   readonly expireTimeMs: number;
   readonly revoked: boolean;
+  /** The identity that the holder has proven. Empty: none. */
+  readonly identity: string;
 }
 
 export interface WaiterView {
@@ -53,6 +55,8 @@ export interface WaiterView {
   readonly position: number;
   /** Time of the store's clock in ms since 1970, for display only. */
   readonly enqueueTimeMs: number;
+  /** The identity that the waiter has proven. Empty: none. */
+  readonly identity: string;
 }
 
 export interface ResourceView {

@@ -11,7 +11,7 @@ export interface Limits {
   readonly maxWaitersPerName: number;
   /** If a client cancels more calls at the same time, gRPC may end the connection and so all its hold streams. */
   readonly maxWaitingCallsPerConnection: number;
-  /** An open hold stream costs about 20 kB of memory. */
+  /** The most hold streams, and the most watch streams. An open stream costs about 20 kB of memory. */
   readonly maxStreams: number;
 }
 

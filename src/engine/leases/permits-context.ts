@@ -9,6 +9,7 @@ import type { Mode, Resource } from './lease';
 import { LOCK_LIMIT, type Limits } from './limits';
 import type { CallRef, Granted, PermitsStore, PermitsWanted } from './permits-store';
 import type { AcquireRequest } from './requests';
+import { storedRequestId } from './stored-request-id';
 import { TimerQueue } from './timer-queue';
 import { WaitQueue } from './wait-queue';
 import { WaitingCalls } from './waiting-calls';
@@ -83,8 +84,11 @@ export class PermitsContext {
 
   wanted(call: Call, resource: Resource, request: AcquireRequest, stream: boolean): PermitsWanted {
     const isLock = resource.service === 'lock';
+    const clientRequestId = request.requestId ?? this.identities.requestId();
     return {
-      requestId: request.requestId ?? this.identities.requestId(),
+      requestId: storedRequestId(call.identity, clientRequestId),
+      clientRequestId,
+      identity: call.identity,
       attach: this.newAttach(stream),
       secret: this.identities.secret(),
       permits: isLock ? lockPermits(request.mode) : request.permitCount,

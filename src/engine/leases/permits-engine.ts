@@ -1,7 +1,19 @@
 import type { Call } from '../call';
 import type { Lease, ResourceView, Service } from './lease';
 import type { RemoveCommand, SetLimitCommand } from './permits-store';
-import type { AcquireRequest, HoldSink, HoldStart, ReleaseResult } from './requests';
+import type {
+  AcquireRequest,
+  HoldSink,
+  HoldStart,
+  ListRequest,
+  MayRead,
+  ReleaseResult,
+  Renewal,
+  ResourcePage,
+  RevokeRequest,
+  RevokeResult,
+  WatchSink,
+} from './requests';
 
 /**
  * The engine's interface for the transport, which has checked all fields. A rejection with another error than a
@@ -9,10 +21,14 @@ import type { AcquireRequest, HoldSink, HoldStart, ReleaseResult } from './reque
  */
 export interface PermitsEngine {
   acquire(call: Call, service: Service, request: AcquireRequest): Promise<Lease>;
-  renew(call: Call, service: Service, leaseId: string, ttlMs: number | undefined): Promise<Lease>;
+  renew(call: Call, service: Service, leaseId: string, renewal: Renewal): Promise<Lease>;
   release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult>;
   hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void>;
   inspect(call: Call, service: Service, name: string): Promise<ResourceView>;
+  watch(call: Call, service: Service, name: string, sink: WatchSink): Promise<void>;
+  /** `mayRead`: names for which this is false are left out. Default: all names are listed. */
+  list(call: Call, service: Service, request: ListRequest, mayRead?: MayRead): Promise<ResourcePage>;
   setLimit(name: string, command: SetLimitCommand): Promise<ResourceView>;
   remove(name: string, command: RemoveCommand): Promise<void>;
+  revoke(call: Call, service: Service, request: RevokeRequest): Promise<RevokeResult>;
 }

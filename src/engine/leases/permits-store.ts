@@ -1,4 +1,4 @@
-import type { HolderView, LossCause, Mode, Resource, ResourceView } from './lease';
+import type { HolderView, LossCause, Mode, Resource, ResourceView, Service } from './lease';
 
 /**
  * The port to the store of leases. Every method is one atomic step on one resource. A step may be repeated with the
@@ -12,8 +12,18 @@ export interface PermitsStore {
   renew(resource: Resource, command: RenewCommand): Promise<RenewReply>;
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply>;
   inspect(resource: Resource, caller?: object): Promise<ResourceView>;
+  /** Reads a resource, and asks for hints to this server when the resource changes. The request for hints lapses soon. */
+  watch(resource: Resource): Promise<WatchedView>;
   setLimit(resource: Resource, command: SetLimitCommand): Promise<SetLimitReply>;
   remove(resource: Resource, command: RemoveCommand): Promise<RemoveReply>;
+  /** One step of a revocation. Each step visits a bounded number of leases. */
+  revoke(resource: Resource, command: RevokeCommand): Promise<RevokeReply>;
+  /** The number of buckets. Each name belongs to one bucket, and always to the same one. */
+  readonly bucketCount: number;
+  /** Looks at some names of a bucket, and answers those that are in use with their views. */
+  listViews(step: ListStep): Promise<ListedPart<ResourceView>>;
+  /** As `listViews`, with the numbers of waiters only. */
+  listWaiterCounts(step: ListStep): Promise<ListedPart<WaiterCount>>;
   /** Sets the receiver of hints. */
   listen(listener: StoreListener): void;
 }
@@ -30,6 +40,8 @@ export interface StoreListener {
    * call owns the lease, unless the call has ended meanwhile.
    */
   granted(resource: Resource, call: CallRef, grant: Granted): void;
+  /** Something has changed that watches of the resource show. */
+  changed(resource: Resource): void;
   /** A reply of the store may be lost, with news about the resource. */
   mayHaveMissedNews(resource: Resource): void;
   /** A bounded script has stopped before all its work was done. */
@@ -38,6 +50,7 @@ export interface StoreListener {
 
 /** The call that acts for a request. Only a unary renew or release works without its attach value. */
 export interface CallRef {
+  /** The id under which the store keeps the request (stored-request-id.ts). */
   readonly requestId: string;
   readonly attach: string;
 }
@@ -50,6 +63,10 @@ interface ByCaller {
 
 /** The permits that a request wants. Acquire and claim send the same fields. */
 export interface PermitsWanted extends CallRef, ByCaller {
+  /** The request id that the client has sent, or that the server has made for the client. */
+  readonly clientRequestId: string;
+  /** The identity that the client has proven. Empty: none. */
+  readonly identity: string;
   /** An acquire that cannot be sent before this time fails as overloaded (ms, monotonic clock). Undefined: no bound. */
   readonly sendBefore?: number | undefined;
   /** The new lease's secret. A request that the store knows keeps its first secret. */
@@ -91,8 +108,12 @@ export interface WithdrawCommand extends CallRef, ByCaller {
 export interface RenewCommand extends ByCaller {
   readonly requestId: string;
   readonly secret: string;
+  /** The identity that the caller has proven. Empty: none. Only the identity of the holder renews a lease. */
+  readonly identity: string;
   /** The new ttl (ms). Undefined: the lease keeps its ttl. */
   readonly ttlMs: number | undefined;
+  /** Replaces the metadata of the holder. Undefined: the metadata stays. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** A stream's renewal works only while the stream acts for the lease, or takes the lease over. */
   readonly stream: { readonly attach: string; readonly takeOver: boolean } | undefined;
 }
@@ -100,6 +121,8 @@ export interface RenewCommand extends ByCaller {
 export interface ReleaseCommand extends ByCaller {
   readonly requestId: string;
   readonly secret: string;
+  /** As in RenewCommand. */
+  readonly identity: string;
   /** Set by a stream that has reported the lease as lost. A renewal without a reply may have prolonged the lease. */
   readonly afterLoss: { readonly attach: string } | undefined;
 }
@@ -115,6 +138,60 @@ export interface RemoveCommand {
   readonly force: boolean;
 }
 
+/** The leases or the waiter that an operator revokes. */
+export type RevokeTarget =
+  | { readonly kind: 'token'; readonly fencingToken: bigint }
+  /** All leases that are held at the first step. */
+  | { readonly kind: 'all-holders' }
+  /** The waiter with this enqueue time, at this position or a few places before. */
+  | { readonly kind: 'waiter'; readonly position: number; readonly enqueueTimeUs: bigint };
+
+export interface RevokeCommand extends ByCaller {
+  readonly target: RevokeTarget;
+  /** True: the permits are free now. False: a revoked lease keeps its permits to its end. A waiter has no permits. */
+  readonly force: boolean;
+  /** Where the step before has stopped. Undefined: the first step. */
+  readonly after: RevokeCursor | undefined;
+}
+
+export interface RevokeCursor {
+  /** Leases with a higher token were granted after the first step. */
+  readonly lastToken: string;
+  /** The last visited lease, by its end (us) and its request id. */
+  readonly endUs: string;
+  readonly requestId: string;
+}
+
+/**
+ * One bounded step of a list: the names of a bucket after `after`, in the order of their bytes. Locks are in use if they have
+ * a holder or a waiter. Semaphores are in use until they are deleted or forgotten.
+ */
+export interface ListStep extends ByCaller {
+  readonly service: Service;
+  /** From 0 to `bucketCount` - 1. */
+  readonly bucket: number;
+  /** Empty: from the first name of the bucket. */
+  readonly after: string;
+  /** Only names with this prefix. */
+  readonly namePrefix: string;
+  /** Only names with a holder or a waiter of this label, among those that a view shows. Empty: all. */
+  readonly holderId: string;
+  /** The largest number of names in the answer, at least 1. */
+  readonly mostShown: number;
+}
+
+export interface ListedPart<Item> {
+  readonly items: readonly Item[];
+  /** The last name that the step has looked at. Empty: the bucket has no more names. */
+  readonly last: string;
+  readonly lookedAtCount: number;
+}
+
+export interface WaiterCount {
+  readonly name: string;
+  readonly waiterCount: number;
+}
+
 interface Answered {
   /** Monotonic time just before the command of this reply was sent (ms). The lease's offset counts from this time. */
   readonly sentAt: number;
@@ -127,6 +204,8 @@ export interface Granted extends Answered {
   readonly ttlMs: number;
   readonly secret: string;
   readonly permits: number;
+  /** The request id that the client has sent. Undefined: `requestId` is this id, or the reply is a direct grant. */
+  readonly clientRequestId?: string | undefined;
 }
 
 export interface Waiting extends Answered {
@@ -148,6 +227,13 @@ export interface QueueSnapshot {
   readonly limit: number | undefined;
   /** Permits held or offered. */
   readonly usedCount: number;
+}
+
+/** The state of a resource for watches. */
+export interface WatchedView {
+  readonly view: ResourceView;
+  /** Time until the earliest end of a shown lease or offer; undefined: there is none. */
+  readonly earliestEndMs: number | undefined;
 }
 
 export interface Superseded {
@@ -213,6 +299,18 @@ export type SetLimitReply =
 export type RemoveReply =
   | { readonly kind: 'removed' }
   | { readonly kind: 'in-use'; readonly holderCount: number; readonly waiterCount: number }
+  | UnknownResource;
+
+export type RevokeReply =
+  | {
+      readonly kind: 'revoked';
+      /** The number of leases and waiters that this step found. They are revoked now. */
+      readonly count: number;
+      /** The latest end of these leases, by the store's clock (ms). Undefined: none of them keeps permits. */
+      readonly latestEndMs: number | undefined;
+      /** Where the next step goes on. Undefined: the revocation is done. */
+      readonly next: RevokeCursor | undefined;
+    }
   | UnknownResource;
 
 export type ReleaseReply = { readonly kind: 'released' } | Finished | Superseded | { readonly kind: 'gone' };

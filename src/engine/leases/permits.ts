@@ -1,16 +1,31 @@
 import type { Call } from '../call';
 import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
-import { grantedLease } from './granted-lease';
+import { grantedLease, knownRequestId } from './granted-lease';
 import { HoldStreams } from './hold-streams';
 import type { Lease, Resource, ResourceView, Service } from './lease';
 import * as errors from './lease-errors';
 import { parseLeaseId } from './lease-id';
+import { ResourceLists } from './resource-lists';
 import { PermitsContext, type PermitsOptions } from './permits-context';
 import type { PermitsEngine } from './permits-engine';
 import type { RemoveCommand, SetLimitCommand } from './permits-store';
-import type { AcquireRequest, HoldSink, HoldStart, ReleaseResult } from './requests';
+import type {
+  AcquireRequest,
+  HoldSink,
+  HoldStart,
+  ListRequest,
+  MayRead,
+  ReleaseResult,
+  Renewal,
+  ResourcePage,
+  RevokeRequest,
+  RevokeResult,
+  WatchSink,
+} from './requests';
+import { revoke } from './revocation';
 import { resourceShownToClients } from './views';
+import { Watches } from './watches';
 
 export type { PermitsOptions } from './permits-context';
 
@@ -21,6 +36,9 @@ export interface PermitsStats {
   readonly watchedCount: number;
   readonly timerCount: number;
   readonly givingBackCount: number;
+  readonly watchStreamCount: number;
+  /** The resources that this server reads for watch streams. */
+  readonly watchReaderCount: number;
 }
 
 /**
@@ -30,16 +48,24 @@ export interface PermitsStats {
 export class Permits implements PermitsEngine {
   private readonly context: PermitsContext;
   private readonly streams: HoldStreams;
+  private readonly watches: Watches;
+  private readonly lists: ResourceLists;
   private acquireCount = 0;
   private onIdle: (() => void) | undefined;
 
   constructor(options: PermitsOptions) {
     this.context = new PermitsContext(options);
     this.streams = new HoldStreams(this.context, () => this.checkIdle());
+    this.watches = new Watches(this.context, () => this.checkIdle());
+    this.lists = new ResourceLists(options.store, options.clock);
     options.store.listen({
       recheck: (resource, requestId) => this.recheck(resource, requestId),
       granted: (resource, call, grant) => this.context.granted(resource, call, grant),
-      mayHaveMissedNews: (resource) => this.context.queue.askAboutAll(resource),
+      changed: (resource) => this.watches.recheck(resource),
+      mayHaveMissedNews: (resource) => {
+        this.context.queue.askAboutAll(resource);
+        this.watches.recheck(resource);
+      },
       workLeft: (resource) => this.context.steps.run(resource),
     });
   }
@@ -56,7 +82,7 @@ export class Permits implements PermitsEngine {
     this.acquireCount += 1;
     try {
       const granted = await new AcquireAttempt(context, call, resource, wanted, end, false, undefined).run();
-      return grantedLease(call, resource, wanted.requestId, granted);
+      return grantedLease(call, resource, wanted, granted);
     } finally {
       this.acquireCount -= 1;
       this.checkIdle();
@@ -64,22 +90,23 @@ export class Permits implements PermitsEngine {
   }
 
   /**
-   * Moves a lease's end to `ttlMs` from now (undefined: the ttl of the lease). Never brings the end nearer, and never
-   * recreates a lease that has ended.
+   * Moves a lease's end to `ttlMs` from now. Never brings the end nearer, and never recreates a lease that has ended.
    */
-  async renew(call: Call, service: Service, leaseId: string, ttlMs: number | undefined): Promise<Lease> {
+  async renew(call: Call, service: Service, leaseId: string, renewal: Renewal): Promise<Lease> {
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
     const renewing = this.context.store.renew(resource, {
       requestId,
       secret,
-      ttlMs,
+      identity: call.identity,
+      ttlMs: renewal.ttlMs,
+      metadata: renewal.metadata,
       stream: undefined,
       caller: call.connection,
     });
-    const reply = await errors.answerOf(renewing, resource, 'lease_id', requestId);
+    const reply = await errors.answerOf(renewing, resource, 'lease_id', knownRequestId(call, requestId));
     switch (reply.kind) {
       case 'granted':
-        return grantedLease(call, resource, requestId, reply);
+        return grantedLease(call, resource, { requestId }, reply);
       case 'finished':
         throw errors.leaseNotHeld(resource, reply.cause);
       default:
@@ -93,10 +120,11 @@ export class Permits implements PermitsEngine {
     const releasing = this.context.store.release(resource, {
       requestId,
       secret,
+      identity: call.identity,
       afterLoss: undefined,
       caller: call.connection,
     });
-    const reply = await errors.answerOf(releasing, resource, 'lease_id', requestId);
+    const reply = await errors.answerOf(releasing, resource, 'lease_id', knownRequestId(call, requestId));
     if (reply.kind === 'released') return { released: true, lossCause: undefined };
     if (reply.kind !== 'finished') return { released: false, lossCause: undefined };
     return reply.cause === 'released'
@@ -118,6 +146,19 @@ export class Permits implements PermitsEngine {
     const view = await errors.answerOf(inspecting, resource, 'read');
     if (service === 'semaphore' && view.limit === undefined) throw errors.noSuchSemaphore(resource);
     return resourceShownToClients(service, view);
+  }
+
+  /**
+   * Sends the state of a lock or semaphore now, and after each change. Resolves when the client is gone. Rejects with the
+   * error that ends the stream.
+   */
+  watch(call: Call, service: Service, name: string, sink: WatchSink): Promise<void> {
+    return this.watches.watch(call, { service, name }, sink);
+  }
+
+  /** Lists the locks with a holder or a waiter, or all semaphores. */
+  list(call: Call, service: Service, request: ListRequest, mayRead?: MayRead): Promise<ResourcePage> {
+    return this.lists.page(call, service, request, mayRead);
   }
 
   /** Creates a semaphore, or changes its limit. Never takes permits from a holder. */
@@ -146,11 +187,17 @@ export class Permits implements PermitsEngine {
     }
   }
 
+  /** Takes leases away from their holders, or a waiter out of the queue. */
+  revoke(call: Call, service: Service, request: RevokeRequest): Promise<RevokeResult> {
+    return revoke(this.context, call, { service, name: request.name }, request);
+  }
+
   /** Refuses new waits and streams, renews every streamed lease once more, then ends all waits and streams. */
   async drain(): Promise<void> {
     this.context.isDraining = true;
     for (const waiter of this.context.queue.all()) waiter.raise('draining');
     this.streams.drain();
+    this.watches.drain();
     await new Promise<void>((resolve) => {
       this.onIdle = resolve;
       this.checkIdle();
@@ -170,6 +217,8 @@ export class Permits implements PermitsEngine {
       watchedCount: queue.watchedCount,
       timerCount: timers.size,
       givingBackCount: withdrawals.givingBackCount,
+      watchStreamCount: this.watches.streamCount,
+      watchReaderCount: this.watches.readerCount,
     };
   }
 
@@ -181,6 +230,7 @@ export class Permits implements PermitsEngine {
   }
 
   private checkIdle(): void {
-    if (this.context.isDraining && this.acquireCount + this.streams.streamCount === 0) this.onIdle?.();
+    const openCount = this.acquireCount + this.streams.streamCount + this.watches.streamCount;
+    if (this.context.isDraining && openCount === 0) this.onIdle?.();
   }
 }

@@ -1,4 +1,5 @@
-import type { HoldEvent, LossCause, Mode } from './lease';
+import type { HoldEvent, LossCause, Mode, ResourceView } from './lease';
+import type { RevokeTarget } from './permits-store';
 
 /** The request of an acquire. The transport has checked its fields. */
 export interface AcquireRequest {
@@ -28,9 +29,61 @@ export interface HoldSink {
   send(event: HoldEvent): void;
 }
 
+/**
+ * Receives the states of a watched resource. `send` never blocks. If the client reads slowly, the transport drops states
+ * that a newer state replaces. All streams of a resource get the same view object.
+ */
+export interface WatchSink {
+  send(view: ResourceView): void;
+}
+
+export interface Renewal {
+  /** Undefined: the ttl of the lease. */
+  readonly ttlMs: number | undefined;
+  /** The new metadata of the holder, as a whole. Undefined: the metadata stays. */
+  readonly metadata: Readonly<Record<string, string>> | undefined;
+}
+
+/** The request of a list. The transport has checked its fields, except the page token. */
+export interface ListRequest {
+  /** Only names that begin with this text. Empty: all names. */
+  readonly namePrefix: string;
+  /** Only resources that show a holder or a waiter of this label. Empty: all. */
+  readonly holderId: string;
+  /** The largest number of resources on the page. */
+  readonly pageSize: number;
+  /** The `nextPageToken` of the previous page. Empty: the first page. */
+  readonly pageToken: string;
+  /** 'waiter-count': the names with the most waiters first, on one page. */
+  readonly order: 'fixed' | 'waiter-count';
+}
+
+/** Whether the caller of a list may read this name. */
+export type MayRead = (name: string) => boolean;
+
+export interface ResourcePage {
+  readonly resources: readonly ResourceView[];
+  /** Empty: this is the last page. */
+  readonly nextPageToken: string;
+  /** True: there are more names than a list by waiters compares. */
+  readonly sampled: boolean;
+}
+
 export interface ReleaseResult {
   /** True: this release, or an earlier try of this release, ended the lease. */
   readonly released: boolean;
   /** The cause of the lease's end before the release. Undefined: unknown, or the lease was released. */
   readonly lossCause: LossCause | undefined;
+}
+
+export interface RevokeRequest {
+  readonly name: string;
+  readonly target: RevokeTarget;
+  readonly force: boolean;
+}
+
+export interface RevokeResult {
+  readonly revokedCount: number;
+  /** The latest end of the revoked leases, by the store's clock (ms). Undefined: none of them keeps permits. */
+  readonly freeTimeMs: number | undefined;
 }

@@ -30,6 +30,10 @@ export class Waiter {
     this.wakeUp?.();
   }
 
+  isRaised(signal: Signal): boolean {
+    return this.raised.has(signal);
+  }
+
   /** Resolves to the most urgent signal. `granted` and `recheck` are cleared; the other signals stay raised. */
   async next(): Promise<Signal> {
     for (;;) {

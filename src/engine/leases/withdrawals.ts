@@ -87,7 +87,7 @@ export class Withdrawals {
     command: WithdrawCommand,
   ): Promise<WithdrawReply> {
     return await this.store.withdraw(resource, command).catch((error) => {
-      const translated = translateWithdrawFailure(error, resource, wanted.requestId);
+      const translated = translateWithdrawFailure(error, resource, wanted.clientRequestId);
       // In a quarantine the store keeps the place in the queue. The caller may continue the wait with another call.
       if (!isQuarantined(translated)) this.giveBackLater(resource, wanted);
       throw translated;

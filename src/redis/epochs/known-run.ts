@@ -15,7 +15,7 @@ const UNKNOWN_RUN = 'none';
 /** The facts about the run of Redis behind a connection, kept when the connection is replaced. */
 export class KnownRun {
   /**
-   * The layout of leases, and the run of the present connection, or of the last connection: `L1:RUN`. So a server with
+   * The layout of leases, and the run of the present connection, or of the last connection: `L2:RUN`. So a server with
    * another layout takes the epochs of this server for epochs of another run.
    */
   id: string | undefined;

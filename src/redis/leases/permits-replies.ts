@@ -9,9 +9,12 @@ import type {
   ReleaseReply,
   RemoveReply,
   RenewReply,
+  RevokeCursor,
+  RevokeReply,
   SetLimitReply,
   TouchReply,
   Waiting,
+  WatchedView,
   WithdrawReply,
 } from '../../engine/leases/permits-store';
 import type { GuardedReply } from '../connection/guarded-reply';
@@ -89,12 +92,21 @@ function parseNotHeld(reply: GuardedReply): Exclude<RenewReply, Granted> {
   }
 }
 
-/** `isExact`: false if the permits in use may count expired leases. */
-export function parseInspect(
-  resource: Resource,
-  [view, needsTouch]: readonly Reply[],
-): { view: ResourceView; isExact: boolean } {
-  return { view: parseView(resource, view as Reply[]), isExact: needsTouch === '0' };
+interface Shown<T> {
+  readonly shown: T;
+  /** False if the permits in use may count expired leases. */
+  readonly isExact: boolean;
+}
+
+export function parseInspect(resource: Resource, [view, needsTouch]: readonly Reply[]): Shown<ResourceView> {
+  return { shown: parseView(resource, view as Reply[]), isExact: needsTouch === '0' };
+}
+
+export function parseWatch(resource: Resource, reply: readonly Reply[]): Shown<WatchedView> {
+  const { shown: view, isExact } = parseInspect(resource, reply);
+  const nowMs = Number(reply[2]) / 1000;
+  const ends = view.holders.map(({ expireTimeMs }) => expireTimeMs - nowMs);
+  return { shown: { view, earliestEndMs: ends.length === 0 ? undefined : Math.min(...ends) }, isExact };
 }
 
 export function parseSetLimit(resource: Resource, reply: GuardedReply): SetLimitReply {
@@ -123,6 +135,32 @@ export function parseRemove(reply: GuardedReply): RemoveReply {
   }
 }
 
+export function parseRevoke(reply: GuardedReply): RevokeReply {
+  if (reply.word === 'UNKNOWN') return { kind: 'unknown-resource' };
+  if (reply.word !== 'REVOKED') throw unexpected(reply);
+  const [count, latestEnd, continuation] = reply.values as [string, string, string[]];
+  const [lastToken, endUs, requestId] = continuation;
+  return {
+    kind: 'revoked',
+    count: Number(count),
+    latestEndMs: latestEnd === '0' ? undefined : Number(latestEnd) / 1000,
+    next: requestId === undefined ? undefined : ({ lastToken, endUs, requestId } as RevokeCursor),
+  };
+}
+
+/** The reply of permits-list. `unused`: names that may leave the index. */
+export function parseList<Item>(
+  [shown, last, lookedAtCount, unused]: readonly Reply[],
+  parseItem: (item: readonly Reply[]) => Item,
+): { items: Item[]; last: string; lookedAtCount: number; unused: string[] } {
+  return {
+    items: (shown as Reply[][]).map(parseItem),
+    last: last as string,
+    lookedAtCount: Number(lookedAtCount),
+    unused: unused as string[],
+  };
+}
+
 /** A holder or waiter without a record was edited manually in Redis, and is left out. */
 function parseView(resource: Resource, view: readonly Reply[]): ResourceView {
   const [limit, token, used, holderCount, waiterCount, holders, waiters] = view;
@@ -136,7 +174,7 @@ function parseView(resource: Resource, view: readonly Reply[]): ResourceView {
     holders: (holders as string[][]).map(parseHolder).filter((holder) => holder !== undefined),
     waiters: (waiters as string[][])
       .map((fields, index) => {
-        const [holderId, metadata, permits, mode, queued] = fields;
+        const [holderId, metadata, permits, mode, queued, identity] = fields;
         return {
           holderId: holderId ?? '',
           metadata: parseMetadata(metadata),
@@ -144,6 +182,7 @@ function parseView(resource: Resource, view: readonly Reply[]): ResourceView {
           mode: parseMode(mode),
           position: index + 1,
           enqueueTimeMs: Number(queued) / 1000,
+          identity: identity ?? '',
         };
       })
       .filter((_, index) => ((waiters as string[][])[index]?.length ?? 0) > 0),
@@ -185,6 +224,7 @@ function parseGranted({ values, sentAt }: GuardedReply): Granted {
     ttlMs: Number(values[2]) / 1000,
     secret: values[3] as string,
     permits: Number(values[4]),
+    clientRequestId: textOrNothing(values[5]),
   };
 }
 
@@ -237,7 +277,7 @@ function parseSnapshot(reply: Reply | undefined): QueueSnapshot {
 
 function parseHolder(fields: readonly string[]): HolderView | undefined {
   if (fields.length === 0) return undefined;
-  const [holderId, metadata, token, permits, mode, granted, end, revoked] = fields;
+  const [holderId, metadata, token, permits, mode, granted, end, revoked, identity] = fields;
   return {
     holderId: holderId ?? '',
     metadata: parseMetadata(metadata),
@@ -247,6 +287,7 @@ function parseHolder(fields: readonly string[]): HolderView | undefined {
     acquireTimeMs: Number(granted) / 1000,
     expireTimeMs: Number(end) / 1000,
     revoked: revoked === '1',
+    identity: identity ?? '',
   };
 }
 

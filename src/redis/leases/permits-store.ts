@@ -7,7 +7,9 @@ import {
   permitsLimit,
   permitsRelease,
   permitsRenew,
+  permitsRevoke,
   permitsTouch,
+  permitsWatch,
   permitsWithdraw,
 } from '../../../generated/redis/scripts';
 import { StoreFailure } from '../../engine/errors';
@@ -17,6 +19,8 @@ import type {
   AcquireReply,
   ClaimCommand,
   ClaimReply,
+  ListedPart,
+  ListStep,
   PermitsStore,
   PermitsWanted,
   ReleaseCommand,
@@ -25,11 +29,17 @@ import type {
   RemoveReply,
   RenewCommand,
   RenewReply,
+  RevokeCommand,
+  RevokeCursor,
+  RevokeReply,
+  RevokeTarget,
   SetLimitCommand,
   SetLimitReply,
   CallRef,
   StoreListener,
   TouchReply,
+  WaiterCount,
+  WatchedView,
   WithdrawCommand,
   WithdrawReply,
 } from '../../engine/leases/permits-store';
@@ -37,10 +47,11 @@ import type { AnsweringNode } from '../connection/answering-node';
 import type { Commands } from '../connection/command-runner';
 import { confirmed } from '../connection/confirmed';
 import type { GuardedReply } from '../connection/guarded-reply';
-import { HIGH, NORMAL, script, type GuardChoice, type Script, type Turn } from '../connection/operation';
+import { HIGH, LOW, NORMAL, script, type GuardChoice, type Script, type Turn } from '../connection/operation';
 import type { Reply } from '../connection/script-command';
-import { LEASE_LAYOUT, permitsKeys } from '../keys';
-import { readHint } from './hints';
+import { BUCKET_COUNT, LEASE_LAYOUT, permitsKeys } from '../keys';
+import { readHint, RESOURCE_CHANGED } from './hints';
+import { listScripts, ListedNames } from './listed-names';
 import {
   parseAcquire,
   parseClaim,
@@ -49,8 +60,10 @@ import {
   parseRelease,
   parseRemove,
   parseRenew,
+  parseRevoke,
   parseSetLimit,
   parseTouch,
+  parseWatch,
   parseWithdraw,
 } from './permits-replies';
 
@@ -62,19 +75,21 @@ const scripts = {
   renew: script(permitsRenew),
   release: script(permitsRelease),
   inspect: script(permitsInspect),
+  watch: script(permitsWatch),
   limit: script(permitsLimit),
   delete: script(permitsDelete),
+  revoke: script(permitsRevoke),
 };
 
 /** Each new connection loads these scripts into Redis. */
-export const permitsScripts: readonly Script[] = Object.values(scripts);
+export const permitsScripts: readonly Script[] = [...Object.values(scripts), ...listScripts];
 
 /** The most holders, and the most waiters, that a view of a resource has. */
 const SHOWN_COUNT = 16;
 
 export interface PermitsStoreOptions {
   readonly commands: Commands;
-  /** The guard of all scripts except `inspect`. */
+  /** The guard of all scripts except `inspect` and `watch`. */
   readonly guard: GuardChoice;
   readonly prefix: string;
   readonly serverId: string;
@@ -85,9 +100,15 @@ export interface PermitsStoreOptions {
 
 /** The store of locks and semaphores. Each method runs one script, with arguments in the order of the script's header. */
 export class RedisPermitsStore implements PermitsStore {
+  readonly bucketCount = BUCKET_COUNT;
   private listener: StoreListener | undefined;
+  private readonly names: ListedNames;
 
-  constructor(private readonly options: PermitsStoreOptions) {}
+  constructor(private readonly options: PermitsStoreOptions) {
+    const { commands, prefix } = options;
+    const inspect = (resource: Resource, caller?: object) => this.inspect(resource, caller);
+    this.names = new ListedNames({ commands, prefix, shownCount: SHOWN_COUNT, inspect });
+  }
 
   listen(listener: StoreListener): void {
     this.listener = listener;
@@ -96,7 +117,7 @@ export class RedisPermitsStore implements PermitsStore {
   /** Tells the listener of a hint from another server. A message that is no hint is ignored. */
   hint(message: string): void {
     const hint = readHint(this.options.prefix, message);
-    if (hint) this.listener?.recheck(hint.resource, hint.requestId);
+    if (hint) this.recheck(hint.resource, hint.requestId);
   }
 
   acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply> {
@@ -142,6 +163,8 @@ export class RedisPermitsStore implements PermitsStore {
       command.ttlMs === undefined ? 0 : micros(command.ttlMs),
       command.stream?.attach ?? '',
       flag(command.stream?.takeOver ?? false),
+      command.identity,
+      command.metadata === undefined ? '' : JSON.stringify(command.metadata),
       this.options.retentionMs,
     ]);
   }
@@ -151,31 +174,25 @@ export class RedisPermitsStore implements PermitsStore {
       command.requestId,
       command.secret,
       command.afterLoss?.attach ?? '',
+      command.identity,
       this.options.retentionMs,
     ]);
   }
 
   inspect(resource: Resource, caller?: object): Promise<ResourceView> {
-    const { commands, prefix } = this.options;
-    const keys = permitsKeys(prefix, resource);
-    const read = (reply: Reply[]) => {
-      // The store has leases of another layout.
-      if (reply.length === 0) throw new StoreFailure('no', 'unavailable');
-      const { view, isExact } = parseInspect(resource, reply);
-      if (isExact) return view;
-      // `touch` ends a batch of expired leases, then `inspect` counts again.
-      return this.touch(resource, []).then(
-        () => this.inspect(resource, caller),
-        (error: unknown) => {
-          if (error instanceof StoreFailure && error.kind === 'quarantined') return view;
-          throw error;
-        },
-      );
-    };
-    return commands.run(scripts.inspect, keys, [SHOWN_COUNT, LEASE_LAYOUT], read, {
-      priority: 'low',
-      caller,
-    });
+    return this.read({ priority: 'low', caller }, scripts.inspect, resource, [], parseInspect);
+  }
+
+  watch(resource: Resource): Promise<WatchedView> {
+    return this.read(LOW, scripts.watch, resource, [this.options.serverId], parseWatch);
+  }
+
+  listViews(step: ListStep): Promise<ListedPart<ResourceView>> {
+    return this.names.views(step);
+  }
+
+  listWaiterCounts(step: ListStep): Promise<ListedPart<WaiterCount>> {
+    return this.names.waiterCounts(step);
   }
 
   setLimit(resource: Resource, { limit, expectedLimit }: SetLimitCommand): Promise<SetLimitReply> {
@@ -190,8 +207,54 @@ export class RedisPermitsStore implements PermitsStore {
     return this.run(NORMAL, scripts.delete, resource, parseRemove, args, ({ kind }) => kind !== 'in-use');
   }
 
+  /** Runs a script that shows a resource. `first`: the arguments before those that both such scripts have. */
+  private read<T>(
+    turn: Turn,
+    script: Script,
+    resource: Resource,
+    first: readonly string[],
+    parse: (resource: Resource, reply: readonly Reply[]) => { readonly shown: T; readonly isExact: boolean },
+  ): Promise<T> {
+    const { commands, prefix } = this.options;
+    const read = (reply: Reply[]) => {
+      // The store has leases of another layout.
+      if (reply.length === 0) throw new StoreFailure('no', 'unavailable');
+      const { shown, isExact } = parse(resource, reply);
+      if (isExact) return shown;
+      // `touch` ends a batch of expired leases, then the script counts again.
+      return this.touch(resource, []).then(
+        () => this.read(turn, script, resource, first, parse),
+        (error: unknown) => {
+          if (error instanceof StoreFailure && error.kind === 'quarantined') return shown;
+          throw error;
+        },
+      );
+    };
+    const args = [...first, SHOWN_COUNT, LEASE_LAYOUT];
+    return commands.run(script, permitsKeys(prefix, resource), args, read, turn);
+  }
+
+  private recheck(resource: Resource, requestId: string): void {
+    if (requestId === RESOURCE_CHANGED) this.listener?.changed(resource);
+    else this.listener?.recheck(resource, requestId);
+  }
+
+  revoke(resource: Resource, command: RevokeCommand): Promise<RevokeReply> {
+    const { target, force, after } = command;
+    const args = [flag(force), ...revokeArguments(target, after), this.options.retentionMs];
+    const name = REVOKE_TARGETS[target.kind];
+    return this.run(
+      urgent(command),
+      scripts.revoke,
+      resource,
+      parseRevoke,
+      [name, ...args],
+      (reply) => reply.kind === 'revoked' && reply.count > 0,
+    );
+  }
+
   private tell(resource: Resource, news: Reply, sentAt: number): void {
-    if (typeof news === 'string') return this.listener?.recheck(resource, news);
+    if (typeof news === 'string') return this.recheck(resource, news);
     const { call, grant } = parseDirectGrant(news as string[], sentAt);
     this.listener?.granted(resource, call, grant);
   }
@@ -245,7 +308,21 @@ function wanted(command: PermitsWanted): (string | number)[] {
     command.holderId,
     metadata,
     micros(command.ttlMs),
+    command.identity === '' ? '' : command.clientRequestId + command.identity,
   ];
+}
+
+const REVOKE_TARGETS: Readonly<Record<RevokeTarget['kind'], string>> = {
+  token: 'token',
+  'all-holders': 'all',
+  waiter: 'waiter',
+};
+
+/** The arguments 4 to 6 of permits-revoke.lua. */
+function revokeArguments(target: RevokeTarget, after: RevokeCursor | undefined): (string | number)[] {
+  if (target.kind === 'waiter') return [target.position, String(target.enqueueTimeUs), ''];
+  const token = target.kind === 'token' ? String(target.fencingToken) : (after?.lastToken ?? '');
+  return [token, after?.endUs ?? '', after?.requestId ?? ''];
 }
 
 /** Work on leases that exist. The store never refuses this work for lack of time. */

@@ -26,9 +26,9 @@ import {
   type AutocompleteLimits,
 } from '../../engine/autocomplete/limits';
 import type { SuggestRequest as EngineRequest } from '../../engine/autocomplete/suggestion';
-import { bidi, clientStream, unary, type CallContext } from '../grpc/call';
+import { bidi, clientStream, unary, type CallContext, type HandledCall } from '../grpc/call';
 import { toErrorSummary } from '../grpc/errors';
-import { checkName, requireName, Violations } from '../grpc/fields';
+import { checkName, checkPageSize, requireName, Violations } from '../grpc/fields';
 import { OpenStreams } from '../grpc/open-streams';
 import { serializer } from '../grpc/serialize';
 import { dictionaryHandlers, entryHandlers } from './dictionary-handlers';
@@ -37,7 +37,6 @@ import {
   checkMatchKinds,
   checkMaxStaleness,
   checkOptionalId,
-  checkPageSize,
   checkPayload,
   checkPositiveCount,
   checkQuery,
@@ -99,15 +98,18 @@ export function autocompleteHandlers(
     ...entryHandlers(context, engine, requests),
     ...suggestHandlers(context, engine, suggestStreams),
 
-    importDictionary: clientStream<ImportMessage, ImportDictionaryResponse>(context, async (messages) => {
-      const leave = imports.enter((error) => messages.interrupt(error));
-      try {
-        const view = await importDictionary(engine, messages, requests, limits.maxImportIdleMs);
-        return { dictionary: dictionaryMessage(view) };
-      } finally {
-        leave();
-      }
-    }),
+    importDictionary: clientStream<ImportMessage, ImportDictionaryResponse>(
+      context,
+      async (messages, call) => {
+        const leave = imports.enter((error) => messages.interrupt(error));
+        try {
+          const view = await importDictionary(engine, call, messages, requests, limits.maxImportIdleMs);
+          return { dictionary: dictionaryMessage(view) };
+        } finally {
+          leave();
+        }
+      },
+    ),
   };
   return {
     handlers,
@@ -173,11 +175,10 @@ function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open:
   const method = AutocompleteServiceService.suggestStream.path;
 
   /** Answers an invalid query with an error message, so that the stream continues. */
-  const answer = async (
-    { queryId, suggest }: SuggestStreamRequest,
-    call: Call,
-  ): Promise<SuggestStreamResponse> => {
+  const answer = async (message: SuggestStreamRequest, call: HandledCall): Promise<SuggestStreamResponse> => {
+    const { queryId, suggest } = message;
     try {
+      call.checkNames(message);
       const request = readSuggest(suggest, 'suggest', call, STREAM_PATIENCE_MS);
       const value = suggestMessage(await engine.suggest(request));
       return { queryId, result: { $case: 'suggestions', value } };

@@ -17,14 +17,15 @@ import type {
   RecordSelectionResponse,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { answerWithinMs } from '../../engine/answer-time';
-import { LIST_PAGES, MAX_SELECTIONS } from '../../engine/autocomplete/limits';
+import { MAX_SELECTIONS } from '../../engine/autocomplete/limits';
 import { MAX_NAME_BYTES } from '../../engine/names';
+import { LIST_PAGES } from '../../engine/pages';
 import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
 import { unary, type CallContext } from '../grpc/call';
 import type { UndecodedMessage } from '../grpc/bounded-decoding';
-import { checkName, checkText, requireName, throwIfInvalid, Violations } from '../grpc/fields';
+import { checkName, checkPageSize, checkText, requireName, throwIfInvalid, Violations } from '../grpc/fields';
 import type { EntryRequests } from './entry-requests';
-import { checkEntryIds, checkPageSize, checkPositiveCount, checkProfile, checkQuery } from './fields';
+import { checkEntryIds, checkPositiveCount, checkProfile, checkQuery } from './fields';
 import { dictionaryMessage, listedEntryMessage } from './messages';
 
 /** The unary handlers of AutocompleteService for whole dictionaries. */
@@ -48,12 +49,12 @@ export function dictionaryHandlers(context: CallContext, engine: AutocompleteEng
 
     listDictionaries: unary<ListDictionariesRequest, ListDictionariesResponse>(
       context,
-      async ({ namePrefix, pageSize: requested, pageToken }) => {
+      async ({ namePrefix, pageSize: requested, pageToken }, call) => {
         const violations = new Violations();
         if (namePrefix !== '') checkText(violations, 'name_prefix', namePrefix, MAX_NAME_BYTES);
         const pageSize = checkPageSize(violations, 'page_size', requested, LIST_PAGES);
         violations.throwIfAny();
-        const page = await engine.listDictionaries(namePrefix, pageSize, pageToken);
+        const page = await engine.listDictionaries(namePrefix, pageSize, pageToken, call);
         return { dictionaries: page.dictionaries.map(dictionaryMessage), nextPageToken: page.nextPageToken };
       },
     ),
@@ -71,12 +72,17 @@ export function dictionaryHandlers(context: CallContext, engine: AutocompleteEng
 /** The unary handlers of AutocompleteService for the entries of a dictionary. */
 export function entryHandlers(context: CallContext, engine: AutocompleteEngine, requests: EntryRequests) {
   return {
-    putEntries: unary<PutEntriesRequest | UndecodedMessage, PutEntriesResponse>(context, async (request) => {
-      const { dictionary, violations, entries } = await requests.putEntries(request);
-      throwIfInvalid(violations);
-      await engine.putEntries(dictionary, entries);
-      return {};
-    }),
+    putEntries: unary<PutEntriesRequest | UndecodedMessage, PutEntriesResponse>(
+      context,
+      async (request, call) => {
+        const { dictionary, violations, entries } = await requests.putEntries(request);
+        throwIfInvalid(violations);
+        // The wrapper has read the dictionary of a large request, but has not decoded the request.
+        call.checkNames({ dictionary });
+        await engine.putEntries(dictionary, entries);
+        return {};
+      },
+    ),
 
     deleteEntries: unary<DeleteEntriesRequest, DeleteEntriesResponse>(
       context,

@@ -16,7 +16,6 @@ import {
   MAX_STALENESS_MS,
   MAX_TEXT_BYTES,
   MAX_WEIGHT,
-  type PageSizes,
 } from '../../engine/autocomplete/limits';
 import { fold } from '../../engine/autocomplete/fold';
 import { MATCH_KINDS, type Entry, type MatchKind, type Profile } from '../../engine/autocomplete/suggestion';
@@ -74,17 +73,6 @@ export function checkPositiveCount(
   if (count === undefined) return defaultValue;
   if (count < 1 || count > max) violations.add(field, `is ${count} and must be from 1 to ${max}`);
   return count;
-}
-
-/** Returns the page size to use: the default for 0, the maximum for a size above the maximum. */
-export function checkPageSize(
-  violations: Violations,
-  field: string,
-  size: number,
-  { defaultSize, maxSize }: PageSizes,
-): number {
-  if (size < 0) violations.add(field, `is ${size} and must not be negative`);
-  return size === 0 ? defaultSize : Math.min(size, maxSize);
 }
 
 /** Returns the longest age of an answer (ms). Rounds down to whole milliseconds. */

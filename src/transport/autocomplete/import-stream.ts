@@ -9,6 +9,7 @@ import type { DictionaryView, ImportSession } from '../../engine/autocomplete/su
 import { timeSpan } from '../../engine/time-span';
 import type { UndecodedMessage } from '../grpc/bounded-decoding';
 import { checkName, throwIfInvalid, Violations } from '../grpc/fields';
+import type { HandledCall } from '../grpc/call';
 import type { RequestReader } from '../grpc/request-reader';
 import type { ImportPart } from './entry-checks';
 import type { EntryRequests } from './entry-requests';
@@ -22,6 +23,7 @@ type ReadNext = () => Promise<{ readonly part: ImportPart | undefined } | undefi
 /** Carries out one import: a start, batches, a commit, and the client's half-close. */
 export async function importDictionary(
   engine: AutocompleteEngine,
+  call: Pick<HandledCall, 'checkNames'>,
   messages: RequestReader<ImportMessage>,
   requests: EntryRequests,
   maxIdleMs: number,
@@ -29,7 +31,10 @@ export async function importDictionary(
   const next: ReadNext = async () => {
     const timer = setTimeout(() => messages.interrupt(idleFor(maxIdleMs)), maxIdleMs);
     const message = await messages.next().finally(() => clearTimeout(timer));
-    return message && { part: await requests.importPart(message) };
+    if (message === undefined) return undefined;
+    const part = await requests.importPart(message);
+    call.checkNames({ part });
+    return { part };
   };
   const { dictionary, profile } = readStart(await next());
   const session = await engine.startImport(dictionary, profile);

@@ -5,6 +5,7 @@ import { Metadata, status, type Server } from '@grpc/grpc-js';
 import { HoldfastError } from '../../engine/errors';
 import { toCallStatus } from './errors';
 import type { CallGate } from './call-gate';
+import { limitAge } from './connection-age';
 import { watchSessions } from './grpc-internals';
 import { keepAlive, type KeepAliveTimes } from './keep-alive';
 import type { Log } from './log';
@@ -25,6 +26,8 @@ export class Connections {
   constructor(
     private readonly times: KeepAliveTimes,
     private readonly log: Log,
+    /** Undefined: connections may live for ever. */
+    private readonly maxAgeMs?: number | undefined,
   ) {}
 
   /** Must be called once, after the server is bound and before clients learn the address. `gate` gets each new call. */
@@ -39,6 +42,12 @@ export class Connections {
         this.endCalls(session, lost(problem));
         setTimeout(() => disconnect(socket), FAREWELL_MS).unref();
       });
+      if (this.maxAgeMs !== undefined) {
+        limitAge(session, this.maxAgeMs, {
+          endStreams: () => this.endStreams(session),
+          hasCalls: () => this.calls.hasCalls(session),
+        });
+      }
     };
     watchSessions(server, onSession, (stream, headers, serve) => gate.arrive(stream, headers, serve));
   }
@@ -55,6 +64,13 @@ export class Connections {
     for (const session of this.open.keys()) this.endCalls(session, error);
     await Promise.race([Promise.all(closed), sleep(FAREWELL_MS, undefined, { ref: false })]);
     for (const socket of this.open.values()) disconnect(socket);
+  }
+
+  /** Ends the streams of messages to the client. Calls with one answer go on. */
+  private endStreams(session: ServerHttp2Session): void {
+    this.calls.end(session, ({ path, responseStream }) =>
+      responseStream ? toCallStatus(tooOld(), path, this.log) : undefined,
+    );
   }
 
   /**
@@ -74,6 +90,13 @@ function lost(problem: string): HoldfastError {
   return new HoldfastError(
     'REATTACH',
     `the connection ${problem}: a lease or a wait continues; open the stream again`,
+  );
+}
+
+function tooOld(): HoldfastError {
+  return new HoldfastError(
+    'REATTACH',
+    'the connection has reached its maximum age: a lease or a wait continues; open the stream again',
   );
 }
 

@@ -36,6 +36,9 @@ export const ERROR_TABLE: Readonly<Record<Reason, ErrorRow>> = {
   QUARANTINED: { code: status.UNAVAILABLE, retryAfterMs: 1000, pushback: true },
   DICTIONARY_LOADING: { code: status.UNAVAILABLE, retryAfterMs: 1000, pushback: true },
   REATTACH: { code: status.UNAVAILABLE, retryAfterMs: 0, pushback: true },
+  NO_CREDENTIAL: { code: status.UNAUTHENTICATED },
+  BAD_CREDENTIAL: { code: status.UNAUTHENTICATED },
+  NOT_ALLOWED: { code: status.PERMISSION_DENIED },
   NOT_IMPLEMENTED: { code: status.UNIMPLEMENTED },
   INTERNAL: { code: status.INTERNAL },
 };

@@ -1,5 +1,6 @@
 import { HoldfastError, type FieldViolation } from '../../engine/errors';
 import { MAX_NAME_BYTES } from '../../engine/names';
+import type { PageSizes } from '../../engine/pages';
 
 /**
  * Checks of single fields. Each check adds a violation and continues, so the caller learns of all invalid fields at
@@ -74,6 +75,17 @@ export function checkText(violations: Violations, field: string, text: string, m
   }
   if (CONTROL.test(text)) violations.add(field, 'must not contain control characters');
   if (text.includes(REPLACEMENT)) violations.add(field, 'must be valid UTF-8 without U+FFFD');
+}
+
+/** Returns the page size to use: the default for 0, the maximum for a size above the maximum. */
+export function checkPageSize(
+  violations: Violations,
+  field: string,
+  size: number,
+  { defaultSize, maxSize }: PageSizes,
+): number {
+  if (size < 0) violations.add(field, `is ${size} and must not be negative`);
+  return size === 0 ? defaultSize : Math.min(size, maxSize);
 }
 
 /** A label must not be empty, and must not contain a control character or U+FFFD. */

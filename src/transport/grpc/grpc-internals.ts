@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto';
 import type {
   Http2Server,
   Http2Session,
@@ -7,6 +8,7 @@ import type {
   ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { Readable } from 'node:stream';
 import type { Server } from '@grpc/grpc-js';
 
@@ -92,6 +94,31 @@ export function isWriting(session: Http2Session): boolean {
 export function connectionOf(grpcCall: object): object | undefined {
   const { call } = grpcCall as { call?: { stream?: { session?: object } } };
   return call?.stream?.session;
+}
+
+/**
+ * The client certificate of an HTTP/2 session, and the error of its verification. Undefined: no certificate, or no TLS.
+ * Only the connection itself is asked: headers with certificates are never believed, because any client can send them.
+ */
+export function peerCertificateOf(
+  session: object,
+): { readonly certificate: X509Certificate; readonly problem: string | undefined } | undefined {
+  const socket = (session as Partial<Http2Session>).socket as Partial<TLSSocket> | undefined;
+  const certificate = socket?.getPeerX509Certificate?.();
+  if (socket === undefined || certificate === undefined) return undefined;
+  if (socket.authorized === true) return { certificate, problem: undefined };
+  return { certificate, problem: String(socket.authorizationError ?? 'not verified') };
+}
+
+/** Ends a call with a status. Its handler is informed as if the client had cancelled the call. */
+export function endCall(grpcCall: object, status: object): void {
+  const { call } = grpcCall as { call?: IncomingCall };
+  if (typeof call?.sendStatus !== 'function') {
+    throw new Error('calls of this version of @grpc/grpc-js have other fields; use the pinned version');
+  }
+  call.sendStatus(status);
+  // grpc-js does not send a second status, but cancels the call for its handler.
+  call.sendStatus(status);
 }
 
 /** The private fields of a call of grpc-js that interceptors use. */

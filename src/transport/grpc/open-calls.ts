@@ -25,10 +25,18 @@ export class OpenCalls {
     return call as ServerInterceptingCall;
   };
 
-  /** Ends all calls of a connection. The handlers are informed at once, even if no status can reach the client. */
-  end(session: ServerHttp2Session, statusFor: (method: Method) => CallStatus): void {
+  hasCalls(session: ServerHttp2Session): boolean {
+    return this.callsOf(session).size > 0;
+  }
+
+  /**
+   * Ends the calls of a connection for which there is a status. The handlers are informed at once, even if no status can
+   * reach the client.
+   */
+  end(session: ServerHttp2Session, statusFor: (method: Method) => CallStatus | undefined): void {
     for (const [call, method] of this.callsOf(session)) {
       const status = statusFor(method);
+      if (status === undefined) continue;
       call.sendStatus(status);
       // grpc-js does not send a second status, but cancels the call for its handler.
       call.sendStatus(status);

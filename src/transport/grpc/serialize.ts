@@ -21,3 +21,16 @@ export function serializer<Message>({ encode }: Encoder<Message>): (message: Mes
     }
   };
 }
+
+/** As `serializer`, for messages that go to many clients: serializes each message object once. */
+export function sharedSerializer<Message extends object>(
+  encoder: Encoder<Message>,
+): (message: Message) => Buffer {
+  const serialize = serializer(encoder);
+  const known = new WeakMap<Message, Buffer>();
+  return (message) => {
+    let bytes = known.get(message);
+    if (bytes === undefined) known.set(message, (bytes = serialize(message)));
+    return bytes;
+  };
+}

@@ -1,10 +1,11 @@
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import type * as proto from '../../../generated/typescript/holdfast/v1/lease';
 import type { HoldEvent, Service } from '../../engine/leases/lease';
+import type { ResourcePage } from '../../engine/leases/requests';
 import type { Limits } from '../../engine/leases/limits';
 import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import { serverStream, unary, type CallContext } from '../grpc/call';
-import { checkLeaseId, checkTtl } from './fields';
+import { checkLeaseId, checkMetadata, checkTtl } from './fields';
 import { EventStream, type EventShape } from '../grpc/event-stream';
 import { Violations } from '../grpc/fields';
 import {
@@ -13,12 +14,19 @@ import {
   type HoldStartMessage,
   type ReadAmount,
 } from './lease-requests';
+import { readList, type ListFields } from './list-requests';
 import { holdEventCoalesceKey, holdEventMessage, leaseMessage, lossCauseMessage } from './messages';
 
 const HOLD_EVENTS: EventShape<HoldEvent, { holdEvent: proto.HoldEvent | undefined }> = {
   toMessage: (event) => ({ holdEvent: holdEventMessage(event) }),
   coalesceKey: holdEventCoalesceKey,
 };
+
+interface RenewFields {
+  readonly leaseId: string;
+  readonly ttl: Duration | undefined;
+  readonly metadataUpdate: proto.MetadataUpdate | undefined;
+}
 
 /**
  * The handlers that LockService and SemaphoreService share. `readAmount` reads the fields in which the requests of the
@@ -38,17 +46,18 @@ export function leaseHandlers<Request extends AcquireFields>(
       return { lease: leaseMessage(lease) };
     }),
 
-    renew: unary<{ leaseId: string; ttl: Duration | undefined }, { lease: proto.Lease | undefined }>(
-      context,
-      async (request, call) => {
-        const violations = new Violations();
-        const ttlMs = checkTtl(violations, 'ttl', request.ttl, limits);
-        checkLeaseId(violations, 'lease_id', service, request.leaseId);
-        violations.throwIfAny();
-        const lease = await engine.renew(call, service, request.leaseId, ttlMs);
-        return { lease: leaseMessage(lease) };
-      },
-    ),
+    renew: unary<RenewFields, { lease: proto.Lease | undefined }>(context, async (request, call) => {
+      const { leaseId, ttl, metadataUpdate } = request;
+      const violations = new Violations();
+      const renewal = {
+        ttlMs: checkTtl(violations, 'ttl', ttl, limits),
+        metadata:
+          metadataUpdate && checkMetadata(violations, 'metadata_update.entries', metadataUpdate.entries),
+      };
+      checkLeaseId(violations, 'lease_id', service, leaseId);
+      violations.throwIfAny();
+      return { lease: leaseMessage(await engine.renew(call, service, leaseId, renewal)) };
+    }),
 
     release: unary<{ leaseId: string }, { released: boolean; lossCause: proto.LossCause }>(
       context,
@@ -57,6 +66,11 @@ export function leaseHandlers<Request extends AcquireFields>(
         return { released, lossCause: lossCauseMessage(lossCause) };
       },
     ),
+
+    list: <Request extends ListFields, Response>(toMessage: (page: ResourcePage) => Response) =>
+      unary<Request, Response>(context, async (request, call) =>
+        toMessage(await engine.list(call, service, readList(request), (name) => call.mayRead(name))),
+      ),
 
     hold: serverStream<HoldStartMessage<Request>, { holdEvent: proto.HoldEvent | undefined }>(
       context,

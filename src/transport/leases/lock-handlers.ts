@@ -5,6 +5,7 @@ import {
   LockServiceService,
   ReleaseLockResponse,
   RenewLockResponse,
+  WatchLockResponse,
   type AcquireLockRequest,
   type GetLockRequest,
   type GetLockResponse,
@@ -14,10 +15,12 @@ import type { Limits } from '../../engine/leases/limits';
 import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import { unary, type CallContext } from '../grpc/call';
 import { requireName, type Violations } from '../grpc/fields';
-import { serializer } from '../grpc/serialize';
+import { serializer, sharedSerializer } from '../grpc/serialize';
 import { leaseHandlers } from './lease-handlers';
 import type { FieldPath, PermitAmount } from './lease-requests';
 import { lockMessage } from './messages';
+import { watchHandler } from './watch-handler';
+import { revokeHandler } from './revoke-handler';
 
 /** The generated LockService, with faster serializers for the answers that each lease needs. */
 export const lockServiceDefinition = {
@@ -26,10 +29,11 @@ export const lockServiceDefinition = {
   renewLock: { ...LockServiceService.renewLock, responseSerialize: serializer(RenewLockResponse) },
   releaseLock: { ...LockServiceService.releaseLock, responseSerialize: serializer(ReleaseLockResponse) },
   holdLock: { ...LockServiceService.holdLock, responseSerialize: serializer(HoldLockResponse) },
+  watchLock: { ...LockServiceService.watchLock, responseSerialize: sharedSerializer(WatchLockResponse) },
 };
 
 export function lockHandlers(context: CallContext, engine: PermitsEngine, limits: Limits): LockServiceServer {
-  const { acquire, renew, release, hold } = leaseHandlers(context, engine, 'lock', limits, readMode);
+  const { acquire, renew, release, list, hold } = leaseHandlers(context, engine, 'lock', limits, readMode);
   return {
     acquireLock: acquire,
     renewLock: renew,
@@ -40,6 +44,16 @@ export function lockHandlers(context: CallContext, engine: PermitsEngine, limits
       requireName('name', name);
       return { lock: lockMessage(await engine.inspect(call, 'lock', name)) };
     }),
+
+    listLocks: list(({ resources, nextPageToken, sampled }) => ({
+      locks: resources.map(lockMessage),
+      nextPageToken,
+      sampled,
+    })),
+
+    watchLock: watchHandler(context, engine, 'lock', (view) => ({ lock: lockMessage(view) })),
+
+    revokeLock: revokeHandler(context, engine, 'lock'),
   };
 }
 

@@ -82,6 +82,7 @@ function holderMessage(holder: HolderView): proto.Holder {
     acquireTime: msToTimestamp(holder.acquireTimeMs),
     expireTime: msToTimestamp(holder.expireTimeMs),
     revoked: holder.revoked,
+    identity: holder.identity,
   };
 }
 
@@ -93,6 +94,7 @@ function waiterMessage(waiter: WaiterView): proto.Waiter {
     mode: lockModeMessage(waiter.mode),
     position: waiter.position,
     enqueueTime: msToTimestamp(waiter.enqueueTimeMs),
+    identity: waiter.identity,
   };
 }
 

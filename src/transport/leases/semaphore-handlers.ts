@@ -4,6 +4,7 @@ import {
   ReleasePermitsResponse,
   RenewPermitsResponse,
   SemaphoreServiceService,
+  WatchSemaphoreResponse,
   type AcquirePermitsRequest,
   type DeleteSemaphoreRequest,
   type DeleteSemaphoreResponse,
@@ -17,11 +18,13 @@ import type { Limits } from '../../engine/leases/limits';
 import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import { unary, type CallContext } from '../grpc/call';
 import { checkName, requireName, Violations } from '../grpc/fields';
-import { serializer } from '../grpc/serialize';
+import { serializer, sharedSerializer } from '../grpc/serialize';
 import { checkCount } from './fields';
 import { leaseHandlers } from './lease-handlers';
 import type { FieldPath, PermitAmount } from './lease-requests';
 import { semaphoreMessage } from './messages';
+import { watchHandler } from './watch-handler';
+import { revokeHandler } from './revoke-handler';
 
 /** The generated SemaphoreService, with faster serializers for the answers that each lease needs. */
 export const semaphoreServiceDefinition = {
@@ -39,6 +42,10 @@ export const semaphoreServiceDefinition = {
     responseSerialize: serializer(ReleasePermitsResponse),
   },
   holdPermits: { ...SemaphoreServiceService.holdPermits, responseSerialize: serializer(HoldPermitsResponse) },
+  watchSemaphore: {
+    ...SemaphoreServiceService.watchSemaphore,
+    responseSerialize: sharedSerializer(WatchSemaphoreResponse),
+  },
 };
 
 export function semaphoreHandlers(
@@ -46,7 +53,13 @@ export function semaphoreHandlers(
   engine: PermitsEngine,
   limits: Limits,
 ): SemaphoreServiceServer {
-  const { acquire, renew, release, hold } = leaseHandlers(context, engine, 'semaphore', limits, readPermits);
+  const { acquire, renew, release, list, hold } = leaseHandlers(
+    context,
+    engine,
+    'semaphore',
+    limits,
+    readPermits,
+  );
   return {
     acquirePermits: acquire,
     renewPermits: renew,
@@ -80,6 +93,18 @@ export function semaphoreHandlers(
         return {};
       },
     ),
+
+    listSemaphores: list(({ resources, nextPageToken, sampled }) => ({
+      semaphores: resources.map(semaphoreMessage),
+      nextPageToken,
+      sampled,
+    })),
+
+    watchSemaphore: watchHandler(context, engine, 'semaphore', (view) => ({
+      semaphore: semaphoreMessage(view),
+    })),
+
+    revokePermits: revokeHandler(context, engine, 'semaphore'),
   };
 }
 

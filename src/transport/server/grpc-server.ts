@@ -17,6 +17,10 @@ import {
   type AutocompleteHandlers,
 } from '../autocomplete/autocomplete-handlers';
 import { AUTOCOMPLETE_REQUEST_BYTES } from '../autocomplete/request-sizes';
+import type { Access } from '../access/access';
+import { AuditLog } from '../access/audit-log';
+import type { Authorization } from '../access/authorization';
+import { readCallRules } from '../access/call-rules';
 import type { CallContext } from '../grpc/call';
 import { callAnswers } from '../grpc/call-answers';
 import { CallGate } from '../grpc/call-gate';
@@ -65,6 +69,16 @@ export interface GrpcServerParts {
   readonly log: Log;
   readonly keepaliveTimeMs: number;
   readonly keepaliveTimeoutMs: number;
+  /** Proves the caller of each call, except calls of health and reflection. Undefined: no authentication. */
+  readonly access?: Access | undefined;
+  /** The present policy. Undefined: every caller may do everything. */
+  readonly authorization?: Authorization | undefined;
+  /** The log of refusals and of acts that an auditor wants to see. Default: `log`. */
+  readonly auditLog?: Log | undefined;
+  /** Default: connections have no maximum age. */
+  readonly connectionMaxAgeMs?: number | undefined;
+  /** Default: reflection is offered. */
+  readonly reflection?: boolean | undefined;
   /** Adds services of a test or a benchmark. */
   readonly extend?: ((server: Server, context: CallContext) => void) | undefined;
 }
@@ -77,12 +91,20 @@ export class GrpcServer {
   private readonly reflection: Reflection;
   private readonly autocomplete: Pick<AutocompleteHandlers, 'drain' | 'close'> | undefined;
   private readonly connections: Connections;
+  private readonly audit: AuditLog;
 
   constructor(private readonly parts: GrpcServerParts) {
-    const { engine, autocomplete, store, limits, version, clock, log } = parts;
-    const context: CallContext = { clock, log };
+    const { engine, autocomplete, store, limits, version, clock, log, access } = parts;
+    const descriptors = readFileSync(DESCRIPTOR_FILE);
+    this.audit = new AuditLog(parts.auditLog ?? log, clock);
+    const control = {
+      rules: readCallRules(descriptors),
+      authorization: parts.authorization,
+      audit: this.audit,
+    };
+    const context: CallContext = { clock, log, access, control };
     const times = { timeMs: parts.keepaliveTimeMs, timeoutMs: parts.keepaliveTimeoutMs };
-    this.connections = new Connections(times, log);
+    this.connections = new Connections(times, log, parts.connectionMaxAgeMs);
     this.intake = new RequestIntake({
       clock,
       log,
@@ -97,15 +119,17 @@ export class GrpcServer {
       interceptors: [callAnswers, this.connections.interceptor, this.intake.interceptor],
     });
     this.health = new Health(autocomplete ? [...SERVICES, AUTOCOMPLETE] : SERVICES);
-    this.reflection = new Reflection(new Descriptors(readFileSync(DESCRIPTOR_FILE)), log);
+    this.reflection = new Reflection(new Descriptors(descriptors), log);
     this.server.addService(lockServiceDefinition, lockHandlers(context, engine, limits));
     this.server.addService(semaphoreServiceDefinition, semaphoreHandlers(context, engine, limits));
     this.autocomplete = this.addAutocomplete(context);
     const offered = { autocomplete: autocomplete !== undefined };
     this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store, offered));
     this.server.addService(HealthService, this.health.handlers);
-    this.server.addService(ReflectionV1, this.reflection.handlers);
-    this.server.addService(ReflectionV1Alpha, this.reflection.handlers);
+    if (parts.reflection !== false) {
+      this.server.addService(ReflectionV1, this.reflection.handlers);
+      this.server.addService(ReflectionV1Alpha, this.reflection.handlers);
+    }
     parts.extend?.(this.server, context);
     const report = () =>
       this.health.setServing(store.reachable && store.suitable, store.quarantine === undefined);
@@ -135,6 +159,7 @@ export class GrpcServer {
     await drainServer({ server, connections, health, reflection, engine, log }, timeoutMs);
     this.intake.unfinished.close();
     await autocomplete?.close();
+    this.audit.close();
   }
 
   /** Counts of the requests that have not arrived completely. */

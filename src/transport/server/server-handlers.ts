@@ -16,7 +16,15 @@ import { msToDuration } from '../../wire/times';
 import { unary, type CallContext } from '../grpc/call';
 import { checkText, Violations } from '../grpc/fields';
 
-const FEATURES = [Feature.FEATURE_EXCLUSIVE_LOCKS, Feature.FEATURE_SHARED_LOCKS, Feature.FEATURE_SEMAPHORES];
+const FEATURES = [
+  Feature.FEATURE_EXCLUSIVE_LOCKS,
+  Feature.FEATURE_SHARED_LOCKS,
+  Feature.FEATURE_SEMAPHORES,
+  Feature.FEATURE_LISTS,
+  Feature.FEATURE_WATCHES,
+  Feature.FEATURE_REVOCATION,
+  Feature.FEATURE_METADATA_UPDATE,
+];
 
 /** Bound of the reason that an operator gives to end a quarantine. */
 const MAX_REASON_BYTES = 512;

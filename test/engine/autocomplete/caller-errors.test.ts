@@ -7,6 +7,7 @@ import type { RecentsStore } from '../../../src/engine/autocomplete/recents-stor
 import { StoreFailure } from '../../../src/engine/errors';
 import { systemIdentities } from '../../../src/engine/identities';
 import { ManualClock } from '../../support/manual-clock';
+import { ANYBODY } from '../../support/anybody';
 
 /** A port with this answer for every method. */
 function always<Port extends object>(answer: () => Promise<unknown>): Port {
@@ -33,7 +34,7 @@ const READS_OF_A_DICTIONARY: Calls = {
   GetDictionary: (engine) => engine.getDictionary('towns'),
 };
 const OTHER_READS: Calls = {
-  ListDictionaries: (engine) => engine.listDictionaries('', 10, ''),
+  ListDictionaries: (engine) => engine.listDictionaries('', 10, '', ANYBODY),
   SuggestRecents: (engine) => engine.suggestRecents('alice', { query: '', pageSize: 10, kinds: [] }),
 };
 const WRITES_OF_A_DICTIONARY: Calls = {

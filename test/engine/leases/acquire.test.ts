@@ -18,6 +18,7 @@ const HELD_BY_BOB = {
     acquireTimeMs: 0,
     expireTimeMs: 0,
     revoked: false,
+    identity: '',
   },
   holderEndMs: 21_000,
   limit: LOCK_LIMIT,

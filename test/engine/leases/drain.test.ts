@@ -1,4 +1,4 @@
-import { EngineFixture, answerWaiting } from '../../support/engine-fixture';
+import { EngineFixture, answerWaiting, UNCHANGED } from '../../support/engine-fixture';
 import { ALICE } from '../../support/fake-call';
 import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
 import { settled } from '../../support/manual-clock';
@@ -115,7 +115,7 @@ describe('a draining server', () => {
     const acquired = await on.store.next('acquire');
     await acquired.answer(grantedAt(acquired.at));
     await drain();
-    const renewing = on.permits.renew(unary.call, 'lock', unary.value.leaseId, undefined);
+    const renewing = on.permits.renew(unary.call, 'lock', unary.value.leaseId, UNCHANGED);
     const renewal = await on.store.next('renew');
     await renewal.answer(grantedAt(renewal.at));
     expect((await renewing).leaseId).toBe(unary.value.leaseId);

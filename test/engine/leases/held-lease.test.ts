@@ -4,6 +4,30 @@ import { HeldLeaseFixture, SLOT_MS } from '../../support/held-lease-fixture';
 const RHO = 0.0005;
 
 describe('HeldLease', () => {
+  describe('when a new policy no longer allows the name', () => {
+    it('says lost with cause REVOKED, ends LEASE_LOST, and neither renews nor releases the lease', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      await held.until(1000);
+      await held.renew();
+      held.lease.revokeHeld();
+      await held.until(1100);
+      expect(held.sink.last('lost').cause).toBe('revoked');
+      expect(held.status).toBe('LEASE_LOST');
+      const sent = held.sentAt('renew').length;
+      await held.until(20_000);
+      expect(held.sentAt('renew')).toHaveLength(sent);
+      expect(held.sentAt('release')).toEqual([]);
+    });
+
+    it('does nothing after the end of the stream', async () => {
+      const held = new HeldLeaseFixture();
+      held.lease.abandon();
+      held.lease.revokeHeld();
+      await held.until(10);
+      expect([held.status, held.sink.kinds]).toEqual(['OK', []]);
+    });
+  });
+
   describe('without failures', () => {
     it.each([
       [30_000, 10_000],

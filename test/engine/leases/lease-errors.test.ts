@@ -59,7 +59,7 @@ it('the error DRAINING has the request_id, because the server may have made the 
 
 it('the error CONTENDED does not advise a longer wait_timeout after a wait of the maximum age', () => {
   const snapshot = { ...EMPTY_SNAPSHOT, earliestEndMs: 1, waiterCount: 1 };
-  expect(contended(LOCK, snapshot, 5000, true).message).not.toContain('wait_timeout');
+  expect(contended(LOCK, snapshot, 5000, { byAge: true }).message).not.toContain('wait_timeout');
   expect(contended(LOCK, snapshot, 5000).message).toContain('wait_timeout');
 });
 
@@ -75,6 +75,7 @@ describe('errors of a semaphore', () => {
       acquireTimeMs: 0,
       expireTimeMs: 0,
       revoked: false,
+      identity: '',
     },
     holderEndMs: 21_000,
   });

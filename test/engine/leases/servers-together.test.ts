@@ -1,7 +1,9 @@
 import fc from 'fast-check';
+import type { RevokeTarget } from '../../../src/engine/leases/permits-store';
 import type { AcquireRequest } from '../../../src/engine/leases/requests';
 import { believedLeases, leaseOf, stopBelieving } from '../../support/believed-leases';
 import { EngineFixture, type Pending } from '../../support/engine-fixture';
+import { FakeCall } from '../../support/fake-call';
 import { ManualClock } from '../../support/manual-clock';
 import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/model-store';
 import { assertWithinTime } from '../../support/timed-property';
@@ -179,6 +181,10 @@ describe('two servers', () => {
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('cancel' as const), n: fc.nat(20) }) },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('release' as const), n: fc.nat(20) }) },
       {
+        weight: 1,
+        arbitrary: fc.record({ kind: fc.constant('revoke' as const), on: fc.nat(1), n: fc.nat(20) }),
+      },
+      {
         weight: 2,
         arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 30, 700, 3500) }),
       },
@@ -213,6 +219,7 @@ describe('two servers', () => {
           else if (drawn.kind === 'hold') calls.push(engine.hold(request(drawn.n)));
           else if (drawn.kind === 'cancel') call?.call.cancel();
           else if (drawn.kind === 'release') await releaseIfHeld(engine, call);
+          else if (drawn.kind === 'revoke') revokeFirst(engine, drawn.n % 2 === 0);
           await clock.advance(drawn.kind === 'pass' ? drawn.ms : 0);
           expectExclusion(calls);
         }
@@ -234,6 +241,17 @@ describe('two servers', () => {
       { runs: 150, timeLimitMs: 8000 },
     );
   });
+
+  /** Revokes all holders, or the first waiter, without force. */
+  function revokeFirst(on: EngineFixture<ModelStore>, isWaiter: boolean): void {
+    const waiter = world.model(HELLO).queue()[0];
+    const enqueueTimeUs = BigInt(waiter?.queuedAt ?? 0);
+    const target: RevokeTarget = isWaiter
+      ? { kind: 'waiter', position: 1, enqueueTimeUs }
+      : { kind: 'all-holders' };
+    const request = { name: HELLO.name, target, force: false };
+    on.permits.revoke(new FakeCall(clock), 'lock', request).catch(() => undefined);
+  }
 
   async function releaseIfHeld(
     on: EngineFixture<ModelStore>,

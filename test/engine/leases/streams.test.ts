@@ -1,6 +1,12 @@
 import type { HoldEvent } from '../../../src/engine/leases/lease';
 import { LOCK_LIMIT } from '../../../src/engine/leases/limits';
-import { answerRenewal, answerTouch, EngineFixture, answerWaiting } from '../../support/engine-fixture';
+import {
+  answerRenewal,
+  answerTouch,
+  EngineFixture,
+  answerWaiting,
+  UNCHANGED,
+} from '../../support/engine-fixture';
 import { ALICE } from '../../support/fake-call';
 import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
 import { settled } from '../../support/manual-clock';
@@ -16,6 +22,7 @@ const BOB = {
   acquireTimeMs: 0,
   expireTimeMs: 0,
   revoked: false,
+  identity: '',
 };
 
 describe('a hold stream', () => {
@@ -315,11 +322,12 @@ describe('a unary call with a lease id', () => {
 
   it('renews by the secret, with an expire_offset that counts from this call', async () => {
     const caller = call();
-    const renewing = outcomeOf(on.permits.renew(caller, 'lock', leaseId, 60_000));
+    const renewing = outcomeOf(on.permits.renew(caller, 'lock', leaseId, { ...UNCHANGED, ttlMs: 60_000 }));
     const sent = await on.store.next('renew');
     expect(sent.command).toEqual({
       requestId: ALICE,
       secret: 'AAAAAAAAAAAAAAAAAAAAAA',
+      identity: '',
       ttlMs: 60_000,
       stream: undefined,
       caller: caller.connection,
@@ -336,7 +344,7 @@ describe('a unary call with a lease id', () => {
     [{ kind: 'finished', cause: 'released' }, { cause: 'RELEASED' }],
     [{ kind: 'gone' }, undefined],
   ] as const)('answers LEASE_NOT_HELD to a renewal if the store replies %j', async (reply, metadata) => {
-    const renewing = outcomeOf(on.permits.renew(call(), 'lock', leaseId, undefined));
+    const renewing = outcomeOf(on.permits.renew(call(), 'lock', leaseId, UNCHANGED));
     await (await on.store.next('renew')).answer(reply);
     expect(await renewing).toEqual({ value: undefined, reason: 'LEASE_NOT_HELD', metadata });
   });
@@ -365,7 +373,7 @@ describe('a unary call with a lease id', () => {
   });
 
   it('answers OUTCOME_UNKNOWN if the store may have carried the command out, and STORE_UNAVAILABLE if not', async () => {
-    const renewing = outcomeOf(on.permits.renew(call(), 'lock', leaseId, undefined));
+    const renewing = outcomeOf(on.permits.renew(call(), 'lock', leaseId, UNCHANGED));
     await (await on.store.next('renew')).fail('unknown');
     expect((await renewing).reason).toBe('OUTCOME_UNKNOWN');
     const releasing = outcomeOf(on.permits.release(call(), 'lock', leaseId));
@@ -378,7 +386,7 @@ describe('a unary call with a lease id', () => {
   });
 
   it('answers INVALID_FIELD to a lease_id of another service, and to an invalid lease_id', async () => {
-    expect((await outcomeOf(on.permits.renew(call(), 'semaphore', leaseId, undefined))).reason).toBe(
+    expect((await outcomeOf(on.permits.renew(call(), 'semaphore', leaseId, UNCHANGED))).reason).toBe(
       'INVALID_FIELD',
     );
     expect((await outcomeOf(on.permits.release(call(), 'lock', `${leaseId}A`))).reason).toBe('INVALID_FIELD');

@@ -25,6 +25,14 @@ export interface LimitMove {
   readonly limit: number;
 }
 
+/** A revocation during the traffic: of the first holder, of all holders, or of the last waiter that a view shows. */
+export interface PlannedRevocation {
+  readonly atMs: number;
+  readonly label: string;
+  readonly what: 'holder' | 'all' | 'waiter';
+  readonly force: boolean;
+}
+
 /** The planned actions of a round. The seed determines the plan, but not the scheduling of processes. */
 export interface RoundPlan {
   readonly seed: number;
@@ -41,6 +49,7 @@ export interface RoundPlan {
   readonly resources: readonly PlannedResource[];
   readonly trafficMs: number;
   readonly limitMoves: readonly LimitMove[];
+  readonly revocations: readonly PlannedRevocation[];
   readonly steps: readonly Step[];
 }
 
@@ -101,6 +110,7 @@ const MUTANT_PACES_MS = { often: [2000, 4000], apart: [8000, 8600], once: [3_600
 const QUIET_START_MS = 1000;
 const QUIET_END_MS = 10_000;
 const LIMIT_EVERY_MS = [3000, 9000] as const;
+const REVOKE_EVERY_MS = [500, 2500] as const;
 
 export function planRound(options: PlanOptions): RoundPlan {
   const { seed, topology, canStepClocks, trafficMs = TRAFFIC_MS, size = 'whole' } = options;
@@ -137,6 +147,7 @@ export function planRound(options: PlanOptions): RoundPlan {
     resources,
     trafficMs,
     limitMoves: planLimits(random, resources, trafficMs),
+    revocations: planRevocations(random, resources, trafficMs),
     steps,
   };
 }
@@ -204,6 +215,22 @@ function planLimits(random: Random, resources: readonly PlannedResource[], traff
     moves.push({ atMs, label, limit: oneOf(random, [limit, limit, mostPermits, 1, 0, 2 * limit]) });
   }
   return [...moves, ...semaphores.map(({ label, limit }) => ({ atMs: trafficMs, label, limit }))];
+}
+
+/** Most revocations are of one lease without force, because they must keep the permits. */
+function planRevocations(
+  random: Random,
+  resources: readonly PlannedResource[],
+  trafficMs: number,
+): PlannedRevocation[] {
+  const hot = resources.filter(({ share }) => share > 1);
+  const revocations: PlannedRevocation[] = [];
+  for (let atMs = QUIET_START_MS; atMs < trafficMs; atMs += between(random, ...REVOKE_EVERY_MS)) {
+    const { label } = oneOf(random, hot);
+    const what = oneOf(random, ['holder', 'holder', 'holder', 'all', 'waiter'] as const);
+    revocations.push({ atMs, label, what, force: random() < 0.15 });
+  }
+  return revocations;
 }
 
 /** The first member never has a proxy, so that its results can be compared. */

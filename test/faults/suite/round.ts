@@ -9,6 +9,7 @@ import { Clocks } from './clock-shim/clocks';
 import { clockShim } from './clock-shim/shim';
 import { ClientProcesses } from './client-processes';
 import { LimitMover } from './limit-mover';
+import { Revoker } from './revoker';
 import { StoreSampler } from './store-sampler';
 import { faultOf } from './nemesis/faults';
 import { Nemesis, type Injection } from './nemesis/nemesis';
@@ -120,13 +121,18 @@ async function playRound(
     const defects: string[] = [];
     const nemesis = new Nemesis(stage);
     const limits = new LimitMover(scenario, fleet, resources);
+    const revoker = new Revoker(fleet, resources, scenario.recorderOf('revoker'));
     sampler.start();
     const unwatch = watchStalls((from, to) =>
       scenario.past('machine_stalled', 'the runner was not scheduled', from, to),
     );
     try {
       await Promise.all(Array.from({ length: plan.processCount }, () => clients.start()));
-      await Promise.all([nemesis.run(plan.steps), limits.run(plan.limitMoves)]);
+      await Promise.all([
+        nemesis.run(plan.steps),
+        limits.run(plan.limitMoves),
+        revoker.run(plan.revocations),
+      ]);
       await clients.finished();
       await settle(fleet, scenario);
       await scenario.comeToRest(OFFERS_LAPSE_MS);

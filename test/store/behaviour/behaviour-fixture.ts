@@ -17,6 +17,8 @@ export interface StoreServer {
   readonly store: Store;
   /** Request ids of `recheck` hints, from replies and from other servers. */
   readonly hints: string[];
+  /** The names that watches must read again. */
+  readonly changed: string[];
 }
 
 /** Two servers over one store, which the suite uses through the ports only. */
@@ -111,11 +113,13 @@ export class BehaviourFixture {
 async function openServer(url: string, id: string): Promise<StoreServer> {
   const store = await connectTestStore(url, { serverId: id, commandTimeoutMs: 10_000 });
   const hints: string[] = [];
+  const changed: string[] = [];
   store.permits.listen({
     recheck: (_resource, requestId) => void hints.push(requestId),
     granted: () => undefined,
+    changed: ({ name }) => void changed.push(name),
     mayHaveMissedNews: () => undefined,
     workLeft: () => undefined,
   });
-  return { id, store, permits: store.permits, hints };
+  return { id, store, permits: store.permits, hints, changed };
 }

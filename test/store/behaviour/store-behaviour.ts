@@ -3,10 +3,13 @@ import { BehaviourFixture } from './behaviour-fixture';
 import { entriesBehaviour } from './entries-behaviour';
 import { grantBehaviour } from './grant-behaviour';
 import { limitBehaviour } from './limit-behaviour';
+import { listBehaviour } from './list-behaviour';
 import { lossBehaviour } from './loss-behaviour';
 import { queueBehaviour } from './queue-behaviour';
 import { renewBehaviour } from './renew-behaviour';
+import { revokeBehaviour } from './revoke-behaviour';
 import type { Topology } from './topology';
+import { watchBehaviour } from './watch-behaviour';
 
 /** The time limit of one test. A topology has up to seven Redis processes on busy cores. */
 const BEHAVIOUR_TIMEOUT_MS = 120_000;
@@ -38,6 +41,9 @@ export function storeBehaviour(name: string, openTopology: () => Promise<Topolog
     describe('with waiters in the queue', () => queueBehaviour(opened));
     describe('on a renewal or release', () => renewBehaviour(opened));
     describe('with a semaphore', () => limitBehaviour(opened));
+    describe('with watches', () => watchBehaviour(opened));
+    describe('on a revocation', () => revokeBehaviour(opened));
+    describe('on a list', () => listBehaviour(opened));
     describe('with recents and dictionaries', () => autocompleteBehaviour(opened));
     describe('with entries of dictionaries', () => entriesBehaviour(opened));
     // This suite runs last, because it empties the store.

@@ -1,10 +1,11 @@
-import type { Granted, HistoryEvent, Killed, Micros, Renewed } from '../history';
+import type { Granted, HistoryEvent, Killed, Lost, Micros, Renewed } from '../history';
 import type { Grant } from './timeline-types';
 
 /**
  * The span in which a client may act as the holder: from the first receipt of the grant to the first of release sent,
  * LOST received, local deadline and SIGKILL. The latest deadline counts. If several clients attached to the lease, the
- * span ends when the last of them stops. See `docs/design/invariants.md`.
+ * span ends when the last of them stops. See `docs/design/invariants.md`. LOST with the cause REVOKED does not end the span:
+ * without force nobody else may be granted before the deadline (docs/design/leases.md, rule 9).
  */
 export interface Belief {
   readonly from: Micros;
@@ -40,7 +41,7 @@ export function beliefOf(grant: Grant, killed: ReadonlyMap<string, Killed>): Bel
 }
 
 function beliefEnd(grant: Grant, client: string, alive: readonly Answer[], killed: Killed | undefined): End {
-  const lost = grant.ends.find((end) => end.client === client && end.type === 'lost');
+  const lost = grant.ends.find((end): end is Lost => end.client === client && end.type === 'lost');
   const heard = alive.filter(
     (answer) => answer.client === client && (lost === undefined || answer.at < lost.at),
   );
@@ -48,7 +49,8 @@ function beliefEnd(grant: Grant, client: string, alive: readonly Answer[], kille
   for (const answer of heard) {
     if (answer.deadline > end.to) end = { to: answer.deadline, endedBy: answer, cause: 'deadline' };
   }
-  if (lost !== undefined && lost.at < end.to) end = { to: lost.at, endedBy: lost, cause: 'lost' };
+  if (lost !== undefined && lost.cause !== 'REVOKED' && lost.at < end.to)
+    end = { to: lost.at, endedBy: lost, cause: 'lost' };
   if (killed !== undefined && killed.at < end.to) end = { to: killed.at, endedBy: killed, cause: 'killed' };
   return end;
 }

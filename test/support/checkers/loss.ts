@@ -52,7 +52,9 @@ function contradictions(grant: Grant, timeline: Timeline, options: CheckOptions)
   // and then a late release still finds the lease.
   const isUncertain = (event: Lost) =>
     silentStore(grant, grant.received.at, event.at, timeline) || ranOut(grant, event, timeline, options);
-  const certain = lost.find((event) => event.cause === 'REVOKED' || !isUncertain(event));
+  const certain = lost.find((event) =>
+    event.cause === 'REVOKED' ? !isKept(grant, timeline) : !isUncertain(event),
+  );
   if (certain !== undefined && released[0] !== undefined && !timeline.forgot('loss', grant, certain.at)) {
     const message = `token ${grant.token} ended both by release and by loss (${certain.cause})`;
     violations.push(violation(grant.name, message, [grant.received, certain, released[0]]));
@@ -64,6 +66,17 @@ function contradictions(grant: Grant, timeline: Timeline, options: CheckOptions)
     violations.push(violation(grant.name, message, [grant.received, ...heard]));
   }
   return violations;
+}
+
+/** True if the lease was revoked without force: its holder may still release the lease. */
+function isKept(grant: Grant, timeline: Timeline): boolean {
+  return timeline.history.some(
+    (event) =>
+      event.type === 'revoke_asked' &&
+      !event.force &&
+      event.name === grant.name &&
+      (event.tokens === null || event.tokens.includes(grant.token)),
+  );
 }
 
 /** True if a fault may have kept the store's answers from the server. */

@@ -1,6 +1,6 @@
 import type { HistoryEvent, Micros } from '../history';
 import { isBelieved } from './belief';
-import { erases } from './fault-effects';
+import { erases, lossReachUs } from './fault-effects';
 import type { Timeline } from './timeline';
 import { madeAfter, WHOLE_LOCK, type Grant } from './timeline-types';
 import type { Violation } from './violation';
@@ -14,16 +14,19 @@ interface ProvenEnd {
 }
 
 /**
- * `docs/design/invariants.md`, 8: renewing an ended lease never recreates it, and a stale release frees no other lease.
+ * `docs/design/invariants.md`, 8: renewing an ended lease never recreates it, and a stale release frees no other lease. Also
+ * docs/design/leases.md, rule 9: a revoked lease is never renewed.
  */
 export function checkResurrection(timeline: Timeline): Violation[] {
   return timeline.names().flatMap((name) => {
     const grants = [...timeline.grantsOf(name)].sort((a, b) => a.token - b.token);
-    return grants.flatMap((grant, index) => {
+    const revoked = grants.flatMap((grant) => renewedAfterRevocation(grant, timeline));
+    const ended = grants.flatMap((grant, index) => {
       const end = provenEnd(grant, timeline.isLock(name) ? grants[index + 1] : undefined, timeline);
       if (end === null) return [];
       return [...renewedAfter(grant, end), ...releasedAfter(grant, end)];
     });
+    return [...revoked, ...ended];
   });
 }
 
@@ -61,6 +64,26 @@ function renewedAfter(grant: Grant, end: ProvenEnd): Violation[] {
     if (answer === grant.received || madeAfter(grant, answer) <= end.at) return [];
     const message = `token ${grant.token} was renewed after its certain end`;
     return [violation(grant, message, [grant.received, end.by, answer])];
+  });
+}
+
+/** Finds answers that were certainly made after the lease was revoked. A store that has lost writes may have lost the mark. */
+function renewedAfterRevocation(grant: Grant, timeline: Timeline): Violation[] {
+  const revocation = timeline.history.find(
+    (event) => event.type === 'revoke_answered' && event.name === grant.name && event.token === grant.token,
+  );
+  if (revocation === undefined) return [];
+  const isLost = timeline.faults.some(
+    (window) =>
+      revocation.at >= window.from - lossReachUs(window, grant.name) &&
+      revocation.at <= window.shownTo &&
+      lossReachUs(window, grant.name) > 0,
+  );
+  if (isLost) return [];
+  return grant.answers.flatMap((answer) => {
+    if (answer === grant.received || madeAfter(grant, answer) <= revocation.at) return [];
+    const message = `token ${grant.token} was renewed after its revocation`;
+    return [violation(grant, message, [grant.received, revocation, answer])];
   });
 }
 

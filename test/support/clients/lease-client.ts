@@ -2,7 +2,12 @@ import { Metadata, type ChannelOptions, type Client } from '@grpc/grpc-js';
 import { randomUUID } from 'node:crypto';
 import { duration } from '../../../clients/typescript';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
-import type { Holder, Lease, LossCause } from '../../../generated/typescript/holdfast/v1/lease';
+import type {
+  Holder,
+  Lease,
+  LossCause,
+  MetadataUpdate,
+} from '../../../generated/typescript/holdfast/v1/lease';
 import { durationToMs } from '../../../src/wire/times';
 import { HoldStream, type HoldCall } from './hold-stream';
 import { present, promised, type Method } from './unary-call';
@@ -65,7 +70,10 @@ interface ReleaseAnswer {
 /** The methods of LockService and SemaphoreService that have messages of the same shape. */
 interface LeaseRpcs<Request> {
   readonly acquire: Method<Request, LeaseAnswer>;
-  readonly renew: Method<{ leaseId: string; ttl: Duration | undefined }, LeaseAnswer>;
+  readonly renew: Method<
+    { leaseId: string; ttl: Duration | undefined; metadataUpdate: MetadataUpdate | undefined },
+    LeaseAnswer
+  >;
   readonly release: Method<{ leaseId: string }, ReleaseAnswer>;
   readonly hold: (request: {
     start: { $case: 'acquire'; value: Request } | { $case: 'leaseId'; value: string };
@@ -89,9 +97,9 @@ export abstract class LeaseClient<Stub extends Client, Asked extends Wanted, Req
     return present(lease);
   }
 
-  async renew(leaseId: string, ttlMs?: number): Promise<Lease> {
+  async renew(leaseId: string, ttlMs?: number, metadataUpdate?: MetadataUpdate): Promise<Lease> {
     const ttl = ttlMs === undefined ? undefined : duration(ttlMs);
-    const { lease } = await this.unary(this.rpcs.renew, { leaseId, ttl });
+    const { lease } = await this.unary(this.rpcs.renew, { leaseId, ttl, metadataUpdate });
     return present(lease);
   }
 

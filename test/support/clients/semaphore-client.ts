@@ -1,11 +1,17 @@
 import { credentials } from '@grpc/grpc-js';
 import {
   AcquirePermitsRequest,
+  ListSemaphoresRequest,
   SemaphoreServiceClient,
+  type ListSemaphoresResponse,
+  type RevokePermitsResponse,
   type Semaphore,
+  type WatchSemaphoreResponse,
 } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import { commonFields, LeaseClient, type ClientOptions, type Wanted } from './lease-client';
+import { revokeRequest, type RevokeWanted } from './lock-client';
 import { OWN_CONNECTION, present } from './unary-call';
+import { WatchStream } from './watch-stream';
 
 export interface PermitsWanted extends Wanted {
   readonly permitCount?: number;
@@ -44,6 +50,14 @@ export class SemaphoreClient<Asked extends Wanted = PermitsWanted> extends Lease
     return present(semaphore);
   }
 
+  list(fields: Partial<ListSemaphoresRequest> = {}): Promise<ListSemaphoresResponse> {
+    return this.unary(this.stub.listSemaphores, { ...ListSemaphoresRequest.create(), ...fields });
+  }
+
+  watch(name: string): WatchStream<Semaphore, WatchSemaphoreResponse> {
+    return new WatchStream(this.stub.watchSemaphore({ name }), (message) => message.semaphore);
+  }
+
   view(name: string): Promise<Semaphore> {
     return this.get(name);
   }
@@ -52,6 +66,10 @@ export class SemaphoreClient<Asked extends Wanted = PermitsWanted> extends Lease
     const request = { name, limit, expectedLimit };
     const { semaphore } = await this.unary(this.stub.setSemaphoreLimit, request);
     return present(semaphore);
+  }
+
+  revoke(wanted: RevokeWanted): Promise<RevokePermitsResponse> {
+    return this.unary(this.stub.revokePermits, revokeRequest(wanted));
   }
 
   async delete(name: string, force = false): Promise<void> {

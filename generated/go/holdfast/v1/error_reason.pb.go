@@ -65,12 +65,14 @@ const (
 	//   - Client: retry, or set a longer `wait_timeout`. A retry with the same `request_id` within 10
 	//     seconds keeps its place in the queue.
 	ErrorReason_ERROR_REASON_CONTENDED ErrorReason = 3
-	// The lease of this hold stream is lost. The stream sent a `lost` event before.
+	// The lease of this hold stream is lost. The stream sent a `lost` event before. A call or stream that
+	// still waited gets this reason, without an event, if an operator has revoked its request: nothing is held.
 	//
 	//   - Code: ABORTED.
 	//   - Metadata: `cause`, a LossCause without its prefix.
 	//   - Retry: does not help.
-	//   - Client: stop the protected work immediately.
+	//   - Client: stop the protected work immediately. After a revocation, acquire again only if the
+	//     operator's reason allows it, with a new `request_id`.
 	ErrorReason_ERROR_REASON_LEASE_LOST ErrorReason = 4
 	// A newer call has taken over the lease or the place in the queue. The lease is not lost.
 	//
@@ -203,8 +205,8 @@ const (
 	//   - Retry: helps, after the delay in RetryInfo and pushback.
 	//   - Client: wait and retry. An operator may end the quarantine with EndQuarantine.
 	ErrorReason_ERROR_REASON_QUARANTINED ErrorReason = 21
-	// The stream has reached its maximum age, or its connection has stopped answering HTTP/2 pings. The
-	// lease or the wait continues.
+	// The stream or its connection has reached its maximum age, or the connection has stopped answering
+	// HTTP/2 pings. The lease or the wait continues.
 	//
 	//   - Code: UNAVAILABLE.
 	//   - Metadata: none.
@@ -212,22 +214,22 @@ const (
 	//   - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
 	//     before.
 	ErrorReason_ERROR_REASON_REATTACH ErrorReason = 22
-	// The call has no credential, but this server requires one. No released server sends this reason yet.
+	// The call has no credential, but this server requires a credential.
 	//
 	//   - Code: UNAUTHENTICATED.
 	//   - Metadata: none.
 	//   - Retry: does not help.
 	//   - Client: send a credential.
 	ErrorReason_ERROR_REASON_NO_CREDENTIAL ErrorReason = 23
-	// The credential is wrong or has expired. No released server sends this reason yet.
+	// The credential is wrong, or has expired. A stream that was opened with the credential ends with this
+	// reason too; its leases continue until their `ttl` ends.
 	//
 	//   - Code: UNAUTHENTICATED.
 	//   - Metadata: none.
-	//   - Retry: does not help.
+	//   - Retry: does not help, unless the error has RetryInfo: the server has no current keys for the check.
 	//   - Client: get a new credential.
 	ErrorReason_ERROR_REASON_BAD_CREDENTIAL ErrorReason = 24
-	// The caller has no permission for this operation on this name. No released server sends this reason
-	// yet.
+	// The caller's identity has no permission for this operation on this name.
 	//
 	//   - Code: PERMISSION_DENIED.
 	//   - Metadata: none.

@@ -26,6 +26,9 @@ const (
 	LockService_ReleaseLock_FullMethodName = "/holdfast.v1.LockService/ReleaseLock"
 	LockService_HoldLock_FullMethodName    = "/holdfast.v1.LockService/HoldLock"
 	LockService_GetLock_FullMethodName     = "/holdfast.v1.LockService/GetLock"
+	LockService_ListLocks_FullMethodName   = "/holdfast.v1.LockService/ListLocks"
+	LockService_WatchLock_FullMethodName   = "/holdfast.v1.LockService/WatchLock"
+	LockService_RevokeLock_FullMethodName  = "/holdfast.v1.LockService/RevokeLock"
 )
 
 // LockServiceClient is the client API for LockService service.
@@ -41,8 +44,8 @@ type LockServiceClient interface {
 	// of the first attempt.
 	//
 	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-	// `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-	// STORE_FULL, QUARANTINED.
+	// `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+	// request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
 	AcquireLock(ctx context.Context, in *AcquireLockRequest, opts ...grpc.CallOption) (*AcquireLockResponse, error)
 	// Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
 	// nearer, and never restores an ended lease. Idempotent.
@@ -78,6 +81,45 @@ type LockServiceClient interface {
 	//
 	// Errors: INVALID_FIELD.
 	GetLock(ctx context.Context, in *GetLockRequest, opts ...grpc.CallOption) (*GetLockResponse, error)
+	// Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+	// be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+	// still have a next page. Locks that the caller may not read are left out. Changes nothing.
+	//
+	// Errors: INVALID_FIELD.
+	ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error)
+	// Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+	// queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+	// state in between. While the store cannot be reached, the watch waits and then goes on.
+	// A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+	//
+	// Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+	// observers watch the lock.
+	//
+	// Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+	// display and for routing, never a reason to enter the critical section.
+	//
+	// The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+	//
+	// Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+	WatchLock(ctx context.Context, in *WatchLockRequest, opts ...grpc.CallOption) (LockService_WatchLockClient, error)
+	// Takes leases away from their holders, or a waiter out of the queue. For operators.
+	//
+	// Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+	// and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+	// until then. A release by the holder ends the lease earlier.
+	//
+	// With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+	// work of the revoked holder.
+	//
+	// A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+	// at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+	//
+	// Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+	// have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+	// store grants nothing (QUARANTINED).
+	//
+	// Errors: INVALID_FIELD.
+	RevokeLock(ctx context.Context, in *RevokeLockRequest, opts ...grpc.CallOption) (*RevokeLockResponse, error)
 }
 
 type lockServiceClient struct {
@@ -156,6 +198,56 @@ func (c *lockServiceClient) GetLock(ctx context.Context, in *GetLockRequest, opt
 	return out, nil
 }
 
+func (c *lockServiceClient) ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error) {
+	out := new(ListLocksResponse)
+	err := c.cc.Invoke(ctx, LockService_ListLocks_FullMethodName, in, out, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *lockServiceClient) WatchLock(ctx context.Context, in *WatchLockRequest, opts ...grpc.CallOption) (LockService_WatchLockClient, error) {
+	stream, err := c.cc.NewStream(ctx, &LockService_ServiceDesc.Streams[1], LockService_WatchLock_FullMethodName, opts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &lockServiceWatchLockClient{stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+type LockService_WatchLockClient interface {
+	Recv() (*WatchLockResponse, error)
+	grpc.ClientStream
+}
+
+type lockServiceWatchLockClient struct {
+	grpc.ClientStream
+}
+
+func (x *lockServiceWatchLockClient) Recv() (*WatchLockResponse, error) {
+	m := new(WatchLockResponse)
+	if err := x.ClientStream.RecvMsg(m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (c *lockServiceClient) RevokeLock(ctx context.Context, in *RevokeLockRequest, opts ...grpc.CallOption) (*RevokeLockResponse, error) {
+	out := new(RevokeLockResponse)
+	err := c.cc.Invoke(ctx, LockService_RevokeLock_FullMethodName, in, out, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // LockServiceServer is the server API for LockService service.
 // All implementations must embed UnimplementedLockServiceServer
 // for forward compatibility
@@ -169,8 +261,8 @@ type LockServiceServer interface {
 	// of the first attempt.
 	//
 	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-	// `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-	// STORE_FULL, QUARANTINED.
+	// `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+	// request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
 	AcquireLock(context.Context, *AcquireLockRequest) (*AcquireLockResponse, error)
 	// Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
 	// nearer, and never restores an ended lease. Idempotent.
@@ -206,6 +298,45 @@ type LockServiceServer interface {
 	//
 	// Errors: INVALID_FIELD.
 	GetLock(context.Context, *GetLockRequest) (*GetLockResponse, error)
+	// Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+	// be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+	// still have a next page. Locks that the caller may not read are left out. Changes nothing.
+	//
+	// Errors: INVALID_FIELD.
+	ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error)
+	// Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+	// queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+	// state in between. While the store cannot be reached, the watch waits and then goes on.
+	// A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+	//
+	// Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+	// observers watch the lock.
+	//
+	// Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+	// display and for routing, never a reason to enter the critical section.
+	//
+	// The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+	//
+	// Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+	WatchLock(*WatchLockRequest, LockService_WatchLockServer) error
+	// Takes leases away from their holders, or a waiter out of the queue. For operators.
+	//
+	// Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+	// and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+	// until then. A release by the holder ends the lease earlier.
+	//
+	// With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+	// work of the revoked holder.
+	//
+	// A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+	// at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+	//
+	// Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+	// have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+	// store grants nothing (QUARANTINED).
+	//
+	// Errors: INVALID_FIELD.
+	RevokeLock(context.Context, *RevokeLockRequest) (*RevokeLockResponse, error)
 	mustEmbedUnimplementedLockServiceServer()
 }
 
@@ -227,6 +358,15 @@ func (UnimplementedLockServiceServer) HoldLock(*HoldLockRequest, LockService_Hol
 }
 func (UnimplementedLockServiceServer) GetLock(context.Context, *GetLockRequest) (*GetLockResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method GetLock not implemented")
+}
+func (UnimplementedLockServiceServer) ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method ListLocks not implemented")
+}
+func (UnimplementedLockServiceServer) WatchLock(*WatchLockRequest, LockService_WatchLockServer) error {
+	return status.Errorf(codes.Unimplemented, "method WatchLock not implemented")
+}
+func (UnimplementedLockServiceServer) RevokeLock(context.Context, *RevokeLockRequest) (*RevokeLockResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method RevokeLock not implemented")
 }
 func (UnimplementedLockServiceServer) mustEmbedUnimplementedLockServiceServer() {}
 
@@ -334,6 +474,63 @@ func _LockService_GetLock_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LockService_ListLocks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListLocksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LockServiceServer).ListLocks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LockService_ListLocks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LockServiceServer).ListLocks(ctx, req.(*ListLocksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _LockService_WatchLock_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchLockRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(LockServiceServer).WatchLock(m, &lockServiceWatchLockServer{stream})
+}
+
+type LockService_WatchLockServer interface {
+	Send(*WatchLockResponse) error
+	grpc.ServerStream
+}
+
+type lockServiceWatchLockServer struct {
+	grpc.ServerStream
+}
+
+func (x *lockServiceWatchLockServer) Send(m *WatchLockResponse) error {
+	return x.ServerStream.SendMsg(m)
+}
+
+func _LockService_RevokeLock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevokeLockRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LockServiceServer).RevokeLock(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LockService_RevokeLock_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LockServiceServer).RevokeLock(ctx, req.(*RevokeLockRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // LockService_ServiceDesc is the grpc.ServiceDesc for LockService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -357,11 +554,24 @@ var LockService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "GetLock",
 			Handler:    _LockService_GetLock_Handler,
 		},
+		{
+			MethodName: "ListLocks",
+			Handler:    _LockService_ListLocks_Handler,
+		},
+		{
+			MethodName: "RevokeLock",
+			Handler:    _LockService_RevokeLock_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "HoldLock",
 			Handler:       _LockService_HoldLock_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "WatchLock",
+			Handler:       _LockService_WatchLock_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -28,6 +28,9 @@ const (
 	SemaphoreService_SetSemaphoreLimit_FullMethodName = "/holdfast.v1.SemaphoreService/SetSemaphoreLimit"
 	SemaphoreService_GetSemaphore_FullMethodName      = "/holdfast.v1.SemaphoreService/GetSemaphore"
 	SemaphoreService_DeleteSemaphore_FullMethodName   = "/holdfast.v1.SemaphoreService/DeleteSemaphore"
+	SemaphoreService_ListSemaphores_FullMethodName    = "/holdfast.v1.SemaphoreService/ListSemaphores"
+	SemaphoreService_WatchSemaphore_FullMethodName    = "/holdfast.v1.SemaphoreService/WatchSemaphore"
+	SemaphoreService_RevokePermits_FullMethodName     = "/holdfast.v1.SemaphoreService/RevokePermits"
 )
 
 // SemaphoreServiceClient is the client API for SemaphoreService service.
@@ -41,7 +44,8 @@ type SemaphoreServiceClient interface {
 	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
 	// the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
 	// semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-	// wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+	// wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+	// QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
 	AcquirePermits(ctx context.Context, in *AcquirePermitsRequest, opts ...grpc.CallOption) (*AcquirePermitsResponse, error)
 	// Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
 	// nearer, and never restores an ended lease. Idempotent.
@@ -97,6 +101,42 @@ type SemaphoreServiceClient interface {
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
 	DeleteSemaphore(ctx context.Context, in *DeleteSemaphoreRequest, opts ...grpc.CallOption) (*DeleteSemaphoreResponse, error)
+	// Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+	// their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+	// page. Semaphores that the caller may not read are left out. Changes nothing.
+	//
+	// Errors: INVALID_FIELD.
+	ListSemaphores(ctx context.Context, in *ListSemaphoresRequest, opts ...grpc.CallOption) (*ListSemaphoresResponse, error)
+	// Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+	// queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+	// state in between. While the store cannot be reached, the watch waits and then goes on.
+	// The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+	//
+	// Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+	// display and for routing, never a reason to enter the critical section.
+	//
+	// The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+	//
+	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+	WatchSemaphore(ctx context.Context, in *WatchSemaphoreRequest, opts ...grpc.CallOption) (SemaphoreService_WatchSemaphoreClient, error)
+	// Takes leases away from their holders, or a waiter out of the queue. For operators.
+	//
+	// Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+	// and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+	// until then. A release by the holder ends the lease earlier.
+	//
+	// With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+	// work of the revoked holder.
+	//
+	// A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+	// at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+	//
+	// Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+	// have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+	// store grants nothing (QUARANTINED).
+	//
+	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+	RevokePermits(ctx context.Context, in *RevokePermitsRequest, opts ...grpc.CallOption) (*RevokePermitsResponse, error)
 }
 
 type semaphoreServiceClient struct {
@@ -193,6 +233,56 @@ func (c *semaphoreServiceClient) DeleteSemaphore(ctx context.Context, in *Delete
 	return out, nil
 }
 
+func (c *semaphoreServiceClient) ListSemaphores(ctx context.Context, in *ListSemaphoresRequest, opts ...grpc.CallOption) (*ListSemaphoresResponse, error) {
+	out := new(ListSemaphoresResponse)
+	err := c.cc.Invoke(ctx, SemaphoreService_ListSemaphores_FullMethodName, in, out, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *semaphoreServiceClient) WatchSemaphore(ctx context.Context, in *WatchSemaphoreRequest, opts ...grpc.CallOption) (SemaphoreService_WatchSemaphoreClient, error) {
+	stream, err := c.cc.NewStream(ctx, &SemaphoreService_ServiceDesc.Streams[1], SemaphoreService_WatchSemaphore_FullMethodName, opts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &semaphoreServiceWatchSemaphoreClient{stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+type SemaphoreService_WatchSemaphoreClient interface {
+	Recv() (*WatchSemaphoreResponse, error)
+	grpc.ClientStream
+}
+
+type semaphoreServiceWatchSemaphoreClient struct {
+	grpc.ClientStream
+}
+
+func (x *semaphoreServiceWatchSemaphoreClient) Recv() (*WatchSemaphoreResponse, error) {
+	m := new(WatchSemaphoreResponse)
+	if err := x.ClientStream.RecvMsg(m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (c *semaphoreServiceClient) RevokePermits(ctx context.Context, in *RevokePermitsRequest, opts ...grpc.CallOption) (*RevokePermitsResponse, error) {
+	out := new(RevokePermitsResponse)
+	err := c.cc.Invoke(ctx, SemaphoreService_RevokePermits_FullMethodName, in, out, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SemaphoreServiceServer is the server API for SemaphoreService service.
 // All implementations must embed UnimplementedSemaphoreServiceServer
 // for forward compatibility
@@ -204,7 +294,8 @@ type SemaphoreServiceServer interface {
 	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
 	// the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
 	// semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-	// wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+	// wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+	// QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
 	AcquirePermits(context.Context, *AcquirePermitsRequest) (*AcquirePermitsResponse, error)
 	// Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
 	// nearer, and never restores an ended lease. Idempotent.
@@ -260,6 +351,42 @@ type SemaphoreServiceServer interface {
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
 	DeleteSemaphore(context.Context, *DeleteSemaphoreRequest) (*DeleteSemaphoreResponse, error)
+	// Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+	// their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+	// page. Semaphores that the caller may not read are left out. Changes nothing.
+	//
+	// Errors: INVALID_FIELD.
+	ListSemaphores(context.Context, *ListSemaphoresRequest) (*ListSemaphoresResponse, error)
+	// Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+	// queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+	// state in between. While the store cannot be reached, the watch waits and then goes on.
+	// The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+	//
+	// Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+	// display and for routing, never a reason to enter the critical section.
+	//
+	// The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+	//
+	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+	WatchSemaphore(*WatchSemaphoreRequest, SemaphoreService_WatchSemaphoreServer) error
+	// Takes leases away from their holders, or a waiter out of the queue. For operators.
+	//
+	// Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+	// and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+	// until then. A release by the holder ends the lease earlier.
+	//
+	// With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+	// work of the revoked holder.
+	//
+	// A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+	// at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+	//
+	// Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+	// have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+	// store grants nothing (QUARANTINED).
+	//
+	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+	RevokePermits(context.Context, *RevokePermitsRequest) (*RevokePermitsResponse, error)
 	mustEmbedUnimplementedSemaphoreServiceServer()
 }
 
@@ -287,6 +414,15 @@ func (UnimplementedSemaphoreServiceServer) GetSemaphore(context.Context, *GetSem
 }
 func (UnimplementedSemaphoreServiceServer) DeleteSemaphore(context.Context, *DeleteSemaphoreRequest) (*DeleteSemaphoreResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method DeleteSemaphore not implemented")
+}
+func (UnimplementedSemaphoreServiceServer) ListSemaphores(context.Context, *ListSemaphoresRequest) (*ListSemaphoresResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method ListSemaphores not implemented")
+}
+func (UnimplementedSemaphoreServiceServer) WatchSemaphore(*WatchSemaphoreRequest, SemaphoreService_WatchSemaphoreServer) error {
+	return status.Errorf(codes.Unimplemented, "method WatchSemaphore not implemented")
+}
+func (UnimplementedSemaphoreServiceServer) RevokePermits(context.Context, *RevokePermitsRequest) (*RevokePermitsResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method RevokePermits not implemented")
 }
 func (UnimplementedSemaphoreServiceServer) mustEmbedUnimplementedSemaphoreServiceServer() {}
 
@@ -430,6 +566,63 @@ func _SemaphoreService_DeleteSemaphore_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SemaphoreService_ListSemaphores_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSemaphoresRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SemaphoreServiceServer).ListSemaphores(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SemaphoreService_ListSemaphores_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SemaphoreServiceServer).ListSemaphores(ctx, req.(*ListSemaphoresRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SemaphoreService_WatchSemaphore_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchSemaphoreRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(SemaphoreServiceServer).WatchSemaphore(m, &semaphoreServiceWatchSemaphoreServer{stream})
+}
+
+type SemaphoreService_WatchSemaphoreServer interface {
+	Send(*WatchSemaphoreResponse) error
+	grpc.ServerStream
+}
+
+type semaphoreServiceWatchSemaphoreServer struct {
+	grpc.ServerStream
+}
+
+func (x *semaphoreServiceWatchSemaphoreServer) Send(m *WatchSemaphoreResponse) error {
+	return x.ServerStream.SendMsg(m)
+}
+
+func _SemaphoreService_RevokePermits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevokePermitsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SemaphoreServiceServer).RevokePermits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SemaphoreService_RevokePermits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SemaphoreServiceServer).RevokePermits(ctx, req.(*RevokePermitsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SemaphoreService_ServiceDesc is the grpc.ServiceDesc for SemaphoreService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -461,11 +654,24 @@ var SemaphoreService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "DeleteSemaphore",
 			Handler:    _SemaphoreService_DeleteSemaphore_Handler,
 		},
+		{
+			MethodName: "ListSemaphores",
+			Handler:    _SemaphoreService_ListSemaphores_Handler,
+		},
+		{
+			MethodName: "RevokePermits",
+			Handler:    _SemaphoreService_RevokePermits_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "HoldPermits",
 			Handler:       _SemaphoreService_HoldPermits_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "WatchSemaphore",
+			Handler:       _SemaphoreService_WatchSemaphore_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -43,9 +43,10 @@ type ServerServiceClient interface {
 	// call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
 	// `ended_quarantine`.
 	//
-	// Every client that can connect may make this call: open the port to trusted clients only.
+	// With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+	// server lets in may make this call.
 	//
-	// Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+	// Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
 	EndQuarantine(ctx context.Context, in *EndQuarantineRequest, opts ...grpc.CallOption) (*EndQuarantineResponse, error)
 }
 
@@ -93,9 +94,10 @@ type ServerServiceServer interface {
 	// call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
 	// `ended_quarantine`.
 	//
-	// Every client that can connect may make this call: open the port to trusted clients only.
+	// With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+	// server lets in may make this call.
 	//
-	// Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+	// Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
 	EndQuarantine(context.Context, *EndQuarantineRequest) (*EndQuarantineResponse, error)
 	mustEmbedUnimplementedServerServiceServer()
 }

@@ -53,12 +53,14 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
         seconds keeps its place in the queue.
     """
     ERROR_REASON_LEASE_LOST: _ErrorReason.ValueType  # 4
-    """The lease of this hold stream is lost. The stream sent a `lost` event before.
+    """The lease of this hold stream is lost. The stream sent a `lost` event before. A call or stream that
+    still waited gets this reason, without an event, if an operator has revoked its request: nothing is held.
 
       - Code: ABORTED.
       - Metadata: `cause`, a LossCause without its prefix.
       - Retry: does not help.
-      - Client: stop the protected work immediately.
+      - Client: stop the protected work immediately. After a revocation, acquire again only if the
+        operator's reason allows it, with a new `request_id`.
     """
     ERROR_REASON_SUPERSEDED: _ErrorReason.ValueType  # 5
     """A newer call has taken over the lease or the place in the queue. The lease is not lost.
@@ -209,8 +211,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Client: wait and retry. An operator may end the quarantine with EndQuarantine.
     """
     ERROR_REASON_REATTACH: _ErrorReason.ValueType  # 22
-    """The stream has reached its maximum age, or its connection has stopped answering HTTP/2 pings. The
-    lease or the wait continues.
+    """The stream or its connection has reached its maximum age, or the connection has stopped answering
+    HTTP/2 pings. The lease or the wait continues.
 
       - Code: UNAVAILABLE.
       - Metadata: none.
@@ -219,7 +221,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
         before.
     """
     ERROR_REASON_NO_CREDENTIAL: _ErrorReason.ValueType  # 23
-    """The call has no credential, but this server requires one. No released server sends this reason yet.
+    """The call has no credential, but this server requires a credential.
 
       - Code: UNAUTHENTICATED.
       - Metadata: none.
@@ -227,16 +229,16 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Client: send a credential.
     """
     ERROR_REASON_BAD_CREDENTIAL: _ErrorReason.ValueType  # 24
-    """The credential is wrong or has expired. No released server sends this reason yet.
+    """The credential is wrong, or has expired. A stream that was opened with the credential ends with this
+    reason too; its leases continue until their `ttl` ends.
 
       - Code: UNAUTHENTICATED.
       - Metadata: none.
-      - Retry: does not help.
+      - Retry: does not help, unless the error has RetryInfo: the server has no current keys for the check.
       - Client: get a new credential.
     """
     ERROR_REASON_NOT_ALLOWED: _ErrorReason.ValueType  # 25
-    """The caller has no permission for this operation on this name. No released server sends this reason
-    yet.
+    """The caller's identity has no permission for this operation on this name.
 
       - Code: PERMISSION_DENIED.
       - Metadata: none.
@@ -335,12 +337,14 @@ ERROR_REASON_CONTENDED: ErrorReason.ValueType  # 3
     seconds keeps its place in the queue.
 """
 ERROR_REASON_LEASE_LOST: ErrorReason.ValueType  # 4
-"""The lease of this hold stream is lost. The stream sent a `lost` event before.
+"""The lease of this hold stream is lost. The stream sent a `lost` event before. A call or stream that
+still waited gets this reason, without an event, if an operator has revoked its request: nothing is held.
 
   - Code: ABORTED.
   - Metadata: `cause`, a LossCause without its prefix.
   - Retry: does not help.
-  - Client: stop the protected work immediately.
+  - Client: stop the protected work immediately. After a revocation, acquire again only if the
+    operator's reason allows it, with a new `request_id`.
 """
 ERROR_REASON_SUPERSEDED: ErrorReason.ValueType  # 5
 """A newer call has taken over the lease or the place in the queue. The lease is not lost.
@@ -491,8 +495,8 @@ not renewed while the old master may still grant.
   - Client: wait and retry. An operator may end the quarantine with EndQuarantine.
 """
 ERROR_REASON_REATTACH: ErrorReason.ValueType  # 22
-"""The stream has reached its maximum age, or its connection has stopped answering HTTP/2 pings. The
-lease or the wait continues.
+"""The stream or its connection has reached its maximum age, or the connection has stopped answering
+HTTP/2 pings. The lease or the wait continues.
 
   - Code: UNAVAILABLE.
   - Metadata: none.
@@ -501,7 +505,7 @@ lease or the wait continues.
     before.
 """
 ERROR_REASON_NO_CREDENTIAL: ErrorReason.ValueType  # 23
-"""The call has no credential, but this server requires one. No released server sends this reason yet.
+"""The call has no credential, but this server requires a credential.
 
   - Code: UNAUTHENTICATED.
   - Metadata: none.
@@ -509,16 +513,16 @@ ERROR_REASON_NO_CREDENTIAL: ErrorReason.ValueType  # 23
   - Client: send a credential.
 """
 ERROR_REASON_BAD_CREDENTIAL: ErrorReason.ValueType  # 24
-"""The credential is wrong or has expired. No released server sends this reason yet.
+"""The credential is wrong, or has expired. A stream that was opened with the credential ends with this
+reason too; its leases continue until their `ttl` ends.
 
   - Code: UNAUTHENTICATED.
   - Metadata: none.
-  - Retry: does not help.
+  - Retry: does not help, unless the error has RetryInfo: the server has no current keys for the check.
   - Client: get a new credential.
 """
 ERROR_REASON_NOT_ALLOWED: ErrorReason.ValueType  # 25
-"""The caller has no permission for this operation on this name. No released server sends this reason
-yet.
+"""The caller's identity has no permission for this operation on this name.
 
   - Code: PERMISSION_DENIED.
   - Metadata: none.

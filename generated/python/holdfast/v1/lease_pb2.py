@@ -16,7 +16,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17holdfast/v1/lease.proto\x12\x0bholdfast.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc2\x01\n\x05Lease\x12\x10\n\x08lease_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x15\n\rfencing_token\x18\x04 \x01(\x03\x12\x14\n\x0cpermit_count\x18\x05 \x01(\x05\x12&\n\x03ttl\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\rexpire_offset\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xc7\x02\n\x06Holder\x12\x11\n\tholder_id\x18\x01 \x01(\t\x12\x33\n\x08metadata\x18\x02 \x03(\x0b\x32!.holdfast.v1.Holder.MetadataEntry\x12\x15\n\rfencing_token\x18\x03 \x01(\x03\x12\x14\n\x0cpermit_count\x18\x04 \x01(\x05\x12#\n\x04mode\x18\x05 \x01(\x0e\x32\x15.holdfast.v1.LockMode\x12\x30\n\x0c\x61\x63quire_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07revoked\x18\x08 \x01(\x08\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x80\x02\n\x06Waiter\x12\x11\n\tholder_id\x18\x01 \x01(\t\x12\x33\n\x08metadata\x18\x02 \x03(\x0b\x32!.holdfast.v1.Waiter.MetadataEntry\x12\x14\n\x0cpermit_count\x18\x03 \x01(\x05\x12#\n\x04mode\x18\x04 \x01(\x0e\x32\x15.holdfast.v1.LockMode\x12\x10\n\x08position\x18\x05 \x01(\x05\x12\x30\n\x0c\x65nqueue_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa9\x02\n\tHoldEvent\x12)\n\x06queued\x18\x01 \x01(\x0b\x32\x17.holdfast.v1.HoldQueuedH\x00\x12+\n\x07granted\x18\x02 \x01(\x0b\x32\x18.holdfast.v1.HoldGrantedH\x00\x12+\n\x07renewed\x18\x03 \x01(\x0b\x32\x18.holdfast.v1.HoldRenewedH\x00\x12\x38\n\x0erenewal_failed\x18\x04 \x01(\x0b\x32\x1e.holdfast.v1.HoldRenewalFailedH\x00\x12-\n\x08released\x18\x05 \x01(\x0b\x32\x19.holdfast.v1.HoldReleasedH\x00\x12%\n\x04lost\x18\x06 \x01(\x0b\x32\x15.holdfast.v1.HoldLostH\x00\x42\x07\n\x05\x65vent\"m\n\nHoldQueued\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08position\x18\x02 \x01(\x05\x12\x14\n\x0cwaiter_count\x18\x03 \x01(\x05\x12#\n\x06holder\x18\x04 \x01(\x0b\x32\x13.holdfast.v1.Holder\"0\n\x0bHoldGranted\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.holdfast.v1.Lease\"?\n\x0bHoldRenewed\x12\x30\n\rexpire_offset\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"l\n\x11HoldRenewalFailed\x12\x30\n\rexpire_offset\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12%\n\x05\x63\x61use\x18\x02 \x01(\x0e\x32\x16.holdfast.v1.LossCause\"\x0e\n\x0cHoldReleased\"1\n\x08HoldLost\x12%\n\x05\x63\x61use\x18\x01 \x01(\x0e\x32\x16.holdfast.v1.LossCause*T\n\x08LockMode\x12\x19\n\x15LOCK_MODE_UNSPECIFIED\x10\x00\x12\x17\n\x13LOCK_MODE_EXCLUSIVE\x10\x01\x12\x14\n\x10LOCK_MODE_SHARED\x10\x02*\x95\x01\n\tLossCause\x12\x1a\n\x16LOSS_CAUSE_UNSPECIFIED\x10\x00\x12\x16\n\x12LOSS_CAUSE_EXPIRED\x10\x01\x12\x16\n\x12LOSS_CAUSE_REVOKED\x10\x02\x12\x1a\n\x16LOSS_CAUSE_STORE_RESET\x10\x03\x12 \n\x1cLOSS_CAUSE_STORE_UNAVAILABLE\x10\x04\x42\x8c\x01\n\x0f\x64\x65v.holdfast.v1B\nLeaseProtoP\x01Z&holdfast.dev/go/holdfast/v1;holdfastv1\xaa\x02\x0bHoldfast.V1\xca\x02\x0bHoldfast\\V1\xe2\x02\x17Holdfast\\V1\\GPBMetadata\xea\x02\x0cHoldfast::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17holdfast/v1/lease.proto\x12\x0bholdfast.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc2\x01\n\x05Lease\x12\x10\n\x08lease_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x15\n\rfencing_token\x18\x04 \x01(\x03\x12\x14\n\x0cpermit_count\x18\x05 \x01(\x05\x12&\n\x03ttl\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\rexpire_offset\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xd9\x02\n\x06Holder\x12\x11\n\tholder_id\x18\x01 \x01(\t\x12\x33\n\x08metadata\x18\x02 \x03(\x0b\x32!.holdfast.v1.Holder.MetadataEntry\x12\x15\n\rfencing_token\x18\x03 \x01(\x03\x12\x14\n\x0cpermit_count\x18\x04 \x01(\x05\x12#\n\x04mode\x18\x05 \x01(\x0e\x32\x15.holdfast.v1.LockMode\x12\x30\n\x0c\x61\x63quire_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07revoked\x18\x08 \x01(\x08\x12\x10\n\x08identity\x18\t \x01(\t\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x92\x02\n\x06Waiter\x12\x11\n\tholder_id\x18\x01 \x01(\t\x12\x33\n\x08metadata\x18\x02 \x03(\x0b\x32!.holdfast.v1.Waiter.MetadataEntry\x12\x14\n\x0cpermit_count\x18\x03 \x01(\x05\x12#\n\x04mode\x18\x04 \x01(\x0e\x32\x15.holdfast.v1.LockMode\x12\x10\n\x08position\x18\x05 \x01(\x05\x12\x30\n\x0c\x65nqueue_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08identity\x18\x07 \x01(\t\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"{\n\x0eMetadataUpdate\x12\x39\n\x07\x65ntries\x18\x01 \x03(\x0b\x32(.holdfast.v1.MetadataUpdate.EntriesEntry\x1a.\n\x0c\x45ntriesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa9\x02\n\tHoldEvent\x12)\n\x06queued\x18\x01 \x01(\x0b\x32\x17.holdfast.v1.HoldQueuedH\x00\x12+\n\x07granted\x18\x02 \x01(\x0b\x32\x18.holdfast.v1.HoldGrantedH\x00\x12+\n\x07renewed\x18\x03 \x01(\x0b\x32\x18.holdfast.v1.HoldRenewedH\x00\x12\x38\n\x0erenewal_failed\x18\x04 \x01(\x0b\x32\x1e.holdfast.v1.HoldRenewalFailedH\x00\x12-\n\x08released\x18\x05 \x01(\x0b\x32\x19.holdfast.v1.HoldReleasedH\x00\x12%\n\x04lost\x18\x06 \x01(\x0b\x32\x15.holdfast.v1.HoldLostH\x00\x42\x07\n\x05\x65vent\"m\n\nHoldQueued\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08position\x18\x02 \x01(\x05\x12\x14\n\x0cwaiter_count\x18\x03 \x01(\x05\x12#\n\x06holder\x18\x04 \x01(\x0b\x32\x13.holdfast.v1.Holder\"0\n\x0bHoldGranted\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.holdfast.v1.Lease\"?\n\x0bHoldRenewed\x12\x30\n\rexpire_offset\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"l\n\x11HoldRenewalFailed\x12\x30\n\rexpire_offset\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12%\n\x05\x63\x61use\x18\x02 \x01(\x0e\x32\x16.holdfast.v1.LossCause\"\x0e\n\x0cHoldReleased\"1\n\x08HoldLost\x12%\n\x05\x63\x61use\x18\x01 \x01(\x0e\x32\x16.holdfast.v1.LossCause*T\n\x08LockMode\x12\x19\n\x15LOCK_MODE_UNSPECIFIED\x10\x00\x12\x17\n\x13LOCK_MODE_EXCLUSIVE\x10\x01\x12\x14\n\x10LOCK_MODE_SHARED\x10\x02*D\n\tListOrder\x12\x1a\n\x16LIST_ORDER_UNSPECIFIED\x10\x00\x12\x1b\n\x17LIST_ORDER_WAITER_COUNT\x10\x01*\x95\x01\n\tLossCause\x12\x1a\n\x16LOSS_CAUSE_UNSPECIFIED\x10\x00\x12\x16\n\x12LOSS_CAUSE_EXPIRED\x10\x01\x12\x16\n\x12LOSS_CAUSE_REVOKED\x10\x02\x12\x1a\n\x16LOSS_CAUSE_STORE_RESET\x10\x03\x12 \n\x1cLOSS_CAUSE_STORE_UNAVAILABLE\x10\x04\x42\x8c\x01\n\x0f\x64\x65v.holdfast.v1B\nLeaseProtoP\x01Z&holdfast.dev/go/holdfast/v1;holdfastv1\xaa\x02\x0bHoldfast.V1\xca\x02\x0bHoldfast\\V1\xe2\x02\x17Holdfast\\V1\\GPBMetadata\xea\x02\x0cHoldfast::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -28,32 +28,40 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_HOLDER_METADATAENTRY']._serialized_options = b'8\001'
   _globals['_WAITER_METADATAENTRY']._options = None
   _globals['_WAITER_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_LOCKMODE']._serialized_start=1594
-  _globals['_LOCKMODE']._serialized_end=1678
-  _globals['_LOSSCAUSE']._serialized_start=1681
-  _globals['_LOSSCAUSE']._serialized_end=1830
+  _globals['_METADATAUPDATE_ENTRIESENTRY']._options = None
+  _globals['_METADATAUPDATE_ENTRIESENTRY']._serialized_options = b'8\001'
+  _globals['_LOCKMODE']._serialized_start=1755
+  _globals['_LOCKMODE']._serialized_end=1839
+  _globals['_LISTORDER']._serialized_start=1841
+  _globals['_LISTORDER']._serialized_end=1909
+  _globals['_LOSSCAUSE']._serialized_start=1912
+  _globals['_LOSSCAUSE']._serialized_end=2061
   _globals['_LEASE']._serialized_start=106
   _globals['_LEASE']._serialized_end=300
   _globals['_HOLDER']._serialized_start=303
-  _globals['_HOLDER']._serialized_end=630
-  _globals['_HOLDER_METADATAENTRY']._serialized_start=583
-  _globals['_HOLDER_METADATAENTRY']._serialized_end=630
-  _globals['_WAITER']._serialized_start=633
-  _globals['_WAITER']._serialized_end=889
-  _globals['_WAITER_METADATAENTRY']._serialized_start=583
-  _globals['_WAITER_METADATAENTRY']._serialized_end=630
-  _globals['_HOLDEVENT']._serialized_start=892
-  _globals['_HOLDEVENT']._serialized_end=1189
-  _globals['_HOLDQUEUED']._serialized_start=1191
-  _globals['_HOLDQUEUED']._serialized_end=1300
-  _globals['_HOLDGRANTED']._serialized_start=1302
-  _globals['_HOLDGRANTED']._serialized_end=1350
-  _globals['_HOLDRENEWED']._serialized_start=1352
-  _globals['_HOLDRENEWED']._serialized_end=1415
-  _globals['_HOLDRENEWALFAILED']._serialized_start=1417
-  _globals['_HOLDRENEWALFAILED']._serialized_end=1525
-  _globals['_HOLDRELEASED']._serialized_start=1527
-  _globals['_HOLDRELEASED']._serialized_end=1541
-  _globals['_HOLDLOST']._serialized_start=1543
-  _globals['_HOLDLOST']._serialized_end=1592
+  _globals['_HOLDER']._serialized_end=648
+  _globals['_HOLDER_METADATAENTRY']._serialized_start=601
+  _globals['_HOLDER_METADATAENTRY']._serialized_end=648
+  _globals['_WAITER']._serialized_start=651
+  _globals['_WAITER']._serialized_end=925
+  _globals['_WAITER_METADATAENTRY']._serialized_start=601
+  _globals['_WAITER_METADATAENTRY']._serialized_end=648
+  _globals['_METADATAUPDATE']._serialized_start=927
+  _globals['_METADATAUPDATE']._serialized_end=1050
+  _globals['_METADATAUPDATE_ENTRIESENTRY']._serialized_start=1004
+  _globals['_METADATAUPDATE_ENTRIESENTRY']._serialized_end=1050
+  _globals['_HOLDEVENT']._serialized_start=1053
+  _globals['_HOLDEVENT']._serialized_end=1350
+  _globals['_HOLDQUEUED']._serialized_start=1352
+  _globals['_HOLDQUEUED']._serialized_end=1461
+  _globals['_HOLDGRANTED']._serialized_start=1463
+  _globals['_HOLDGRANTED']._serialized_end=1511
+  _globals['_HOLDRENEWED']._serialized_start=1513
+  _globals['_HOLDRENEWED']._serialized_end=1576
+  _globals['_HOLDRENEWALFAILED']._serialized_start=1578
+  _globals['_HOLDRENEWALFAILED']._serialized_end=1686
+  _globals['_HOLDRELEASED']._serialized_start=1688
+  _globals['_HOLDRELEASED']._serialized_end=1702
+  _globals['_HOLDLOST']._serialized_start=1704
+  _globals['_HOLDLOST']._serialized_end=1753
 # @@protoc_insertion_point(module_scope)

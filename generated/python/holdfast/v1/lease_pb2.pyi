@@ -51,6 +51,26 @@ GetServerInfo offer this mode.
 """
 global___LockMode = LockMode
 
+class _ListOrder:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _ListOrderEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ListOrder.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    LIST_ORDER_UNSPECIFIED: _ListOrder.ValueType  # 0
+    """A fixed order that pages through all names. The order is not alphabetical."""
+    LIST_ORDER_WAITER_COUNT: _ListOrder.ValueType  # 1
+    """The names with the most waiters first, in one page without a next page."""
+
+class ListOrder(_ListOrder, metaclass=_ListOrderEnumTypeWrapper):
+    """The order of a list."""
+
+LIST_ORDER_UNSPECIFIED: ListOrder.ValueType  # 0
+"""A fixed order that pages through all names. The order is not alphabetical."""
+LIST_ORDER_WAITER_COUNT: ListOrder.ValueType  # 1
+"""The names with the most waiters first, in one page without a next page."""
+global___ListOrder = ListOrder
+
 class _LossCause:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -113,7 +133,8 @@ class Lease(google.protobuf.message.Message):
     EXPIRE_OFFSET_FIELD_NUMBER: builtins.int
     lease_id: builtins.str
     """The sole authority to renew and to release. Every program that knows the id can act for the lease,
-    so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+    so treat the id as a secret. If the server authenticates callers, the program also needs the identity
+    that acquired the lease. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
     resource: calls that take a `lease_id` need no `name`.
     """
     name: builtins.str
@@ -190,6 +211,7 @@ class Holder(google.protobuf.message.Message):
     ACQUIRE_TIME_FIELD_NUMBER: builtins.int
     EXPIRE_TIME_FIELD_NUMBER: builtins.int
     REVOKED_FIELD_NUMBER: builtins.int
+    IDENTITY_FIELD_NUMBER: builtins.int
     holder_id: builtins.str
     """The holder's own label. May be empty, and need not be unique."""
     fencing_token: builtins.int
@@ -200,6 +222,10 @@ class Holder(google.protobuf.message.Message):
     """The mode of the lock. Unspecified for a semaphore."""
     revoked: builtins.bool
     """The lease was revoked. A revoked lease cannot be renewed, and keeps its permits until `expire_time`."""
+    identity: builtins.str
+    """The identity that the holder has proven, for example `spiffe://example.org/billing`. Empty if the
+    server does not authenticate callers.
+    """
     @property
     def metadata(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The holder's own data from its acquire request, for example an address."""
@@ -225,9 +251,10 @@ class Holder(google.protobuf.message.Message):
         acquire_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         expire_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         revoked: builtins.bool = ...,
+        identity: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["acquire_time", b"acquire_time", "expire_time", b"expire_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["acquire_time", b"acquire_time", "expire_time", b"expire_time", "fencing_token", b"fencing_token", "holder_id", b"holder_id", "metadata", b"metadata", "mode", b"mode", "permit_count", b"permit_count", "revoked", b"revoked"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["acquire_time", b"acquire_time", "expire_time", b"expire_time", "fencing_token", b"fencing_token", "holder_id", b"holder_id", "identity", b"identity", "metadata", b"metadata", "mode", b"mode", "permit_count", b"permit_count", "revoked", b"revoked"]) -> None: ...
 
 global___Holder = Holder
 
@@ -259,6 +286,7 @@ class Waiter(google.protobuf.message.Message):
     MODE_FIELD_NUMBER: builtins.int
     POSITION_FIELD_NUMBER: builtins.int
     ENQUEUE_TIME_FIELD_NUMBER: builtins.int
+    IDENTITY_FIELD_NUMBER: builtins.int
     holder_id: builtins.str
     """The waiter's own label. May be empty, and need not be unique."""
     permit_count: builtins.int
@@ -267,13 +295,17 @@ class Waiter(google.protobuf.message.Message):
     """The requested mode of the lock. Unspecified for a semaphore."""
     position: builtins.int
     """Position in the queue. The first waiter has position 1."""
+    identity: builtins.str
+    """The identity that the waiter has proven. Empty if the server does not authenticate callers."""
     @property
     def metadata(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The waiter's own data from its acquire request."""
 
     @property
     def enqueue_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """Time at which the request entered the queue, on the store's wall clock. For display only."""
+        """Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+        waiter in a revocation.
+        """
 
     def __init__(
         self,
@@ -284,11 +316,50 @@ class Waiter(google.protobuf.message.Message):
         mode: global___LockMode.ValueType = ...,
         position: builtins.int = ...,
         enqueue_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        identity: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["enqueue_time", b"enqueue_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["enqueue_time", b"enqueue_time", "holder_id", b"holder_id", "metadata", b"metadata", "mode", b"mode", "permit_count", b"permit_count", "position", b"position"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["enqueue_time", b"enqueue_time", "holder_id", b"holder_id", "identity", b"identity", "metadata", b"metadata", "mode", b"mode", "permit_count", b"permit_count", "position", b"position"]) -> None: ...
 
 global___Waiter = Waiter
+
+@typing.final
+class MetadataUpdate(google.protobuf.message.Message):
+    """New metadata of a held lease."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class EntriesEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    ENTRIES_FIELD_NUMBER: builtins.int
+    @property
+    def entries(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Replaces all metadata of the holder. Empty: the holder has no metadata any more. Bounds: those of
+        `metadata` in the acquire request.
+        """
+
+    def __init__(
+        self,
+        *,
+        entries: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["entries", b"entries"]) -> None: ...
+
+global___MetadataUpdate = MetadataUpdate
 
 @typing.final
 class HoldEvent(google.protobuf.message.Message):

@@ -13,10 +13,12 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from holdfast.v1 import access_pb2 as holdfast_dot_v1_dot_access__pb2
 from holdfast.v1 import lease_pb2 as holdfast_dot_v1_dot_lease__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eholdfast/v1/lock_service.proto\x12\x0bholdfast.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17holdfast/v1/lease.proto\"\xb9\x02\n\x12\x41\x63quireLockRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12&\n\x03ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12/\n\x0cwait_timeout\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tholder_id\x18\x04 \x01(\t\x12?\n\x08metadata\x18\x05 \x03(\x0b\x32-.holdfast.v1.AcquireLockRequest.MetadataEntry\x12\x12\n\nrequest_id\x18\x06 \x01(\t\x12#\n\x04mode\x18\x07 \x01(\x0e\x32\x15.holdfast.v1.LockMode\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"8\n\x13\x41\x63quireLockResponse\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.holdfast.v1.Lease\"L\n\x10RenewLockRequest\x12\x10\n\x08lease_id\x18\x01 \x01(\t\x12&\n\x03ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"6\n\x11RenewLockResponse\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.holdfast.v1.Lease\"&\n\x12ReleaseLockRequest\x12\x10\n\x08lease_id\x18\x01 \x01(\t\"S\n\x13ReleaseLockResponse\x12\x10\n\x08released\x18\x01 \x01(\x08\x12*\n\nloss_cause\x18\x02 \x01(\x0e\x32\x16.holdfast.v1.LossCause\"b\n\x0fHoldLockRequest\x12\x32\n\x07\x61\x63quire\x18\x01 \x01(\x0b\x32\x1f.holdfast.v1.AcquireLockRequestH\x00\x12\x12\n\x08lease_id\x18\x02 \x01(\tH\x00\x42\x07\n\x05start\">\n\x10HoldLockResponse\x12*\n\nhold_event\x18\x01 \x01(\x0b\x32\x16.holdfast.v1.HoldEvent\"\x1e\n\x0eGetLockRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"2\n\x0fGetLockResponse\x12\x1f\n\x04lock\x18\x01 \x01(\x0b\x32\x11.holdfast.v1.Lock\"\xa8\x01\n\x04Lock\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1a\n\x12last_fencing_token\x18\x02 \x01(\x03\x12\x14\n\x0cholder_count\x18\x03 \x01(\x05\x12\x14\n\x0cwaiter_count\x18\x04 \x01(\x05\x12$\n\x07holders\x18\x05 \x03(\x0b\x32\x13.holdfast.v1.Holder\x12$\n\x07waiters\x18\x06 \x03(\x0b\x32\x13.holdfast.v1.Waiter2\x8e\x03\n\x0bLockService\x12P\n\x0b\x41\x63quireLock\x12\x1f.holdfast.v1.AcquireLockRequest\x1a .holdfast.v1.AcquireLockResponse\x12J\n\tRenewLock\x12\x1d.holdfast.v1.RenewLockRequest\x1a\x1e.holdfast.v1.RenewLockResponse\x12P\n\x0bReleaseLock\x12\x1f.holdfast.v1.ReleaseLockRequest\x1a .holdfast.v1.ReleaseLockResponse\x12I\n\x08HoldLock\x12\x1c.holdfast.v1.HoldLockRequest\x1a\x1d.holdfast.v1.HoldLockResponse0\x01\x12\x44\n\x07GetLock\x12\x1b.holdfast.v1.GetLockRequest\x1a\x1c.holdfast.v1.GetLockResponseB\x92\x01\n\x0f\x64\x65v.holdfast.v1B\x10LockServiceProtoP\x01Z&holdfast.dev/go/holdfast/v1;holdfastv1\xaa\x02\x0bHoldfast.V1\xca\x02\x0bHoldfast\\V1\xe2\x02\x17Holdfast\\V1\\GPBMetadata\xea\x02\x0cHoldfast::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eholdfast/v1/lock_service.proto\x12\x0bholdfast.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18holdfast/v1/access.proto\x1a\x17holdfast/v1/lease.proto\"\xb9\x02\n\x12\x41\x63quireLockRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12&\n\x03ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12/\n\x0cwait_timeout\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tholder_id\x18\x04 \x01(\t\x12?\n\x08metadata\x18\x05 \x03(\x0b\x32-.holdfast.v1.AcquireLockRequest.MetadataEntry\x12\x12\n\nrequest_id\x18\x06 \x01(\t\x12#\n\x04mode\x18\x07 \x01(\x0e\x32\x15.holdfast.v1.LockMode\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"8\n\x13\x41\x63quireLockResponse\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.holdfast.v1.Lease\"\x82\x01\n\x10RenewLockRequest\x12\x10\n\x08lease_id\x18\x01 \x01(\t\x12&\n\x03ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x34\n\x0fmetadata_update\x18\x03 \x01(\x0b\x32\x1b.holdfast.v1.MetadataUpdate\"6\n\x11RenewLockResponse\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.holdfast.v1.Lease\"&\n\x12ReleaseLockRequest\x12\x10\n\x08lease_id\x18\x01 \x01(\t\"S\n\x13ReleaseLockResponse\x12\x10\n\x08released\x18\x01 \x01(\x08\x12*\n\nloss_cause\x18\x02 \x01(\x0e\x32\x16.holdfast.v1.LossCause\"b\n\x0fHoldLockRequest\x12\x32\n\x07\x61\x63quire\x18\x01 \x01(\x0b\x32\x1f.holdfast.v1.AcquireLockRequestH\x00\x12\x12\n\x08lease_id\x18\x02 \x01(\tH\x00\x42\x07\n\x05start\">\n\x10HoldLockResponse\x12*\n\nhold_event\x18\x01 \x01(\x0b\x32\x16.holdfast.v1.HoldEvent\"\x1e\n\x0eGetLockRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"2\n\x0fGetLockResponse\x12\x1f\n\x04lock\x18\x01 \x01(\x0b\x32\x11.holdfast.v1.Lock\"\x8b\x01\n\x10ListLocksRequest\x12\x13\n\x0bname_prefix\x18\x01 \x01(\t\x12\x11\n\tholder_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\x12(\n\x08order_by\x18\x05 \x01(\x0e\x32\x16.holdfast.v1.ListOrder\"_\n\x11ListLocksResponse\x12 \n\x05locks\x18\x01 \x03(\x0b\x32\x11.holdfast.v1.Lock\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x0f\n\x07sampled\x18\x03 \x01(\x08\" \n\x10WatchLockRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"4\n\x11WatchLockResponse\x12\x1f\n\x04lock\x18\x01 \x01(\x0b\x32\x11.holdfast.v1.Lock\"\xc7\x01\n\x11RevokeLockRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x17\n\rfencing_token\x18\x02 \x01(\x03H\x00\x12\x15\n\x0b\x61ll_holders\x18\x03 \x01(\x08H\x00\x12\x19\n\x0fwaiter_position\x18\x04 \x01(\x05H\x00\x12\x30\n\x0c\x65nqueue_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x66orce\x18\x06 \x01(\x08\x12\x0e\n\x06reason\x18\x07 \x01(\tB\x08\n\x06target\"Z\n\x12RevokeLockResponse\x12\x15\n\rrevoked_count\x18\x01 \x01(\x05\x12-\n\tfree_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xa8\x01\n\x04Lock\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1a\n\x12last_fencing_token\x18\x02 \x01(\x03\x12\x14\n\x0cholder_count\x18\x03 \x01(\x05\x12\x14\n\x0cwaiter_count\x18\x04 \x01(\x05\x12$\n\x07holders\x18\x05 \x03(\x0b\x32\x13.holdfast.v1.Holder\x12$\n\x07waiters\x18\x06 \x03(\x0b\x32\x13.holdfast.v1.Waiter2\xa7\x05\n\x0bLockService\x12V\n\x0b\x41\x63quireLock\x12\x1f.holdfast.v1.AcquireLockRequest\x1a .holdfast.v1.AcquireLockResponse\"\x04\xc8\xf3\x18\x03\x12P\n\tRenewLock\x12\x1d.holdfast.v1.RenewLockRequest\x1a\x1e.holdfast.v1.RenewLockResponse\"\x04\xc8\xf3\x18\x03\x12V\n\x0bReleaseLock\x12\x1f.holdfast.v1.ReleaseLockRequest\x1a .holdfast.v1.ReleaseLockResponse\"\x04\xc8\xf3\x18\x03\x12O\n\x08HoldLock\x12\x1c.holdfast.v1.HoldLockRequest\x1a\x1d.holdfast.v1.HoldLockResponse\"\x04\xc8\xf3\x18\x03\x30\x01\x12J\n\x07GetLock\x12\x1b.holdfast.v1.GetLockRequest\x1a\x1c.holdfast.v1.GetLockResponse\"\x04\xc8\xf3\x18\x02\x12P\n\tListLocks\x12\x1d.holdfast.v1.ListLocksRequest\x1a\x1e.holdfast.v1.ListLocksResponse\"\x04\xc8\xf3\x18\x02\x12R\n\tWatchLock\x12\x1d.holdfast.v1.WatchLockRequest\x1a\x1e.holdfast.v1.WatchLockResponse\"\x04\xc8\xf3\x18\x02\x30\x01\x12S\n\nRevokeLock\x12\x1e.holdfast.v1.RevokeLockRequest\x1a\x1f.holdfast.v1.RevokeLockResponse\"\x04\xc8\xf3\x18\x05\x42\x92\x01\n\x0f\x64\x65v.holdfast.v1B\x10LockServiceProtoP\x01Z&holdfast.dev/go/holdfast/v1;holdfastv1\xaa\x02\x0bHoldfast.V1\xca\x02\x0bHoldfast\\V1\xe2\x02\x17Holdfast\\V1\\GPBMetadata\xea\x02\x0cHoldfast::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -26,30 +28,58 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['DESCRIPTOR']._serialized_options = b'\n\017dev.holdfast.v1B\020LockServiceProtoP\001Z&holdfast.dev/go/holdfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V1'
   _globals['_ACQUIRELOCKREQUEST_METADATAENTRY']._options = None
   _globals['_ACQUIRELOCKREQUEST_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_ACQUIRELOCKREQUEST']._serialized_start=105
-  _globals['_ACQUIRELOCKREQUEST']._serialized_end=418
-  _globals['_ACQUIRELOCKREQUEST_METADATAENTRY']._serialized_start=371
-  _globals['_ACQUIRELOCKREQUEST_METADATAENTRY']._serialized_end=418
-  _globals['_ACQUIRELOCKRESPONSE']._serialized_start=420
-  _globals['_ACQUIRELOCKRESPONSE']._serialized_end=476
-  _globals['_RENEWLOCKREQUEST']._serialized_start=478
-  _globals['_RENEWLOCKREQUEST']._serialized_end=554
-  _globals['_RENEWLOCKRESPONSE']._serialized_start=556
-  _globals['_RENEWLOCKRESPONSE']._serialized_end=610
-  _globals['_RELEASELOCKREQUEST']._serialized_start=612
-  _globals['_RELEASELOCKREQUEST']._serialized_end=650
-  _globals['_RELEASELOCKRESPONSE']._serialized_start=652
-  _globals['_RELEASELOCKRESPONSE']._serialized_end=735
-  _globals['_HOLDLOCKREQUEST']._serialized_start=737
-  _globals['_HOLDLOCKREQUEST']._serialized_end=835
-  _globals['_HOLDLOCKRESPONSE']._serialized_start=837
-  _globals['_HOLDLOCKRESPONSE']._serialized_end=899
-  _globals['_GETLOCKREQUEST']._serialized_start=901
-  _globals['_GETLOCKREQUEST']._serialized_end=931
-  _globals['_GETLOCKRESPONSE']._serialized_start=933
-  _globals['_GETLOCKRESPONSE']._serialized_end=983
-  _globals['_LOCK']._serialized_start=986
-  _globals['_LOCK']._serialized_end=1154
-  _globals['_LOCKSERVICE']._serialized_start=1157
-  _globals['_LOCKSERVICE']._serialized_end=1555
+  _globals['_LOCKSERVICE'].methods_by_name['AcquireLock']._options = None
+  _globals['_LOCKSERVICE'].methods_by_name['AcquireLock']._serialized_options = b'\310\363\030\003'
+  _globals['_LOCKSERVICE'].methods_by_name['RenewLock']._options = None
+  _globals['_LOCKSERVICE'].methods_by_name['RenewLock']._serialized_options = b'\310\363\030\003'
+  _globals['_LOCKSERVICE'].methods_by_name['ReleaseLock']._options = None
+  _globals['_LOCKSERVICE'].methods_by_name['ReleaseLock']._serialized_options = b'\310\363\030\003'
+  _globals['_LOCKSERVICE'].methods_by_name['HoldLock']._options = None
+  _globals['_LOCKSERVICE'].methods_by_name['HoldLock']._serialized_options = b'\310\363\030\003'
+  _globals['_LOCKSERVICE'].methods_by_name['GetLock']._options = None
+  _globals['_LOCKSERVICE'].methods_by_name['GetLock']._serialized_options = b'\310\363\030\002'
+  _globals['_LOCKSERVICE'].methods_by_name['ListLocks']._options = None
+  _globals['_LOCKSERVICE'].methods_by_name['ListLocks']._serialized_options = b'\310\363\030\002'
+  _globals['_LOCKSERVICE'].methods_by_name['WatchLock']._options = None
+  _globals['_LOCKSERVICE'].methods_by_name['WatchLock']._serialized_options = b'\310\363\030\002'
+  _globals['_LOCKSERVICE'].methods_by_name['RevokeLock']._options = None
+  _globals['_LOCKSERVICE'].methods_by_name['RevokeLock']._serialized_options = b'\310\363\030\005'
+  _globals['_ACQUIRELOCKREQUEST']._serialized_start=164
+  _globals['_ACQUIRELOCKREQUEST']._serialized_end=477
+  _globals['_ACQUIRELOCKREQUEST_METADATAENTRY']._serialized_start=430
+  _globals['_ACQUIRELOCKREQUEST_METADATAENTRY']._serialized_end=477
+  _globals['_ACQUIRELOCKRESPONSE']._serialized_start=479
+  _globals['_ACQUIRELOCKRESPONSE']._serialized_end=535
+  _globals['_RENEWLOCKREQUEST']._serialized_start=538
+  _globals['_RENEWLOCKREQUEST']._serialized_end=668
+  _globals['_RENEWLOCKRESPONSE']._serialized_start=670
+  _globals['_RENEWLOCKRESPONSE']._serialized_end=724
+  _globals['_RELEASELOCKREQUEST']._serialized_start=726
+  _globals['_RELEASELOCKREQUEST']._serialized_end=764
+  _globals['_RELEASELOCKRESPONSE']._serialized_start=766
+  _globals['_RELEASELOCKRESPONSE']._serialized_end=849
+  _globals['_HOLDLOCKREQUEST']._serialized_start=851
+  _globals['_HOLDLOCKREQUEST']._serialized_end=949
+  _globals['_HOLDLOCKRESPONSE']._serialized_start=951
+  _globals['_HOLDLOCKRESPONSE']._serialized_end=1013
+  _globals['_GETLOCKREQUEST']._serialized_start=1015
+  _globals['_GETLOCKREQUEST']._serialized_end=1045
+  _globals['_GETLOCKRESPONSE']._serialized_start=1047
+  _globals['_GETLOCKRESPONSE']._serialized_end=1097
+  _globals['_LISTLOCKSREQUEST']._serialized_start=1100
+  _globals['_LISTLOCKSREQUEST']._serialized_end=1239
+  _globals['_LISTLOCKSRESPONSE']._serialized_start=1241
+  _globals['_LISTLOCKSRESPONSE']._serialized_end=1336
+  _globals['_WATCHLOCKREQUEST']._serialized_start=1338
+  _globals['_WATCHLOCKREQUEST']._serialized_end=1370
+  _globals['_WATCHLOCKRESPONSE']._serialized_start=1372
+  _globals['_WATCHLOCKRESPONSE']._serialized_end=1424
+  _globals['_REVOKELOCKREQUEST']._serialized_start=1427
+  _globals['_REVOKELOCKREQUEST']._serialized_end=1626
+  _globals['_REVOKELOCKRESPONSE']._serialized_start=1628
+  _globals['_REVOKELOCKRESPONSE']._serialized_end=1718
+  _globals['_LOCK']._serialized_start=1721
+  _globals['_LOCK']._serialized_end=1889
+  _globals['_LOCKSERVICE']._serialized_start=1892
+  _globals['_LOCKSERVICE']._serialized_end=2571
 # @@protoc_insertion_point(module_scope)

@@ -9,6 +9,7 @@ import google.protobuf.descriptor
 import google.protobuf.duration_pb2
 import google.protobuf.internal.containers
 import google.protobuf.message
+import google.protobuf.timestamp_pb2
 import holdfast.v1.lease_pb2
 import typing
 
@@ -126,6 +127,7 @@ class RenewLockRequest(google.protobuf.message.Message):
 
     LEASE_ID_FIELD_NUMBER: builtins.int
     TTL_FIELD_NUMBER: builtins.int
+    METADATA_UPDATE_FIELD_NUMBER: builtins.int
     lease_id: builtins.str
     """The id of the lease. Required."""
     @property
@@ -134,14 +136,19 @@ class RenewLockRequest(google.protobuf.message.Message):
         value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
         """
 
+    @property
+    def metadata_update(self) -> holdfast.v1.lease_pb2.MetadataUpdate:
+        """Replaces the metadata of the holder, which other callers see. Unset: the metadata stays."""
+
     def __init__(
         self,
         *,
         lease_id: builtins.str = ...,
         ttl: google.protobuf.duration_pb2.Duration | None = ...,
+        metadata_update: holdfast.v1.lease_pb2.MetadataUpdate | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["ttl", b"ttl"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["lease_id", b"lease_id", "ttl", b"ttl"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["metadata_update", b"metadata_update", "ttl", b"ttl"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["lease_id", b"lease_id", "metadata_update", b"metadata_update", "ttl", b"ttl"]) -> None: ...
 
 global___RenewLockRequest = RenewLockRequest
 
@@ -297,6 +304,193 @@ class GetLockResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["lock", b"lock"]) -> None: ...
 
 global___GetLockResponse = GetLockResponse
+
+@typing.final
+class ListLocksRequest(google.protobuf.message.Message):
+    """Which locks to list."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_PREFIX_FIELD_NUMBER: builtins.int
+    HOLDER_ID_FIELD_NUMBER: builtins.int
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    ORDER_BY_FIELD_NUMBER: builtins.int
+    name_prefix: builtins.str
+    """Only names that begin with this text. Empty: all names. At most 512 bytes, without control characters
+    and U+FFFD.
+    """
+    holder_id: builtins.str
+    """Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all."""
+    page_size: builtins.int
+    """The largest number of locks in the answer. Default: 50. Values above 500 mean 500. Must not be
+    negative.
+    """
+    page_token: builtins.str
+    """`next_page_token` of the page before. Empty: the first page. The other fields must be the same as
+    for that page, except `page_size`.
+    """
+    order_by: holdfast.v1.lease_pb2.ListOrder.ValueType
+    """The order of the locks."""
+    def __init__(
+        self,
+        *,
+        name_prefix: builtins.str = ...,
+        holder_id: builtins.str = ...,
+        page_size: builtins.int = ...,
+        page_token: builtins.str = ...,
+        order_by: holdfast.v1.lease_pb2.ListOrder.ValueType = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["holder_id", b"holder_id", "name_prefix", b"name_prefix", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token"]) -> None: ...
+
+global___ListLocksRequest = ListLocksRequest
+
+@typing.final
+class ListLocksResponse(google.protobuf.message.Message):
+    """One page of locks."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LOCKS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    SAMPLED_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """The token of the next page. Empty: this page is the last one."""
+    sampled: builtins.bool
+    """Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
+    so locks with more waiters may be missing. A longer `name_prefix` helps.
+    """
+    @property
+    def locks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Lock]:
+        """The locks, as GetLock shows them."""
+
+    def __init__(
+        self,
+        *,
+        locks: collections.abc.Iterable[global___Lock] | None = ...,
+        next_page_token: builtins.str = ...,
+        sampled: builtins.bool = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["locks", b"locks", "next_page_token", b"next_page_token", "sampled", b"sampled"]) -> None: ...
+
+global___ListLocksResponse = ListLocksResponse
+
+@typing.final
+class WatchLockRequest(google.protobuf.message.Message):
+    """The lock to watch."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The lock's name, as in AcquireLockRequest. Required."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name"]) -> None: ...
+
+global___WatchLockRequest = WatchLockRequest
+
+@typing.final
+class WatchLockResponse(google.protobuf.message.Message):
+    """The state after a change."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LOCK_FIELD_NUMBER: builtins.int
+    @property
+    def lock(self) -> global___Lock:
+        """The lock, as GetLock shows it."""
+
+    def __init__(
+        self,
+        *,
+        lock: global___Lock | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["lock", b"lock"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["lock", b"lock"]) -> None: ...
+
+global___WatchLockResponse = WatchLockResponse
+
+@typing.final
+class RevokeLockRequest(google.protobuf.message.Message):
+    """The leases or the waiter to revoke."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    FENCING_TOKEN_FIELD_NUMBER: builtins.int
+    ALL_HOLDERS_FIELD_NUMBER: builtins.int
+    WAITER_POSITION_FIELD_NUMBER: builtins.int
+    ENQUEUE_TIME_FIELD_NUMBER: builtins.int
+    FORCE_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The lock's name, as in AcquireLockRequest. Required."""
+    fencing_token: builtins.int
+    """The lease with this fencing token."""
+    all_holders: builtins.bool
+    """All leases that are held when the call begins. Must be true."""
+    waiter_position: builtins.int
+    """The waiter that GetLock has shown at this position, with `enqueue_time`. Positions change, so the
+    server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
+    it. Minimum: 1.
+    """
+    force: builtins.bool
+    """True: the lock is free immediately, although the holder may still work. Has no effect on a waiter."""
+    reason: builtins.str
+    """The operator's reason, for the audit log. At most 512 bytes, without control characters and U+FFFD."""
+    @property
+    def enqueue_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The `enqueue_time` that GetLock has shown for the waiter, exact to the microsecond. Required
+        with `waiter_position`, and not allowed otherwise.
+        """
+
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        fencing_token: builtins.int = ...,
+        all_holders: builtins.bool = ...,
+        waiter_position: builtins.int = ...,
+        enqueue_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        force: builtins.bool = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["all_holders", b"all_holders", "enqueue_time", b"enqueue_time", "fencing_token", b"fencing_token", "target", b"target", "waiter_position", b"waiter_position"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["all_holders", b"all_holders", "enqueue_time", b"enqueue_time", "fencing_token", b"fencing_token", "force", b"force", "name", b"name", "reason", b"reason", "target", b"target", "waiter_position", b"waiter_position"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["target", b"target"]) -> typing.Literal["fencing_token", "all_holders", "waiter_position"] | None: ...
+
+global___RevokeLockRequest = RevokeLockRequest
+
+@typing.final
+class RevokeLockResponse(google.protobuf.message.Message):
+    """The result of the revocation."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    REVOKED_COUNT_FIELD_NUMBER: builtins.int
+    FREE_TIME_FIELD_NUMBER: builtins.int
+    revoked_count: builtins.int
+    """Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none."""
+    @property
+    def free_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
+        lock stays taken.
+        """
+
+    def __init__(
+        self,
+        *,
+        revoked_count: builtins.int = ...,
+        free_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["free_time", b"free_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["free_time", b"free_time", "revoked_count", b"revoked_count"]) -> None: ...
+
+global___RevokeLockResponse = RevokeLockResponse
 
 @typing.final
 class Lock(google.protobuf.message.Message):

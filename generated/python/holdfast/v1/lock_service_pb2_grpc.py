@@ -49,6 +49,21 @@ class LockServiceStub(object):
                 request_serializer=holdfast_dot_v1_dot_lock__service__pb2.GetLockRequest.SerializeToString,
                 response_deserializer=holdfast_dot_v1_dot_lock__service__pb2.GetLockResponse.FromString,
                 )
+        self.ListLocks = channel.unary_unary(
+                '/holdfast.v1.LockService/ListLocks',
+                request_serializer=holdfast_dot_v1_dot_lock__service__pb2.ListLocksRequest.SerializeToString,
+                response_deserializer=holdfast_dot_v1_dot_lock__service__pb2.ListLocksResponse.FromString,
+                )
+        self.WatchLock = channel.unary_stream(
+                '/holdfast.v1.LockService/WatchLock',
+                request_serializer=holdfast_dot_v1_dot_lock__service__pb2.WatchLockRequest.SerializeToString,
+                response_deserializer=holdfast_dot_v1_dot_lock__service__pb2.WatchLockResponse.FromString,
+                )
+        self.RevokeLock = channel.unary_unary(
+                '/holdfast.v1.LockService/RevokeLock',
+                request_serializer=holdfast_dot_v1_dot_lock__service__pb2.RevokeLockRequest.SerializeToString,
+                response_deserializer=holdfast_dot_v1_dot_lock__service__pb2.RevokeLockResponse.FromString,
+                )
 
 
 class LockServiceServicer(object):
@@ -74,8 +89,8 @@ class LockServiceServicer(object):
         of the first attempt.
 
         Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-        `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-        STORE_FULL, QUARANTINED.
+        `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+        request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -135,6 +150,60 @@ class LockServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListLocks(self, request, context):
+        """Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+        be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+        still have a next page. Locks that the caller may not read are left out. Changes nothing.
+
+        Errors: INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchLock(self, request, context):
+        """Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+        queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+        state in between. While the store cannot be reached, the watch waits and then goes on.
+        A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+
+        Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+        observers watch the lock.
+
+        Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+        display and for routing, never a reason to enter the critical section.
+
+        The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+
+        Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeLock(self, request, context):
+        """Takes leases away from their holders, or a waiter out of the queue. For operators.
+
+        Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+        and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+        until then. A release by the holder ends the lease earlier.
+
+        With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+        work of the revoked holder.
+
+        A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+        at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+
+        Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+        have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+        store grants nothing (QUARANTINED).
+
+        Errors: INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LockServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -162,6 +231,21 @@ def add_LockServiceServicer_to_server(servicer, server):
                     servicer.GetLock,
                     request_deserializer=holdfast_dot_v1_dot_lock__service__pb2.GetLockRequest.FromString,
                     response_serializer=holdfast_dot_v1_dot_lock__service__pb2.GetLockResponse.SerializeToString,
+            ),
+            'ListLocks': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListLocks,
+                    request_deserializer=holdfast_dot_v1_dot_lock__service__pb2.ListLocksRequest.FromString,
+                    response_serializer=holdfast_dot_v1_dot_lock__service__pb2.ListLocksResponse.SerializeToString,
+            ),
+            'WatchLock': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchLock,
+                    request_deserializer=holdfast_dot_v1_dot_lock__service__pb2.WatchLockRequest.FromString,
+                    response_serializer=holdfast_dot_v1_dot_lock__service__pb2.WatchLockResponse.SerializeToString,
+            ),
+            'RevokeLock': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeLock,
+                    request_deserializer=holdfast_dot_v1_dot_lock__service__pb2.RevokeLockRequest.FromString,
+                    response_serializer=holdfast_dot_v1_dot_lock__service__pb2.RevokeLockResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -265,5 +349,56 @@ class LockService(object):
         return grpc.experimental.unary_unary(request, target, '/holdfast.v1.LockService/GetLock',
             holdfast_dot_v1_dot_lock__service__pb2.GetLockRequest.SerializeToString,
             holdfast_dot_v1_dot_lock__service__pb2.GetLockResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def ListLocks(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/holdfast.v1.LockService/ListLocks',
+            holdfast_dot_v1_dot_lock__service__pb2.ListLocksRequest.SerializeToString,
+            holdfast_dot_v1_dot_lock__service__pb2.ListLocksResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def WatchLock(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(request, target, '/holdfast.v1.LockService/WatchLock',
+            holdfast_dot_v1_dot_lock__service__pb2.WatchLockRequest.SerializeToString,
+            holdfast_dot_v1_dot_lock__service__pb2.WatchLockResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def RevokeLock(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/holdfast.v1.LockService/RevokeLock',
+            holdfast_dot_v1_dot_lock__service__pb2.RevokeLockRequest.SerializeToString,
+            holdfast_dot_v1_dot_lock__service__pb2.RevokeLockResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)

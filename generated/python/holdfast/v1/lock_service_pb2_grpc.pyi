@@ -44,8 +44,8 @@ class LockServiceStub:
     of the first attempt.
 
     Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-    `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-    STORE_FULL, QUARANTINED.
+    `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+    request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
     """
 
     RenewLock: grpc.UnaryUnaryMultiCallable[
@@ -102,6 +102,60 @@ class LockServiceStub:
     Errors: INVALID_FIELD.
     """
 
+    ListLocks: grpc.UnaryUnaryMultiCallable[
+        holdfast.v1.lock_service_pb2.ListLocksRequest,
+        holdfast.v1.lock_service_pb2.ListLocksResponse,
+    ]
+    """Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+    be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+    still have a next page. Locks that the caller may not read are left out. Changes nothing.
+
+    Errors: INVALID_FIELD.
+    """
+
+    WatchLock: grpc.UnaryStreamMultiCallable[
+        holdfast.v1.lock_service_pb2.WatchLockRequest,
+        holdfast.v1.lock_service_pb2.WatchLockResponse,
+    ]
+    """Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+    queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+    state in between. While the store cannot be reached, the watch waits and then goes on.
+    A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+
+    Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+    observers watch the lock.
+
+    Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+    display and for routing, never a reason to enter the critical section.
+
+    The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+
+    Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+    """
+
+    RevokeLock: grpc.UnaryUnaryMultiCallable[
+        holdfast.v1.lock_service_pb2.RevokeLockRequest,
+        holdfast.v1.lock_service_pb2.RevokeLockResponse,
+    ]
+    """Takes leases away from their holders, or a waiter out of the queue. For operators.
+
+    Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+    and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+    until then. A release by the holder ends the lease earlier.
+
+    With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+    work of the revoked holder.
+
+    A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+    at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+
+    Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+    have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+    store grants nothing (QUARANTINED).
+
+    Errors: INVALID_FIELD.
+    """
+
 class LockServiceAsyncStub:
     """Locks by name. A lock needs no creation: an unused name is a free lock, and the store forgets an idle
     lock after a while. All waiters of a name, shared and exclusive, wait in one queue and are granted in
@@ -128,8 +182,8 @@ class LockServiceAsyncStub:
     of the first attempt.
 
     Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-    `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-    STORE_FULL, QUARANTINED.
+    `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+    request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
     """
 
     RenewLock: grpc.aio.UnaryUnaryMultiCallable[
@@ -186,6 +240,60 @@ class LockServiceAsyncStub:
     Errors: INVALID_FIELD.
     """
 
+    ListLocks: grpc.aio.UnaryUnaryMultiCallable[
+        holdfast.v1.lock_service_pb2.ListLocksRequest,
+        holdfast.v1.lock_service_pb2.ListLocksResponse,
+    ]
+    """Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+    be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+    still have a next page. Locks that the caller may not read are left out. Changes nothing.
+
+    Errors: INVALID_FIELD.
+    """
+
+    WatchLock: grpc.aio.UnaryStreamMultiCallable[
+        holdfast.v1.lock_service_pb2.WatchLockRequest,
+        holdfast.v1.lock_service_pb2.WatchLockResponse,
+    ]
+    """Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+    queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+    state in between. While the store cannot be reached, the watch waits and then goes on.
+    A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+
+    Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+    observers watch the lock.
+
+    Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+    display and for routing, never a reason to enter the critical section.
+
+    The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+
+    Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+    """
+
+    RevokeLock: grpc.aio.UnaryUnaryMultiCallable[
+        holdfast.v1.lock_service_pb2.RevokeLockRequest,
+        holdfast.v1.lock_service_pb2.RevokeLockResponse,
+    ]
+    """Takes leases away from their holders, or a waiter out of the queue. For operators.
+
+    Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+    and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+    until then. A release by the holder ends the lease earlier.
+
+    With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+    work of the revoked holder.
+
+    A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+    at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+
+    Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+    have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+    store grants nothing (QUARANTINED).
+
+    Errors: INVALID_FIELD.
+    """
+
 class LockServiceServicer(metaclass=abc.ABCMeta):
     """Locks by name. A lock needs no creation: an unused name is a free lock, and the store forgets an idle
     lock after a while. All waiters of a name, shared and exclusive, wait in one queue and are granted in
@@ -214,8 +322,8 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         of the first attempt.
 
         Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-        `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-        STORE_FULL, QUARANTINED.
+        `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+        request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
         """
 
     @abc.abstractmethod
@@ -276,6 +384,66 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[holdfast.v1.lock_service_pb2.GetLockResponse, collections.abc.Awaitable[holdfast.v1.lock_service_pb2.GetLockResponse]]:
         """Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
         section: the answer may be out of date on arrival. Changes nothing.
+
+        Errors: INVALID_FIELD.
+        """
+
+    @abc.abstractmethod
+    def ListLocks(
+        self,
+        request: holdfast.v1.lock_service_pb2.ListLocksRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[holdfast.v1.lock_service_pb2.ListLocksResponse, collections.abc.Awaitable[holdfast.v1.lock_service_pb2.ListLocksResponse]]:
+        """Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+        be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+        still have a next page. Locks that the caller may not read are left out. Changes nothing.
+
+        Errors: INVALID_FIELD.
+        """
+
+    @abc.abstractmethod
+    def WatchLock(
+        self,
+        request: holdfast.v1.lock_service_pb2.WatchLockRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[collections.abc.Iterator[holdfast.v1.lock_service_pb2.WatchLockResponse], collections.abc.AsyncIterator[holdfast.v1.lock_service_pb2.WatchLockResponse]]:
+        """Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+        queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+        state in between. While the store cannot be reached, the watch waits and then goes on.
+        A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+
+        Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+        observers watch the lock.
+
+        Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+        display and for routing, never a reason to enter the critical section.
+
+        The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+
+        Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+        """
+
+    @abc.abstractmethod
+    def RevokeLock(
+        self,
+        request: holdfast.v1.lock_service_pb2.RevokeLockRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[holdfast.v1.lock_service_pb2.RevokeLockResponse, collections.abc.Awaitable[holdfast.v1.lock_service_pb2.RevokeLockResponse]]:
+        """Takes leases away from their holders, or a waiter out of the queue. For operators.
+
+        Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+        and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+        until then. A release by the holder ends the lease earlier.
+
+        With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+        work of the revoked holder.
+
+        A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+        at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+
+        Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+        have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+        store grants nothing (QUARANTINED).
 
         Errors: INVALID_FIELD.
         """

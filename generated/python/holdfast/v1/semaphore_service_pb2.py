@@ -13,10 +13,12 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from holdfast.v1 import access_pb2 as holdfast_dot_v1_dot_access__pb2
 from holdfast.v1 import lease_pb2 as holdfast_dot_v1_dot_lease__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#holdfast/v1/semaphore_service.proto\x12\x0bholdfast.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17holdfast/v1/lease.proto\"\xf4\x02\n\x15\x41\x63quirePermitsRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12&\n\x03ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12/\n\x0cwait_timeout\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tholder_id\x18\x04 \x01(\t\x12\x42\n\x08metadata\x18\x05 \x03(\x0b\x32\x30.holdfast.v1.AcquirePermitsRequest.MetadataEntry\x12\x12\n\nrequest_id\x18\x06 \x01(\t\x12\x19\n\x0cpermit_count\x18\x07 \x01(\x05H\x00\x88\x01\x01\x12\x1a\n\rinitial_limit\x18\x08 \x01(\x05H\x01\x88\x01\x01\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x0f\n\r_permit_countB\x10\n\x0e_initial_limit\";\n\x16\x41\x63quirePermitsResponse\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.holdfast.v1.Lease\"O\n\x13RenewPermitsRequest\x12\x10\n\x08lease_id\x18\x01 \x01(\t\x12&\n\x03ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"9\n\x14RenewPermitsResponse\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.holdfast.v1.Lease\")\n\x15ReleasePermitsRequest\x12\x10\n\x08lease_id\x18\x01 \x01(\t\"V\n\x16ReleasePermitsResponse\x12\x10\n\x08released\x18\x01 \x01(\x08\x12*\n\nloss_cause\x18\x02 \x01(\x0e\x32\x16.holdfast.v1.LossCause\"h\n\x12HoldPermitsRequest\x12\x35\n\x07\x61\x63quire\x18\x01 \x01(\x0b\x32\".holdfast.v1.AcquirePermitsRequestH\x00\x12\x12\n\x08lease_id\x18\x02 \x01(\tH\x00\x42\x07\n\x05start\"A\n\x13HoldPermitsResponse\x12*\n\nhold_event\x18\x01 \x01(\x0b\x32\x16.holdfast.v1.HoldEvent\"v\n\x18SetSemaphoreLimitRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\x05limit\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x1b\n\x0e\x65xpected_limit\x18\x03 \x01(\x05H\x01\x88\x01\x01\x42\x08\n\x06_limitB\x11\n\x0f_expected_limit\"F\n\x19SetSemaphoreLimitResponse\x12)\n\tsemaphore\x18\x01 \x01(\x0b\x32\x16.holdfast.v1.Semaphore\"#\n\x13GetSemaphoreRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"A\n\x14GetSemaphoreResponse\x12)\n\tsemaphore\x18\x01 \x01(\x0b\x32\x16.holdfast.v1.Semaphore\"5\n\x16\x44\x65leteSemaphoreRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\"\x19\n\x17\x44\x65leteSemaphoreResponse\"\xed\x01\n\tSemaphore\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05limit\x18\x02 \x01(\x05\x12\x12\n\nused_count\x18\x03 \x01(\x05\x12\x1b\n\x13overcommitted_count\x18\x04 \x01(\x05\x12\x14\n\x0cwaiter_count\x18\x05 \x01(\x05\x12\x1a\n\x12last_fencing_token\x18\x06 \x01(\x03\x12$\n\x07holders\x18\x07 \x03(\x0b\x32\x13.holdfast.v1.Holder\x12$\n\x07waiters\x18\x08 \x03(\x0b\x32\x13.holdfast.v1.Waiter\x12\x14\n\x0cholder_count\x18\t \x01(\x05\x32\x88\x05\n\x10SemaphoreService\x12Y\n\x0e\x41\x63quirePermits\x12\".holdfast.v1.AcquirePermitsRequest\x1a#.holdfast.v1.AcquirePermitsResponse\x12S\n\x0cRenewPermits\x12 .holdfast.v1.RenewPermitsRequest\x1a!.holdfast.v1.RenewPermitsResponse\x12Y\n\x0eReleasePermits\x12\".holdfast.v1.ReleasePermitsRequest\x1a#.holdfast.v1.ReleasePermitsResponse\x12R\n\x0bHoldPermits\x12\x1f.holdfast.v1.HoldPermitsRequest\x1a .holdfast.v1.HoldPermitsResponse0\x01\x12\x62\n\x11SetSemaphoreLimit\x12%.holdfast.v1.SetSemaphoreLimitRequest\x1a&.holdfast.v1.SetSemaphoreLimitResponse\x12S\n\x0cGetSemaphore\x12 .holdfast.v1.GetSemaphoreRequest\x1a!.holdfast.v1.GetSemaphoreResponse\x12\\\n\x0f\x44\x65leteSemaphore\x12#.holdfast.v1.DeleteSemaphoreRequest\x1a$.holdfast.v1.DeleteSemaphoreResponseB\x97\x01\n\x0f\x64\x65v.holdfast.v1B\x15SemaphoreServiceProtoP\x01Z&holdfast.dev/go/holdfast/v1;holdfastv1\xaa\x02\x0bHoldfast.V1\xca\x02\x0bHoldfast\\V1\xe2\x02\x17Holdfast\\V1\\GPBMetadata\xea\x02\x0cHoldfast::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#holdfast/v1/semaphore_service.proto\x12\x0bholdfast.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18holdfast/v1/access.proto\x1a\x17holdfast/v1/lease.proto\"\xf4\x02\n\x15\x41\x63quirePermitsRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12&\n\x03ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12/\n\x0cwait_timeout\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tholder_id\x18\x04 \x01(\t\x12\x42\n\x08metadata\x18\x05 \x03(\x0b\x32\x30.holdfast.v1.AcquirePermitsRequest.MetadataEntry\x12\x12\n\nrequest_id\x18\x06 \x01(\t\x12\x19\n\x0cpermit_count\x18\x07 \x01(\x05H\x00\x88\x01\x01\x12\x1a\n\rinitial_limit\x18\x08 \x01(\x05H\x01\x88\x01\x01\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x0f\n\r_permit_countB\x10\n\x0e_initial_limit\";\n\x16\x41\x63quirePermitsResponse\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.holdfast.v1.Lease\"\x85\x01\n\x13RenewPermitsRequest\x12\x10\n\x08lease_id\x18\x01 \x01(\t\x12&\n\x03ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x34\n\x0fmetadata_update\x18\x03 \x01(\x0b\x32\x1b.holdfast.v1.MetadataUpdate\"9\n\x14RenewPermitsResponse\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.holdfast.v1.Lease\")\n\x15ReleasePermitsRequest\x12\x10\n\x08lease_id\x18\x01 \x01(\t\"V\n\x16ReleasePermitsResponse\x12\x10\n\x08released\x18\x01 \x01(\x08\x12*\n\nloss_cause\x18\x02 \x01(\x0e\x32\x16.holdfast.v1.LossCause\"h\n\x12HoldPermitsRequest\x12\x35\n\x07\x61\x63quire\x18\x01 \x01(\x0b\x32\".holdfast.v1.AcquirePermitsRequestH\x00\x12\x12\n\x08lease_id\x18\x02 \x01(\tH\x00\x42\x07\n\x05start\"A\n\x13HoldPermitsResponse\x12*\n\nhold_event\x18\x01 \x01(\x0b\x32\x16.holdfast.v1.HoldEvent\"v\n\x18SetSemaphoreLimitRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\x05limit\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x1b\n\x0e\x65xpected_limit\x18\x03 \x01(\x05H\x01\x88\x01\x01\x42\x08\n\x06_limitB\x11\n\x0f_expected_limit\"F\n\x19SetSemaphoreLimitResponse\x12)\n\tsemaphore\x18\x01 \x01(\x0b\x32\x16.holdfast.v1.Semaphore\"#\n\x13GetSemaphoreRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"A\n\x14GetSemaphoreResponse\x12)\n\tsemaphore\x18\x01 \x01(\x0b\x32\x16.holdfast.v1.Semaphore\"5\n\x16\x44\x65leteSemaphoreRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\"\x19\n\x17\x44\x65leteSemaphoreResponse\"\x90\x01\n\x15ListSemaphoresRequest\x12\x13\n\x0bname_prefix\x18\x01 \x01(\t\x12\x11\n\tholder_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\x12(\n\x08order_by\x18\x05 \x01(\x0e\x32\x16.holdfast.v1.ListOrder\"n\n\x16ListSemaphoresResponse\x12*\n\nsemaphores\x18\x01 \x03(\x0b\x32\x16.holdfast.v1.Semaphore\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x0f\n\x07sampled\x18\x03 \x01(\x08\"%\n\x15WatchSemaphoreRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"C\n\x16WatchSemaphoreResponse\x12)\n\tsemaphore\x18\x01 \x01(\x0b\x32\x16.holdfast.v1.Semaphore\"\xca\x01\n\x14RevokePermitsRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x17\n\rfencing_token\x18\x02 \x01(\x03H\x00\x12\x15\n\x0b\x61ll_holders\x18\x03 \x01(\x08H\x00\x12\x19\n\x0fwaiter_position\x18\x04 \x01(\x05H\x00\x12\x30\n\x0c\x65nqueue_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x66orce\x18\x06 \x01(\x08\x12\x0e\n\x06reason\x18\x07 \x01(\tB\x08\n\x06target\"]\n\x15RevokePermitsResponse\x12\x15\n\rrevoked_count\x18\x01 \x01(\x05\x12-\n\tfree_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xed\x01\n\tSemaphore\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05limit\x18\x02 \x01(\x05\x12\x12\n\nused_count\x18\x03 \x01(\x05\x12\x1b\n\x13overcommitted_count\x18\x04 \x01(\x05\x12\x14\n\x0cwaiter_count\x18\x05 \x01(\x05\x12\x1a\n\x12last_fencing_token\x18\x06 \x01(\x03\x12$\n\x07holders\x18\x07 \x03(\x0b\x32\x13.holdfast.v1.Holder\x12$\n\x07waiters\x18\x08 \x03(\x0b\x32\x13.holdfast.v1.Waiter\x12\x14\n\x0cholder_count\x18\t \x01(\x05\x32\xd4\x07\n\x10SemaphoreService\x12_\n\x0e\x41\x63quirePermits\x12\".holdfast.v1.AcquirePermitsRequest\x1a#.holdfast.v1.AcquirePermitsResponse\"\x04\xc8\xf3\x18\x03\x12Y\n\x0cRenewPermits\x12 .holdfast.v1.RenewPermitsRequest\x1a!.holdfast.v1.RenewPermitsResponse\"\x04\xc8\xf3\x18\x03\x12_\n\x0eReleasePermits\x12\".holdfast.v1.ReleasePermitsRequest\x1a#.holdfast.v1.ReleasePermitsResponse\"\x04\xc8\xf3\x18\x03\x12X\n\x0bHoldPermits\x12\x1f.holdfast.v1.HoldPermitsRequest\x1a .holdfast.v1.HoldPermitsResponse\"\x04\xc8\xf3\x18\x03\x30\x01\x12h\n\x11SetSemaphoreLimit\x12%.holdfast.v1.SetSemaphoreLimitRequest\x1a&.holdfast.v1.SetSemaphoreLimitResponse\"\x04\xc8\xf3\x18\x04\x12Y\n\x0cGetSemaphore\x12 .holdfast.v1.GetSemaphoreRequest\x1a!.holdfast.v1.GetSemaphoreResponse\"\x04\xc8\xf3\x18\x02\x12\x62\n\x0f\x44\x65leteSemaphore\x12#.holdfast.v1.DeleteSemaphoreRequest\x1a$.holdfast.v1.DeleteSemaphoreResponse\"\x04\xc8\xf3\x18\x04\x12_\n\x0eListSemaphores\x12\".holdfast.v1.ListSemaphoresRequest\x1a#.holdfast.v1.ListSemaphoresResponse\"\x04\xc8\xf3\x18\x02\x12\x61\n\x0eWatchSemaphore\x12\".holdfast.v1.WatchSemaphoreRequest\x1a#.holdfast.v1.WatchSemaphoreResponse\"\x04\xc8\xf3\x18\x02\x30\x01\x12\\\n\rRevokePermits\x12!.holdfast.v1.RevokePermitsRequest\x1a\".holdfast.v1.RevokePermitsResponse\"\x04\xc8\xf3\x18\x05\x42\x97\x01\n\x0f\x64\x65v.holdfast.v1B\x15SemaphoreServiceProtoP\x01Z&holdfast.dev/go/holdfast/v1;holdfastv1\xaa\x02\x0bHoldfast.V1\xca\x02\x0bHoldfast\\V1\xe2\x02\x17Holdfast\\V1\\GPBMetadata\xea\x02\x0cHoldfast::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -26,38 +28,70 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['DESCRIPTOR']._serialized_options = b'\n\017dev.holdfast.v1B\025SemaphoreServiceProtoP\001Z&holdfast.dev/go/holdfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V1'
   _globals['_ACQUIREPERMITSREQUEST_METADATAENTRY']._options = None
   _globals['_ACQUIREPERMITSREQUEST_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_ACQUIREPERMITSREQUEST']._serialized_start=110
-  _globals['_ACQUIREPERMITSREQUEST']._serialized_end=482
-  _globals['_ACQUIREPERMITSREQUEST_METADATAENTRY']._serialized_start=400
-  _globals['_ACQUIREPERMITSREQUEST_METADATAENTRY']._serialized_end=447
-  _globals['_ACQUIREPERMITSRESPONSE']._serialized_start=484
-  _globals['_ACQUIREPERMITSRESPONSE']._serialized_end=543
-  _globals['_RENEWPERMITSREQUEST']._serialized_start=545
-  _globals['_RENEWPERMITSREQUEST']._serialized_end=624
-  _globals['_RENEWPERMITSRESPONSE']._serialized_start=626
-  _globals['_RENEWPERMITSRESPONSE']._serialized_end=683
-  _globals['_RELEASEPERMITSREQUEST']._serialized_start=685
-  _globals['_RELEASEPERMITSREQUEST']._serialized_end=726
-  _globals['_RELEASEPERMITSRESPONSE']._serialized_start=728
-  _globals['_RELEASEPERMITSRESPONSE']._serialized_end=814
-  _globals['_HOLDPERMITSREQUEST']._serialized_start=816
-  _globals['_HOLDPERMITSREQUEST']._serialized_end=920
-  _globals['_HOLDPERMITSRESPONSE']._serialized_start=922
-  _globals['_HOLDPERMITSRESPONSE']._serialized_end=987
-  _globals['_SETSEMAPHORELIMITREQUEST']._serialized_start=989
-  _globals['_SETSEMAPHORELIMITREQUEST']._serialized_end=1107
-  _globals['_SETSEMAPHORELIMITRESPONSE']._serialized_start=1109
-  _globals['_SETSEMAPHORELIMITRESPONSE']._serialized_end=1179
-  _globals['_GETSEMAPHOREREQUEST']._serialized_start=1181
-  _globals['_GETSEMAPHOREREQUEST']._serialized_end=1216
-  _globals['_GETSEMAPHORERESPONSE']._serialized_start=1218
-  _globals['_GETSEMAPHORERESPONSE']._serialized_end=1283
-  _globals['_DELETESEMAPHOREREQUEST']._serialized_start=1285
-  _globals['_DELETESEMAPHOREREQUEST']._serialized_end=1338
-  _globals['_DELETESEMAPHORERESPONSE']._serialized_start=1340
-  _globals['_DELETESEMAPHORERESPONSE']._serialized_end=1365
-  _globals['_SEMAPHORE']._serialized_start=1368
-  _globals['_SEMAPHORE']._serialized_end=1605
-  _globals['_SEMAPHORESERVICE']._serialized_start=1608
-  _globals['_SEMAPHORESERVICE']._serialized_end=2256
+  _globals['_SEMAPHORESERVICE'].methods_by_name['AcquirePermits']._options = None
+  _globals['_SEMAPHORESERVICE'].methods_by_name['AcquirePermits']._serialized_options = b'\310\363\030\003'
+  _globals['_SEMAPHORESERVICE'].methods_by_name['RenewPermits']._options = None
+  _globals['_SEMAPHORESERVICE'].methods_by_name['RenewPermits']._serialized_options = b'\310\363\030\003'
+  _globals['_SEMAPHORESERVICE'].methods_by_name['ReleasePermits']._options = None
+  _globals['_SEMAPHORESERVICE'].methods_by_name['ReleasePermits']._serialized_options = b'\310\363\030\003'
+  _globals['_SEMAPHORESERVICE'].methods_by_name['HoldPermits']._options = None
+  _globals['_SEMAPHORESERVICE'].methods_by_name['HoldPermits']._serialized_options = b'\310\363\030\003'
+  _globals['_SEMAPHORESERVICE'].methods_by_name['SetSemaphoreLimit']._options = None
+  _globals['_SEMAPHORESERVICE'].methods_by_name['SetSemaphoreLimit']._serialized_options = b'\310\363\030\004'
+  _globals['_SEMAPHORESERVICE'].methods_by_name['GetSemaphore']._options = None
+  _globals['_SEMAPHORESERVICE'].methods_by_name['GetSemaphore']._serialized_options = b'\310\363\030\002'
+  _globals['_SEMAPHORESERVICE'].methods_by_name['DeleteSemaphore']._options = None
+  _globals['_SEMAPHORESERVICE'].methods_by_name['DeleteSemaphore']._serialized_options = b'\310\363\030\004'
+  _globals['_SEMAPHORESERVICE'].methods_by_name['ListSemaphores']._options = None
+  _globals['_SEMAPHORESERVICE'].methods_by_name['ListSemaphores']._serialized_options = b'\310\363\030\002'
+  _globals['_SEMAPHORESERVICE'].methods_by_name['WatchSemaphore']._options = None
+  _globals['_SEMAPHORESERVICE'].methods_by_name['WatchSemaphore']._serialized_options = b'\310\363\030\002'
+  _globals['_SEMAPHORESERVICE'].methods_by_name['RevokePermits']._options = None
+  _globals['_SEMAPHORESERVICE'].methods_by_name['RevokePermits']._serialized_options = b'\310\363\030\005'
+  _globals['_ACQUIREPERMITSREQUEST']._serialized_start=169
+  _globals['_ACQUIREPERMITSREQUEST']._serialized_end=541
+  _globals['_ACQUIREPERMITSREQUEST_METADATAENTRY']._serialized_start=459
+  _globals['_ACQUIREPERMITSREQUEST_METADATAENTRY']._serialized_end=506
+  _globals['_ACQUIREPERMITSRESPONSE']._serialized_start=543
+  _globals['_ACQUIREPERMITSRESPONSE']._serialized_end=602
+  _globals['_RENEWPERMITSREQUEST']._serialized_start=605
+  _globals['_RENEWPERMITSREQUEST']._serialized_end=738
+  _globals['_RENEWPERMITSRESPONSE']._serialized_start=740
+  _globals['_RENEWPERMITSRESPONSE']._serialized_end=797
+  _globals['_RELEASEPERMITSREQUEST']._serialized_start=799
+  _globals['_RELEASEPERMITSREQUEST']._serialized_end=840
+  _globals['_RELEASEPERMITSRESPONSE']._serialized_start=842
+  _globals['_RELEASEPERMITSRESPONSE']._serialized_end=928
+  _globals['_HOLDPERMITSREQUEST']._serialized_start=930
+  _globals['_HOLDPERMITSREQUEST']._serialized_end=1034
+  _globals['_HOLDPERMITSRESPONSE']._serialized_start=1036
+  _globals['_HOLDPERMITSRESPONSE']._serialized_end=1101
+  _globals['_SETSEMAPHORELIMITREQUEST']._serialized_start=1103
+  _globals['_SETSEMAPHORELIMITREQUEST']._serialized_end=1221
+  _globals['_SETSEMAPHORELIMITRESPONSE']._serialized_start=1223
+  _globals['_SETSEMAPHORELIMITRESPONSE']._serialized_end=1293
+  _globals['_GETSEMAPHOREREQUEST']._serialized_start=1295
+  _globals['_GETSEMAPHOREREQUEST']._serialized_end=1330
+  _globals['_GETSEMAPHORERESPONSE']._serialized_start=1332
+  _globals['_GETSEMAPHORERESPONSE']._serialized_end=1397
+  _globals['_DELETESEMAPHOREREQUEST']._serialized_start=1399
+  _globals['_DELETESEMAPHOREREQUEST']._serialized_end=1452
+  _globals['_DELETESEMAPHORERESPONSE']._serialized_start=1454
+  _globals['_DELETESEMAPHORERESPONSE']._serialized_end=1479
+  _globals['_LISTSEMAPHORESREQUEST']._serialized_start=1482
+  _globals['_LISTSEMAPHORESREQUEST']._serialized_end=1626
+  _globals['_LISTSEMAPHORESRESPONSE']._serialized_start=1628
+  _globals['_LISTSEMAPHORESRESPONSE']._serialized_end=1738
+  _globals['_WATCHSEMAPHOREREQUEST']._serialized_start=1740
+  _globals['_WATCHSEMAPHOREREQUEST']._serialized_end=1777
+  _globals['_WATCHSEMAPHORERESPONSE']._serialized_start=1779
+  _globals['_WATCHSEMAPHORERESPONSE']._serialized_end=1846
+  _globals['_REVOKEPERMITSREQUEST']._serialized_start=1849
+  _globals['_REVOKEPERMITSREQUEST']._serialized_end=2051
+  _globals['_REVOKEPERMITSRESPONSE']._serialized_start=2053
+  _globals['_REVOKEPERMITSRESPONSE']._serialized_end=2146
+  _globals['_SEMAPHORE']._serialized_start=2149
+  _globals['_SEMAPHORE']._serialized_end=2386
+  _globals['_SEMAPHORESERVICE']._serialized_start=2389
+  _globals['_SEMAPHORESERVICE']._serialized_end=3369
 # @@protoc_insertion_point(module_scope)

@@ -9,6 +9,7 @@ import google.protobuf.descriptor
 import google.protobuf.duration_pb2
 import google.protobuf.internal.containers
 import google.protobuf.message
+import google.protobuf.timestamp_pb2
 import holdfast.v1.lease_pb2
 import typing
 
@@ -67,7 +68,8 @@ class AcquirePermitsRequest(google.protobuf.message.Message):
     initial_limit: builtins.int
     """The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
     the semaphore exists: the limit in force counts, so programs with different values can run together.
-    Unset: the semaphore must exist.
+    Unset: the semaphore must exist. With a policy, the field counts as unset for a caller without the
+    permission `limit`.
     """
     @property
     def ttl(self) -> google.protobuf.duration_pb2.Duration:
@@ -140,6 +142,7 @@ class RenewPermitsRequest(google.protobuf.message.Message):
 
     LEASE_ID_FIELD_NUMBER: builtins.int
     TTL_FIELD_NUMBER: builtins.int
+    METADATA_UPDATE_FIELD_NUMBER: builtins.int
     lease_id: builtins.str
     """The id of the lease. Required."""
     @property
@@ -148,14 +151,19 @@ class RenewPermitsRequest(google.protobuf.message.Message):
         value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
         """
 
+    @property
+    def metadata_update(self) -> holdfast.v1.lease_pb2.MetadataUpdate:
+        """Replaces the metadata of the holder, which other callers see. Unset: the metadata stays."""
+
     def __init__(
         self,
         *,
         lease_id: builtins.str = ...,
         ttl: google.protobuf.duration_pb2.Duration | None = ...,
+        metadata_update: holdfast.v1.lease_pb2.MetadataUpdate | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["ttl", b"ttl"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["lease_id", b"lease_id", "ttl", b"ttl"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["metadata_update", b"metadata_update", "ttl", b"ttl"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["lease_id", b"lease_id", "metadata_update", b"metadata_update", "ttl", b"ttl"]) -> None: ...
 
 global___RenewPermitsRequest = RenewPermitsRequest
 
@@ -380,7 +388,8 @@ class DeleteSemaphoreRequest(google.protobuf.message.Message):
     name: builtins.str
     """The semaphore's name, as in AcquirePermitsRequest. Required."""
     force: builtins.bool
-    """True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+    """True: a semaphore with holders or waiters is deleted too. With a policy, the caller then needs the
+    permission `admin` besides `limit`. False (default): such a semaphore is not
     deleted, and the call ends with SEMAPHORE_IN_USE.
     """
     def __init__(
@@ -404,6 +413,193 @@ class DeleteSemaphoreResponse(google.protobuf.message.Message):
     ) -> None: ...
 
 global___DeleteSemaphoreResponse = DeleteSemaphoreResponse
+
+@typing.final
+class ListSemaphoresRequest(google.protobuf.message.Message):
+    """Which semaphores to list."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_PREFIX_FIELD_NUMBER: builtins.int
+    HOLDER_ID_FIELD_NUMBER: builtins.int
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    ORDER_BY_FIELD_NUMBER: builtins.int
+    name_prefix: builtins.str
+    """Only names that begin with this text. Empty: all names. At most 512 bytes, without control characters
+    and U+FFFD.
+    """
+    holder_id: builtins.str
+    """Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all."""
+    page_size: builtins.int
+    """The largest number of semaphores in the answer. Default: 50. Values above 500 mean 500. Must not be
+    negative.
+    """
+    page_token: builtins.str
+    """`next_page_token` of the page before. Empty: the first page. The other fields must be the same as
+    for that page, except `page_size`.
+    """
+    order_by: holdfast.v1.lease_pb2.ListOrder.ValueType
+    """The order of the semaphores."""
+    def __init__(
+        self,
+        *,
+        name_prefix: builtins.str = ...,
+        holder_id: builtins.str = ...,
+        page_size: builtins.int = ...,
+        page_token: builtins.str = ...,
+        order_by: holdfast.v1.lease_pb2.ListOrder.ValueType = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["holder_id", b"holder_id", "name_prefix", b"name_prefix", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token"]) -> None: ...
+
+global___ListSemaphoresRequest = ListSemaphoresRequest
+
+@typing.final
+class ListSemaphoresResponse(google.protobuf.message.Message):
+    """One page of semaphores."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SEMAPHORES_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    SAMPLED_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """The token of the next page. Empty: this page is the last one."""
+    sampled: builtins.bool
+    """Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
+    so semaphores with more waiters may be missing. A longer `name_prefix` helps.
+    """
+    @property
+    def semaphores(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Semaphore]:
+        """The semaphores, as GetSemaphore shows them."""
+
+    def __init__(
+        self,
+        *,
+        semaphores: collections.abc.Iterable[global___Semaphore] | None = ...,
+        next_page_token: builtins.str = ...,
+        sampled: builtins.bool = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["next_page_token", b"next_page_token", "sampled", b"sampled", "semaphores", b"semaphores"]) -> None: ...
+
+global___ListSemaphoresResponse = ListSemaphoresResponse
+
+@typing.final
+class WatchSemaphoreRequest(google.protobuf.message.Message):
+    """The semaphore to watch."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The semaphore's name, as in AcquirePermitsRequest. Required."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name"]) -> None: ...
+
+global___WatchSemaphoreRequest = WatchSemaphoreRequest
+
+@typing.final
+class WatchSemaphoreResponse(google.protobuf.message.Message):
+    """The state after a change."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SEMAPHORE_FIELD_NUMBER: builtins.int
+    @property
+    def semaphore(self) -> global___Semaphore:
+        """The semaphore, as GetSemaphore shows it."""
+
+    def __init__(
+        self,
+        *,
+        semaphore: global___Semaphore | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["semaphore", b"semaphore"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["semaphore", b"semaphore"]) -> None: ...
+
+global___WatchSemaphoreResponse = WatchSemaphoreResponse
+
+@typing.final
+class RevokePermitsRequest(google.protobuf.message.Message):
+    """The leases or the waiter to revoke."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    FENCING_TOKEN_FIELD_NUMBER: builtins.int
+    ALL_HOLDERS_FIELD_NUMBER: builtins.int
+    WAITER_POSITION_FIELD_NUMBER: builtins.int
+    ENQUEUE_TIME_FIELD_NUMBER: builtins.int
+    FORCE_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The semaphore's name, as in AcquirePermitsRequest. Required."""
+    fencing_token: builtins.int
+    """The lease with this fencing token."""
+    all_holders: builtins.bool
+    """All leases that are held when the call begins. Must be true."""
+    waiter_position: builtins.int
+    """The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
+    server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
+    it. Minimum: 1.
+    """
+    force: builtins.bool
+    """True: the permits are free immediately, although the holder may still work. Has no effect on a waiter."""
+    reason: builtins.str
+    """The operator's reason, for the audit log. At most 512 bytes, without control characters and U+FFFD."""
+    @property
+    def enqueue_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The `enqueue_time` that GetSemaphore has shown for the waiter, exact to the microsecond. Required
+        with `waiter_position`, and not allowed otherwise.
+        """
+
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        fencing_token: builtins.int = ...,
+        all_holders: builtins.bool = ...,
+        waiter_position: builtins.int = ...,
+        enqueue_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        force: builtins.bool = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["all_holders", b"all_holders", "enqueue_time", b"enqueue_time", "fencing_token", b"fencing_token", "target", b"target", "waiter_position", b"waiter_position"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["all_holders", b"all_holders", "enqueue_time", b"enqueue_time", "fencing_token", b"fencing_token", "force", b"force", "name", b"name", "reason", b"reason", "target", b"target", "waiter_position", b"waiter_position"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["target", b"target"]) -> typing.Literal["fencing_token", "all_holders", "waiter_position"] | None: ...
+
+global___RevokePermitsRequest = RevokePermitsRequest
+
+@typing.final
+class RevokePermitsResponse(google.protobuf.message.Message):
+    """The result of the revocation."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    REVOKED_COUNT_FIELD_NUMBER: builtins.int
+    FREE_TIME_FIELD_NUMBER: builtins.int
+    revoked_count: builtins.int
+    """Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none."""
+    @property
+    def free_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
+        permit stays taken.
+        """
+
+    def __init__(
+        self,
+        *,
+        revoked_count: builtins.int = ...,
+        free_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["free_time", b"free_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["free_time", b"free_time", "revoked_count", b"revoked_count"]) -> None: ...
+
+global___RevokePermitsResponse = RevokePermitsResponse
 
 @typing.final
 class Semaphore(google.protobuf.message.Message):

@@ -60,6 +60,21 @@ class SemaphoreServiceStub(object):
                 request_serializer=holdfast_dot_v1_dot_semaphore__service__pb2.DeleteSemaphoreRequest.SerializeToString,
                 response_deserializer=holdfast_dot_v1_dot_semaphore__service__pb2.DeleteSemaphoreResponse.FromString,
                 )
+        self.ListSemaphores = channel.unary_unary(
+                '/holdfast.v1.SemaphoreService/ListSemaphores',
+                request_serializer=holdfast_dot_v1_dot_semaphore__service__pb2.ListSemaphoresRequest.SerializeToString,
+                response_deserializer=holdfast_dot_v1_dot_semaphore__service__pb2.ListSemaphoresResponse.FromString,
+                )
+        self.WatchSemaphore = channel.unary_stream(
+                '/holdfast.v1.SemaphoreService/WatchSemaphore',
+                request_serializer=holdfast_dot_v1_dot_semaphore__service__pb2.WatchSemaphoreRequest.SerializeToString,
+                response_deserializer=holdfast_dot_v1_dot_semaphore__service__pb2.WatchSemaphoreResponse.FromString,
+                )
+        self.RevokePermits = channel.unary_unary(
+                '/holdfast.v1.SemaphoreService/RevokePermits',
+                request_serializer=holdfast_dot_v1_dot_semaphore__service__pb2.RevokePermitsRequest.SerializeToString,
+                response_deserializer=holdfast_dot_v1_dot_semaphore__service__pb2.RevokePermitsResponse.FromString,
+                )
 
 
 class SemaphoreServiceServicer(object):
@@ -84,7 +99,8 @@ class SemaphoreServiceServicer(object):
         Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
         the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
         semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-        wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+        wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+        QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -174,6 +190,57 @@ class SemaphoreServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListSemaphores(self, request, context):
+        """Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+        their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+        page. Semaphores that the caller may not read are left out. Changes nothing.
+
+        Errors: INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchSemaphore(self, request, context):
+        """Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+        queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+        state in between. While the store cannot be reached, the watch waits and then goes on.
+        The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+
+        Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+        display and for routing, never a reason to enter the critical section.
+
+        The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+
+        Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokePermits(self, request, context):
+        """Takes leases away from their holders, or a waiter out of the queue. For operators.
+
+        Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+        and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+        until then. A release by the holder ends the lease earlier.
+
+        With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+        work of the revoked holder.
+
+        A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+        at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+
+        Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+        have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+        store grants nothing (QUARANTINED).
+
+        Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_SemaphoreServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -211,6 +278,21 @@ def add_SemaphoreServiceServicer_to_server(servicer, server):
                     servicer.DeleteSemaphore,
                     request_deserializer=holdfast_dot_v1_dot_semaphore__service__pb2.DeleteSemaphoreRequest.FromString,
                     response_serializer=holdfast_dot_v1_dot_semaphore__service__pb2.DeleteSemaphoreResponse.SerializeToString,
+            ),
+            'ListSemaphores': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSemaphores,
+                    request_deserializer=holdfast_dot_v1_dot_semaphore__service__pb2.ListSemaphoresRequest.FromString,
+                    response_serializer=holdfast_dot_v1_dot_semaphore__service__pb2.ListSemaphoresResponse.SerializeToString,
+            ),
+            'WatchSemaphore': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchSemaphore,
+                    request_deserializer=holdfast_dot_v1_dot_semaphore__service__pb2.WatchSemaphoreRequest.FromString,
+                    response_serializer=holdfast_dot_v1_dot_semaphore__service__pb2.WatchSemaphoreResponse.SerializeToString,
+            ),
+            'RevokePermits': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokePermits,
+                    request_deserializer=holdfast_dot_v1_dot_semaphore__service__pb2.RevokePermitsRequest.FromString,
+                    response_serializer=holdfast_dot_v1_dot_semaphore__service__pb2.RevokePermitsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -349,5 +431,56 @@ class SemaphoreService(object):
         return grpc.experimental.unary_unary(request, target, '/holdfast.v1.SemaphoreService/DeleteSemaphore',
             holdfast_dot_v1_dot_semaphore__service__pb2.DeleteSemaphoreRequest.SerializeToString,
             holdfast_dot_v1_dot_semaphore__service__pb2.DeleteSemaphoreResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def ListSemaphores(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/holdfast.v1.SemaphoreService/ListSemaphores',
+            holdfast_dot_v1_dot_semaphore__service__pb2.ListSemaphoresRequest.SerializeToString,
+            holdfast_dot_v1_dot_semaphore__service__pb2.ListSemaphoresResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def WatchSemaphore(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(request, target, '/holdfast.v1.SemaphoreService/WatchSemaphore',
+            holdfast_dot_v1_dot_semaphore__service__pb2.WatchSemaphoreRequest.SerializeToString,
+            holdfast_dot_v1_dot_semaphore__service__pb2.WatchSemaphoreResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def RevokePermits(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/holdfast.v1.SemaphoreService/RevokePermits',
+            holdfast_dot_v1_dot_semaphore__service__pb2.RevokePermitsRequest.SerializeToString,
+            holdfast_dot_v1_dot_semaphore__service__pb2.RevokePermitsResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)

@@ -43,7 +43,8 @@ class SemaphoreServiceStub:
     Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
     the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
     semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-    wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+    wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+    QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
     """
 
     RenewPermits: grpc.UnaryUnaryMultiCallable[
@@ -130,6 +131,57 @@ class SemaphoreServiceStub:
     Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
     """
 
+    ListSemaphores: grpc.UnaryUnaryMultiCallable[
+        holdfast.v1.semaphore_service_pb2.ListSemaphoresRequest,
+        holdfast.v1.semaphore_service_pb2.ListSemaphoresResponse,
+    ]
+    """Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+    their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+    page. Semaphores that the caller may not read are left out. Changes nothing.
+
+    Errors: INVALID_FIELD.
+    """
+
+    WatchSemaphore: grpc.UnaryStreamMultiCallable[
+        holdfast.v1.semaphore_service_pb2.WatchSemaphoreRequest,
+        holdfast.v1.semaphore_service_pb2.WatchSemaphoreResponse,
+    ]
+    """Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+    queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+    state in between. While the store cannot be reached, the watch waits and then goes on.
+    The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+
+    Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+    display and for routing, never a reason to enter the critical section.
+
+    The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+
+    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+    """
+
+    RevokePermits: grpc.UnaryUnaryMultiCallable[
+        holdfast.v1.semaphore_service_pb2.RevokePermitsRequest,
+        holdfast.v1.semaphore_service_pb2.RevokePermitsResponse,
+    ]
+    """Takes leases away from their holders, or a waiter out of the queue. For operators.
+
+    Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+    and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+    until then. A release by the holder ends the lease earlier.
+
+    With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+    work of the revoked holder.
+
+    A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+    at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+
+    Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+    have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+    store grants nothing (QUARANTINED).
+
+    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+    """
+
 class SemaphoreServiceAsyncStub:
     """Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
     in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
@@ -155,7 +207,8 @@ class SemaphoreServiceAsyncStub:
     Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
     the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
     semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-    wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+    wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+    QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
     """
 
     RenewPermits: grpc.aio.UnaryUnaryMultiCallable[
@@ -242,6 +295,57 @@ class SemaphoreServiceAsyncStub:
     Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
     """
 
+    ListSemaphores: grpc.aio.UnaryUnaryMultiCallable[
+        holdfast.v1.semaphore_service_pb2.ListSemaphoresRequest,
+        holdfast.v1.semaphore_service_pb2.ListSemaphoresResponse,
+    ]
+    """Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+    their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+    page. Semaphores that the caller may not read are left out. Changes nothing.
+
+    Errors: INVALID_FIELD.
+    """
+
+    WatchSemaphore: grpc.aio.UnaryStreamMultiCallable[
+        holdfast.v1.semaphore_service_pb2.WatchSemaphoreRequest,
+        holdfast.v1.semaphore_service_pb2.WatchSemaphoreResponse,
+    ]
+    """Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+    queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+    state in between. While the store cannot be reached, the watch waits and then goes on.
+    The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+
+    Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+    display and for routing, never a reason to enter the critical section.
+
+    The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+
+    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+    """
+
+    RevokePermits: grpc.aio.UnaryUnaryMultiCallable[
+        holdfast.v1.semaphore_service_pb2.RevokePermitsRequest,
+        holdfast.v1.semaphore_service_pb2.RevokePermitsResponse,
+    ]
+    """Takes leases away from their holders, or a waiter out of the queue. For operators.
+
+    Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+    and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+    until then. A release by the holder ends the lease earlier.
+
+    With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+    work of the revoked holder.
+
+    A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+    at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+
+    Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+    have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+    store grants nothing (QUARANTINED).
+
+    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+    """
+
 class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
     """Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
     in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
@@ -269,7 +373,8 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
         the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
         semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-        wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+        wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+        QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
         """
 
     @abc.abstractmethod
@@ -366,6 +471,63 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
 
         Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
+        """
+
+    @abc.abstractmethod
+    def ListSemaphores(
+        self,
+        request: holdfast.v1.semaphore_service_pb2.ListSemaphoresRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[holdfast.v1.semaphore_service_pb2.ListSemaphoresResponse, collections.abc.Awaitable[holdfast.v1.semaphore_service_pb2.ListSemaphoresResponse]]:
+        """Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+        their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+        page. Semaphores that the caller may not read are left out. Changes nothing.
+
+        Errors: INVALID_FIELD.
+        """
+
+    @abc.abstractmethod
+    def WatchSemaphore(
+        self,
+        request: holdfast.v1.semaphore_service_pb2.WatchSemaphoreRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[collections.abc.Iterator[holdfast.v1.semaphore_service_pb2.WatchSemaphoreResponse], collections.abc.AsyncIterator[holdfast.v1.semaphore_service_pb2.WatchSemaphoreResponse]]:
+        """Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+        queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+        state in between. While the store cannot be reached, the watch waits and then goes on.
+        The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+
+        Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+        display and for routing, never a reason to enter the critical section.
+
+        The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+
+        Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+        """
+
+    @abc.abstractmethod
+    def RevokePermits(
+        self,
+        request: holdfast.v1.semaphore_service_pb2.RevokePermitsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[holdfast.v1.semaphore_service_pb2.RevokePermitsResponse, collections.abc.Awaitable[holdfast.v1.semaphore_service_pb2.RevokePermitsResponse]]:
+        """Takes leases away from their holders, or a waiter out of the queue. For operators.
+
+        Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+        and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+        until then. A release by the holder ends the lease earlier.
+
+        With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+        work of the revoked holder.
+
+        A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+        at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+
+        Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+        have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+        store grants nothing (QUARANTINED).
+
+        Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
         """
 
 def add_SemaphoreServiceServicer_to_server(servicer: SemaphoreServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

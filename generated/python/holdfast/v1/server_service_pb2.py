@@ -13,9 +13,10 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from holdfast.v1 import access_pb2 as holdfast_dot_v1_dot_access__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n holdfast/v1/server_service.proto\x12\x0bholdfast.v1\x1a\x1egoogle/protobuf/duration.proto\"\x16\n\x14GetServerInfoRequest\"\x98\x03\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12*\n\x07min_ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12*\n\x07max_ttl\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12.\n\x0b\x64\x65\x66\x61ult_ttl\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0emax_stream_age\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x10max_waiter_count\x18\x06 \x01(\x05\x12&\n\x08\x66\x65\x61tures\x18\x07 \x03(\x0e\x32\x14.holdfast.v1.Feature\x12,\n\x0bstore_state\x18\x08 \x01(\x0e\x32\x17.holdfast.v1.StoreState\x12\x16\n\x0estore_warnings\x18\t \x03(\t\x12+\n\nquarantine\x18\n \x01(\x0b\x32\x17.holdfast.v1.Quarantine\"&\n\x14\x45ndQuarantineRequest\x12\x0e\n\x06reason\x18\x01 \x01(\t\"X\n\x15\x45ndQuarantineResponse\x12\x31\n\x10\x65nded_quarantine\x18\x01 \x01(\x0b\x32\x17.holdfast.v1.Quarantine\x12\x0c\n\x04risk\x18\x02 \x01(\t\"p\n\nQuarantine\x12\x35\n\x12remaining_duration\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x05\x63\x61use\x18\x02 \x01(\x0e\x32\x1c.holdfast.v1.QuarantineCause*\x8b\x01\n\x07\x46\x65\x61ture\x12\x17\n\x13\x46\x45\x41TURE_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46\x45\x41TURE_EXCLUSIVE_LOCKS\x10\x01\x12\x18\n\x14\x46\x45\x41TURE_SHARED_LOCKS\x10\x02\x12\x16\n\x12\x46\x45\x41TURE_SEMAPHORES\x10\x03\x12\x18\n\x14\x46\x45\x41TURE_AUTOCOMPLETE\x10\x04*\x96\x01\n\nStoreState\x12\x1b\n\x17STORE_STATE_UNSPECIFIED\x10\x00\x12\x15\n\x11STORE_STATE_READY\x10\x01\x12\x1b\n\x17STORE_STATE_UNREACHABLE\x10\x02\x12\x1b\n\x17STORE_STATE_QUARANTINED\x10\x04\x12\x1a\n\x16STORE_STATE_UNSUITABLE\x10\x03*\x8f\x01\n\x0fQuarantineCause\x12 \n\x1cQUARANTINE_CAUSE_UNSPECIFIED\x10\x00\x12\x1e\n\x1aQUARANTINE_CAUSE_FORGOTTEN\x10\x01\x12\x1e\n\x1aQUARANTINE_CAUSE_RESTARTED\x10\x02\x12\x1a\n\x16QUARANTINE_CAUSE_CLOCK\x10\x03\x32\xbf\x01\n\rServerService\x12V\n\rGetServerInfo\x12!.holdfast.v1.GetServerInfoRequest\x1a\".holdfast.v1.GetServerInfoResponse\x12V\n\rEndQuarantine\x12!.holdfast.v1.EndQuarantineRequest\x1a\".holdfast.v1.EndQuarantineResponseB\x94\x01\n\x0f\x64\x65v.holdfast.v1B\x12ServerServiceProtoP\x01Z&holdfast.dev/go/holdfast/v1;holdfastv1\xaa\x02\x0bHoldfast.V1\xca\x02\x0bHoldfast\\V1\xe2\x02\x17Holdfast\\V1\\GPBMetadata\xea\x02\x0cHoldfast::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n holdfast/v1/server_service.proto\x12\x0bholdfast.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x18holdfast/v1/access.proto\"\x16\n\x14GetServerInfoRequest\"\x98\x03\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12*\n\x07min_ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12*\n\x07max_ttl\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12.\n\x0b\x64\x65\x66\x61ult_ttl\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0emax_stream_age\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x10max_waiter_count\x18\x06 \x01(\x05\x12&\n\x08\x66\x65\x61tures\x18\x07 \x03(\x0e\x32\x14.holdfast.v1.Feature\x12,\n\x0bstore_state\x18\x08 \x01(\x0e\x32\x17.holdfast.v1.StoreState\x12\x16\n\x0estore_warnings\x18\t \x03(\t\x12+\n\nquarantine\x18\n \x01(\x0b\x32\x17.holdfast.v1.Quarantine\"&\n\x14\x45ndQuarantineRequest\x12\x0e\n\x06reason\x18\x01 \x01(\t\"X\n\x15\x45ndQuarantineResponse\x12\x31\n\x10\x65nded_quarantine\x18\x01 \x01(\x0b\x32\x17.holdfast.v1.Quarantine\x12\x0c\n\x04risk\x18\x02 \x01(\t\"p\n\nQuarantine\x12\x35\n\x12remaining_duration\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x05\x63\x61use\x18\x02 \x01(\x0e\x32\x1c.holdfast.v1.QuarantineCause*\xe8\x01\n\x07\x46\x65\x61ture\x12\x17\n\x13\x46\x45\x41TURE_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46\x45\x41TURE_EXCLUSIVE_LOCKS\x10\x01\x12\x18\n\x14\x46\x45\x41TURE_SHARED_LOCKS\x10\x02\x12\x16\n\x12\x46\x45\x41TURE_SEMAPHORES\x10\x03\x12\x18\n\x14\x46\x45\x41TURE_AUTOCOMPLETE\x10\x04\x12\x11\n\rFEATURE_LISTS\x10\x05\x12\x13\n\x0f\x46\x45\x41TURE_WATCHES\x10\x06\x12\x16\n\x12\x46\x45\x41TURE_REVOCATION\x10\x07\x12\x1b\n\x17\x46\x45\x41TURE_METADATA_UPDATE\x10\x08*\x96\x01\n\nStoreState\x12\x1b\n\x17STORE_STATE_UNSPECIFIED\x10\x00\x12\x15\n\x11STORE_STATE_READY\x10\x01\x12\x1b\n\x17STORE_STATE_UNREACHABLE\x10\x02\x12\x1b\n\x17STORE_STATE_QUARANTINED\x10\x04\x12\x1a\n\x16STORE_STATE_UNSUITABLE\x10\x03*\x8f\x01\n\x0fQuarantineCause\x12 \n\x1cQUARANTINE_CAUSE_UNSPECIFIED\x10\x00\x12\x1e\n\x1aQUARANTINE_CAUSE_FORGOTTEN\x10\x01\x12\x1e\n\x1aQUARANTINE_CAUSE_RESTARTED\x10\x02\x12\x1a\n\x16QUARANTINE_CAUSE_CLOCK\x10\x03\x32\xcb\x01\n\rServerService\x12\\\n\rGetServerInfo\x12!.holdfast.v1.GetServerInfoRequest\x1a\".holdfast.v1.GetServerInfoResponse\"\x04\xc8\xf3\x18\x01\x12\\\n\rEndQuarantine\x12!.holdfast.v1.EndQuarantineRequest\x1a\".holdfast.v1.EndQuarantineResponse\"\x04\xc8\xf3\x18\x07\x42\x94\x01\n\x0f\x64\x65v.holdfast.v1B\x12ServerServiceProtoP\x01Z&holdfast.dev/go/holdfast/v1;holdfastv1\xaa\x02\x0bHoldfast.V1\xca\x02\x0bHoldfast\\V1\xe2\x02\x17Holdfast\\V1\\GPBMetadata\xea\x02\x0cHoldfast::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -23,22 +24,26 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'holdfast.v1.server_service_
 if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['DESCRIPTOR']._options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\017dev.holdfast.v1B\022ServerServiceProtoP\001Z&holdfast.dev/go/holdfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V1'
-  _globals['_FEATURE']._serialized_start=761
-  _globals['_FEATURE']._serialized_end=900
-  _globals['_STORESTATE']._serialized_start=903
-  _globals['_STORESTATE']._serialized_end=1053
-  _globals['_QUARANTINECAUSE']._serialized_start=1056
-  _globals['_QUARANTINECAUSE']._serialized_end=1199
-  _globals['_GETSERVERINFOREQUEST']._serialized_start=81
-  _globals['_GETSERVERINFOREQUEST']._serialized_end=103
-  _globals['_GETSERVERINFORESPONSE']._serialized_start=106
-  _globals['_GETSERVERINFORESPONSE']._serialized_end=514
-  _globals['_ENDQUARANTINEREQUEST']._serialized_start=516
-  _globals['_ENDQUARANTINEREQUEST']._serialized_end=554
-  _globals['_ENDQUARANTINERESPONSE']._serialized_start=556
-  _globals['_ENDQUARANTINERESPONSE']._serialized_end=644
-  _globals['_QUARANTINE']._serialized_start=646
-  _globals['_QUARANTINE']._serialized_end=758
-  _globals['_SERVERSERVICE']._serialized_start=1202
-  _globals['_SERVERSERVICE']._serialized_end=1393
+  _globals['_SERVERSERVICE'].methods_by_name['GetServerInfo']._options = None
+  _globals['_SERVERSERVICE'].methods_by_name['GetServerInfo']._serialized_options = b'\310\363\030\001'
+  _globals['_SERVERSERVICE'].methods_by_name['EndQuarantine']._options = None
+  _globals['_SERVERSERVICE'].methods_by_name['EndQuarantine']._serialized_options = b'\310\363\030\007'
+  _globals['_FEATURE']._serialized_start=787
+  _globals['_FEATURE']._serialized_end=1019
+  _globals['_STORESTATE']._serialized_start=1022
+  _globals['_STORESTATE']._serialized_end=1172
+  _globals['_QUARANTINECAUSE']._serialized_start=1175
+  _globals['_QUARANTINECAUSE']._serialized_end=1318
+  _globals['_GETSERVERINFOREQUEST']._serialized_start=107
+  _globals['_GETSERVERINFOREQUEST']._serialized_end=129
+  _globals['_GETSERVERINFORESPONSE']._serialized_start=132
+  _globals['_GETSERVERINFORESPONSE']._serialized_end=540
+  _globals['_ENDQUARANTINEREQUEST']._serialized_start=542
+  _globals['_ENDQUARANTINEREQUEST']._serialized_end=580
+  _globals['_ENDQUARANTINERESPONSE']._serialized_start=582
+  _globals['_ENDQUARANTINERESPONSE']._serialized_end=670
+  _globals['_QUARANTINE']._serialized_start=672
+  _globals['_QUARANTINE']._serialized_end=784
+  _globals['_SERVERSERVICE']._serialized_start=1321
+  _globals['_SERVERSERVICE']._serialized_end=1524
 # @@protoc_insertion_point(module_scope)

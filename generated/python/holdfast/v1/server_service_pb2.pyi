@@ -36,6 +36,14 @@ class _FeatureEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTy
     """SemaphoreService."""
     FEATURE_AUTOCOMPLETE: _Feature.ValueType  # 4
     """AutocompleteService."""
+    FEATURE_LISTS: _Feature.ValueType  # 5
+    """ListLocks and ListSemaphores."""
+    FEATURE_WATCHES: _Feature.ValueType  # 6
+    """WatchLock and WatchSemaphore."""
+    FEATURE_REVOCATION: _Feature.ValueType  # 7
+    """RevokeLock and RevokePermits."""
+    FEATURE_METADATA_UPDATE: _Feature.ValueType  # 8
+    """`metadata_update` in RenewLock and RenewPermits."""
 
 class Feature(_Feature, metaclass=_FeatureEnumTypeWrapper):
     """A feature that not every version or configuration offers. Check for the feature before use."""
@@ -50,6 +58,14 @@ FEATURE_SEMAPHORES: Feature.ValueType  # 3
 """SemaphoreService."""
 FEATURE_AUTOCOMPLETE: Feature.ValueType  # 4
 """AutocompleteService."""
+FEATURE_LISTS: Feature.ValueType  # 5
+"""ListLocks and ListSemaphores."""
+FEATURE_WATCHES: Feature.ValueType  # 6
+"""WatchLock and WatchSemaphore."""
+FEATURE_REVOCATION: Feature.ValueType  # 7
+"""RevokeLock and RevokePermits."""
+FEATURE_METADATA_UPDATE: Feature.ValueType  # 8
+"""`metadata_update` in RenewLock and RenewPermits."""
 global___Feature = Feature
 
 class _StoreState:

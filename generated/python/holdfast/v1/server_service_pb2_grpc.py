@@ -53,9 +53,10 @@ class ServerServiceServicer(object):
         call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
         `ended_quarantine`.
 
-        Every client that can connect may make this call: open the port to trusted clients only.
+        With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+        server lets in may make this call.
 
-        Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+        Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

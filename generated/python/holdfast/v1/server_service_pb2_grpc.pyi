@@ -46,9 +46,10 @@ class ServerServiceStub:
     call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
     `ended_quarantine`.
 
-    Every client that can connect may make this call: open the port to trusted clients only.
+    With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+    server lets in may make this call.
 
-    Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+    Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
     """
 
 class ServerServiceAsyncStub:
@@ -79,9 +80,10 @@ class ServerServiceAsyncStub:
     call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
     `ended_quarantine`.
 
-    Every client that can connect may make this call: open the port to trusted clients only.
+    With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+    server lets in may make this call.
 
-    Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+    Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
     """
 
 class ServerServiceServicer(metaclass=abc.ABCMeta):
@@ -116,9 +118,10 @@ class ServerServiceServicer(metaclass=abc.ABCMeta):
         call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
         `ended_quarantine`.
 
-        Every client that can connect may make this call: open the port to trusted clients only.
+        With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+        server lets in may make this call.
 
-        Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+        Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
         """
 
 def add_ServerServiceServicer_to_server(servicer: ServerServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

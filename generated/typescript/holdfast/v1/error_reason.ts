@@ -57,12 +57,14 @@ export enum ErrorReason {
    */
   ERROR_REASON_CONTENDED = 3,
   /**
-   * ERROR_REASON_LEASE_LOST - The lease of this hold stream is lost. The stream sent a `lost` event before.
+   * ERROR_REASON_LEASE_LOST - The lease of this hold stream is lost. The stream sent a `lost` event before. A call or stream that
+   * still waited gets this reason, without an event, if an operator has revoked its request: nothing is held.
    *
    *   - Code: ABORTED.
    *   - Metadata: `cause`, a LossCause without its prefix.
    *   - Retry: does not help.
-   *   - Client: stop the protected work immediately.
+   *   - Client: stop the protected work immediately. After a revocation, acquire again only if the
+   *     operator's reason allows it, with a new `request_id`.
    */
   ERROR_REASON_LEASE_LOST = 4,
   /**
@@ -231,8 +233,8 @@ export enum ErrorReason {
    */
   ERROR_REASON_QUARANTINED = 21,
   /**
-   * ERROR_REASON_REATTACH - The stream has reached its maximum age, or its connection has stopped answering HTTP/2 pings. The
-   * lease or the wait continues.
+   * ERROR_REASON_REATTACH - The stream or its connection has reached its maximum age, or the connection has stopped answering
+   * HTTP/2 pings. The lease or the wait continues.
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
@@ -242,7 +244,7 @@ export enum ErrorReason {
    */
   ERROR_REASON_REATTACH = 22,
   /**
-   * ERROR_REASON_NO_CREDENTIAL - The call has no credential, but this server requires one. No released server sends this reason yet.
+   * ERROR_REASON_NO_CREDENTIAL - The call has no credential, but this server requires a credential.
    *
    *   - Code: UNAUTHENTICATED.
    *   - Metadata: none.
@@ -251,17 +253,17 @@ export enum ErrorReason {
    */
   ERROR_REASON_NO_CREDENTIAL = 23,
   /**
-   * ERROR_REASON_BAD_CREDENTIAL - The credential is wrong or has expired. No released server sends this reason yet.
+   * ERROR_REASON_BAD_CREDENTIAL - The credential is wrong, or has expired. A stream that was opened with the credential ends with this
+   * reason too; its leases continue until their `ttl` ends.
    *
    *   - Code: UNAUTHENTICATED.
    *   - Metadata: none.
-   *   - Retry: does not help.
+   *   - Retry: does not help, unless the error has RetryInfo: the server has no current keys for the check.
    *   - Client: get a new credential.
    */
   ERROR_REASON_BAD_CREDENTIAL = 24,
   /**
-   * ERROR_REASON_NOT_ALLOWED - The caller has no permission for this operation on this name. No released server sends this reason
-   * yet.
+   * ERROR_REASON_NOT_ALLOWED - The caller's identity has no permission for this operation on this name.
    *
    *   - Code: PERMISSION_DENIED.
    *   - Metadata: none.

@@ -38,6 +38,27 @@ export function lockModeToJSON(object: LockMode): string {
   }
 }
 
+/** The order of a list. */
+export enum ListOrder {
+  /** LIST_ORDER_UNSPECIFIED - A fixed order that pages through all names. The order is not alphabetical. */
+  LIST_ORDER_UNSPECIFIED = 0,
+  /** LIST_ORDER_WAITER_COUNT - The names with the most waiters first, in one page without a next page. */
+  LIST_ORDER_WAITER_COUNT = 1,
+  UNRECOGNIZED = -1,
+}
+
+export function listOrderToJSON(object: ListOrder): string {
+  switch (object) {
+    case ListOrder.LIST_ORDER_UNSPECIFIED:
+      return "LIST_ORDER_UNSPECIFIED";
+    case ListOrder.LIST_ORDER_WAITER_COUNT:
+      return "LIST_ORDER_WAITER_COUNT";
+    case ListOrder.UNRECOGNIZED:
+    default:
+      return "UNRECOGNIZED";
+  }
+}
+
 /** The cause of a loss: why a lease ended without a release, or why its renewal fails. */
 export enum LossCause {
   /** LOSS_CAUSE_UNSPECIFIED - The cause is not known: the lease ended more than a minute ago, or never existed. */
@@ -90,7 +111,8 @@ export function lossCauseToJSON(object: LossCause): string {
 export interface Lease {
   /**
    * The sole authority to renew and to release. Every program that knows the id can act for the lease,
-   * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+   * so treat the id as a secret. If the server authenticates callers, the program also needs the identity
+   * that acquired the lease. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
    * resource: calls that take a `lease_id` need no `name`.
    */
   leaseId: string;
@@ -151,6 +173,11 @@ export interface Holder {
     | undefined;
   /** The lease was revoked. A revoked lease cannot be renewed, and keeps its permits until `expire_time`. */
   revoked: boolean;
+  /**
+   * The identity that the holder has proven, for example `spiffe://example.org/billing`. Empty if the
+   * server does not authenticate callers.
+   */
+  identity: string;
 }
 
 export interface Holder_MetadataEntry {
@@ -170,11 +197,32 @@ export interface Waiter {
   mode: LockMode;
   /** Position in the queue. The first waiter has position 1. */
   position: number;
-  /** Time at which the request entered the queue, on the store's wall clock. For display only. */
-  enqueueTime: Timestamp | undefined;
+  /**
+   * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+   * waiter in a revocation.
+   */
+  enqueueTime:
+    | Timestamp
+    | undefined;
+  /** The identity that the waiter has proven. Empty if the server does not authenticate callers. */
+  identity: string;
 }
 
 export interface Waiter_MetadataEntry {
+  key: string;
+  value: string;
+}
+
+/** New metadata of a held lease. */
+export interface MetadataUpdate {
+  /**
+   * Replaces all metadata of the holder. Empty: the holder has no metadata any more. Bounds: those of
+   * `metadata` in the acquire request.
+   */
+  entries: Map<string, string>;
+}
+
+export interface MetadataUpdate_EntriesEntry {
   key: string;
   value: string;
 }
@@ -455,6 +503,7 @@ function createBaseHolder(): Holder {
     acquireTime: undefined,
     expireTime: undefined,
     revoked: false,
+    identity: "",
   };
 }
 
@@ -486,6 +535,9 @@ export const Holder: MessageFns<Holder> = {
     }
     if (message.revoked !== false) {
       writer.uint32(64).bool(message.revoked);
+    }
+    if (message.identity !== "") {
+      writer.uint32(74).string(message.identity);
     }
     return writer;
   },
@@ -570,6 +622,14 @@ export const Holder: MessageFns<Holder> = {
             message.revoked = reader.bool();
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.identity = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -611,6 +671,9 @@ export const Holder: MessageFns<Holder> = {
     if (message.revoked !== false) {
       obj.revoked = message.revoked;
     }
+    if (message.identity !== "") {
+      obj.identity = message.identity;
+    }
     return obj;
   },
 
@@ -641,6 +704,7 @@ export const Holder: MessageFns<Holder> = {
       ? Timestamp.fromPartial(object.expireTime)
       : undefined;
     message.revoked = object.revoked ?? false;
+    message.identity = object.identity ?? "";
     return message;
   },
 };
@@ -724,7 +788,15 @@ export const Holder_MetadataEntry: MessageFns<Holder_MetadataEntry> = {
 };
 
 function createBaseWaiter(): Waiter {
-  return { holderId: "", metadata: new Map(), permitCount: 0, mode: 0, position: 0, enqueueTime: undefined };
+  return {
+    holderId: "",
+    metadata: new Map(),
+    permitCount: 0,
+    mode: 0,
+    position: 0,
+    enqueueTime: undefined,
+    identity: "",
+  };
 }
 
 export const Waiter: MessageFns<Waiter> = {
@@ -746,6 +818,9 @@ export const Waiter: MessageFns<Waiter> = {
     }
     if (message.enqueueTime !== undefined) {
       Timestamp.encode(message.enqueueTime, writer.uint32(50).fork()).join();
+    }
+    if (message.identity !== "") {
+      writer.uint32(58).string(message.identity);
     }
     return writer;
   },
@@ -814,6 +889,14 @@ export const Waiter: MessageFns<Waiter> = {
             message.enqueueTime = Timestamp.decode(reader, reader.uint32());
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.identity = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -849,6 +932,9 @@ export const Waiter: MessageFns<Waiter> = {
     if (message.enqueueTime !== undefined) {
       obj.enqueueTime = fromTimestamp(message.enqueueTime).toISOString();
     }
+    if (message.identity !== "") {
+      obj.identity = message.identity;
+    }
     return obj;
   },
 
@@ -873,6 +959,7 @@ export const Waiter: MessageFns<Waiter> = {
     message.enqueueTime = (object.enqueueTime !== undefined && object.enqueueTime !== null)
       ? Timestamp.fromPartial(object.enqueueTime)
       : undefined;
+    message.identity = object.identity ?? "";
     return message;
   },
 };
@@ -949,6 +1036,161 @@ export const Waiter_MetadataEntry: MessageFns<Waiter_MetadataEntry> = {
   },
   fromPartial(object: DeepPartial<Waiter_MetadataEntry>): Waiter_MetadataEntry {
     const message = createBaseWaiter_MetadataEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseMetadataUpdate(): MetadataUpdate {
+  return { entries: new Map() };
+}
+
+export const MetadataUpdate: MessageFns<MetadataUpdate> = {
+  encode(message: MetadataUpdate, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    message.entries.forEach((value, key) => {
+      MetadataUpdate_EntriesEntry.encode({ key: key as any, value }, writer.uint32(10).fork()).join();
+    });
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MetadataUpdate {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMetadataUpdate();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            const entry1 = MetadataUpdate_EntriesEntry.decode(reader, reader.uint32());
+            if (entry1.value !== undefined) {
+              message.entries.set(entry1.key, entry1.value);
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: MetadataUpdate): unknown {
+    const obj: any = {};
+    if (message.entries?.size) {
+      obj.entries = {};
+      message.entries.forEach((v, k) => {
+        obj.entries[k] = v;
+      });
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<MetadataUpdate>): MetadataUpdate {
+    return MetadataUpdate.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MetadataUpdate>): MetadataUpdate {
+    const message = createBaseMetadataUpdate();
+    message.entries = (() => {
+      const m = new Map();
+      (object.entries as Map<string, string> ?? new Map()).forEach((value, key) => {
+        if (value !== undefined) {
+          m.set(key, globalThis.String(value));
+        }
+      });
+      return m;
+    })();
+    return message;
+  },
+};
+
+function createBaseMetadataUpdate_EntriesEntry(): MetadataUpdate_EntriesEntry {
+  return { key: "", value: "" };
+}
+
+export const MetadataUpdate_EntriesEntry: MessageFns<MetadataUpdate_EntriesEntry> = {
+  encode(message: MetadataUpdate_EntriesEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MetadataUpdate_EntriesEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMetadataUpdate_EntriesEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: MetadataUpdate_EntriesEntry): unknown {
+    const obj: any = {};
+    if (message.key !== "") {
+      obj.key = message.key;
+    }
+    if (message.value !== "") {
+      obj.value = message.value;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<MetadataUpdate_EntriesEntry>): MetadataUpdate_EntriesEntry {
+    return MetadataUpdate_EntriesEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MetadataUpdate_EntriesEntry>): MetadataUpdate_EntriesEntry {
+    const message = createBaseMetadataUpdate_EntriesEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
     return message;

@@ -18,7 +18,20 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Duration } from "../../google/protobuf/duration";
-import { Holder, HoldEvent, Lease, LockMode, lockModeToJSON, LossCause, lossCauseToJSON, Waiter } from "./lease";
+import { Timestamp } from "../../google/protobuf/timestamp";
+import {
+  Holder,
+  HoldEvent,
+  Lease,
+  ListOrder,
+  listOrderToJSON,
+  LockMode,
+  lockModeToJSON,
+  LossCause,
+  lossCauseToJSON,
+  MetadataUpdate,
+  Waiter,
+} from "./lease";
 
 export const protobufPackage = "holdfast.v1";
 
@@ -89,7 +102,11 @@ export interface RenewLockRequest {
    * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
    * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
    */
-  ttl: Duration | undefined;
+  ttl:
+    | Duration
+    | undefined;
+  /** Replaces the metadata of the holder, which other callers see. Unset: the metadata stays. */
+  metadataUpdate: MetadataUpdate | undefined;
 }
 
 /** The lease was renewed. */
@@ -150,6 +167,98 @@ export interface GetLockRequest {
 export interface GetLockResponse {
   /** The lock. For a name that was never used: a free lock, not an error. */
   lock: Lock | undefined;
+}
+
+/** Which locks to list. */
+export interface ListLocksRequest {
+  /**
+   * Only names that begin with this text. Empty: all names. At most 512 bytes, without control characters
+   * and U+FFFD.
+   */
+  namePrefix: string;
+  /** Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. */
+  holderId: string;
+  /**
+   * The largest number of locks in the answer. Default: 50. Values above 500 mean 500. Must not be
+   * negative.
+   */
+  pageSize: number;
+  /**
+   * `next_page_token` of the page before. Empty: the first page. The other fields must be the same as
+   * for that page, except `page_size`.
+   */
+  pageToken: string;
+  /** The order of the locks. */
+  orderBy: ListOrder;
+}
+
+/** One page of locks. */
+export interface ListLocksResponse {
+  /** The locks, as GetLock shows them. */
+  locks: Lock[];
+  /** The token of the next page. Empty: this page is the last one. */
+  nextPageToken: string;
+  /**
+   * Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
+   * so locks with more waiters may be missing. A longer `name_prefix` helps.
+   */
+  sampled: boolean;
+}
+
+/** The lock to watch. */
+export interface WatchLockRequest {
+  /** The lock's name, as in AcquireLockRequest. Required. */
+  name: string;
+}
+
+/** The state after a change. */
+export interface WatchLockResponse {
+  /** The lock, as GetLock shows it. */
+  lock: Lock | undefined;
+}
+
+/** The leases or the waiter to revoke. */
+export interface RevokeLockRequest {
+  /** The lock's name, as in AcquireLockRequest. Required. */
+  name: string;
+  /** What to revoke. Required. */
+  target:
+    | //
+    /** The lease with this fencing token. */
+    { $case: "fencingToken"; value: bigint }
+    | //
+    /** All leases that are held when the call begins. Must be true. */
+    { $case: "allHolders"; value: boolean }
+    | //
+    /**
+     * The waiter that GetLock has shown at this position, with `enqueue_time`. Positions change, so the
+     * server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
+     * it. Minimum: 1.
+     */
+    { $case: "waiterPosition"; value: number }
+    | undefined;
+  /**
+   * The `enqueue_time` that GetLock has shown for the waiter, exact to the microsecond. Required
+   * with `waiter_position`, and not allowed otherwise.
+   */
+  enqueueTime:
+    | Timestamp
+    | undefined;
+  /** True: the lock is free immediately, although the holder may still work. Has no effect on a waiter. */
+  force: boolean;
+  /** The operator's reason, for the audit log. At most 512 bytes, without control characters and U+FFFD. */
+  reason: string;
+}
+
+/** The result of the revocation. */
+export interface RevokeLockResponse {
+  /** Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none. */
+  revokedCount: number;
+  /**
+   * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
+   * lock stays taken.
+   */
+  freeTime: Timestamp | undefined;
 }
 
 /** The state of one lock. The lock is free if `holder_count` is 0. */
@@ -490,7 +599,7 @@ export const AcquireLockResponse: MessageFns<AcquireLockResponse> = {
 };
 
 function createBaseRenewLockRequest(): RenewLockRequest {
-  return { leaseId: "", ttl: undefined };
+  return { leaseId: "", ttl: undefined, metadataUpdate: undefined };
 }
 
 export const RenewLockRequest: MessageFns<RenewLockRequest> = {
@@ -500,6 +609,9 @@ export const RenewLockRequest: MessageFns<RenewLockRequest> = {
     }
     if (message.ttl !== undefined) {
       Duration.encode(message.ttl, writer.uint32(18).fork()).join();
+    }
+    if (message.metadataUpdate !== undefined) {
+      MetadataUpdate.encode(message.metadataUpdate, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -533,6 +645,14 @@ export const RenewLockRequest: MessageFns<RenewLockRequest> = {
             message.ttl = Duration.decode(reader, reader.uint32());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.metadataUpdate = MetadataUpdate.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -553,6 +673,9 @@ export const RenewLockRequest: MessageFns<RenewLockRequest> = {
     if (message.ttl !== undefined) {
       obj.ttl = Duration.toJSON(message.ttl);
     }
+    if (message.metadataUpdate !== undefined) {
+      obj.metadataUpdate = MetadataUpdate.toJSON(message.metadataUpdate);
+    }
     return obj;
   },
 
@@ -563,6 +686,9 @@ export const RenewLockRequest: MessageFns<RenewLockRequest> = {
     const message = createBaseRenewLockRequest();
     message.leaseId = object.leaseId ?? "";
     message.ttl = (object.ttl !== undefined && object.ttl !== null) ? Duration.fromPartial(object.ttl) : undefined;
+    message.metadataUpdate = (object.metadataUpdate !== undefined && object.metadataUpdate !== null)
+      ? MetadataUpdate.fromPartial(object.metadataUpdate)
+      : undefined;
     return message;
   },
 };
@@ -1053,6 +1179,603 @@ export const GetLockResponse: MessageFns<GetLockResponse> = {
   },
 };
 
+function createBaseListLocksRequest(): ListLocksRequest {
+  return { namePrefix: "", holderId: "", pageSize: 0, pageToken: "", orderBy: 0 };
+}
+
+export const ListLocksRequest: MessageFns<ListLocksRequest> = {
+  encode(message: ListLocksRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namePrefix !== "") {
+      writer.uint32(10).string(message.namePrefix);
+    }
+    if (message.holderId !== "") {
+      writer.uint32(18).string(message.holderId);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(24).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(34).string(message.pageToken);
+    }
+    if (message.orderBy !== 0) {
+      writer.uint32(40).int32(message.orderBy);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListLocksRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListLocksRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namePrefix = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.holderId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.orderBy = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: ListLocksRequest): unknown {
+    const obj: any = {};
+    if (message.namePrefix !== "") {
+      obj.namePrefix = message.namePrefix;
+    }
+    if (message.holderId !== "") {
+      obj.holderId = message.holderId;
+    }
+    if (message.pageSize !== 0) {
+      obj.pageSize = Math.round(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      obj.pageToken = message.pageToken;
+    }
+    if (message.orderBy !== 0) {
+      obj.orderBy = listOrderToJSON(message.orderBy);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListLocksRequest>): ListLocksRequest {
+    return ListLocksRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListLocksRequest>): ListLocksRequest {
+    const message = createBaseListLocksRequest();
+    message.namePrefix = object.namePrefix ?? "";
+    message.holderId = object.holderId ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
+    message.orderBy = object.orderBy ?? 0;
+    return message;
+  },
+};
+
+function createBaseListLocksResponse(): ListLocksResponse {
+  return { locks: [], nextPageToken: "", sampled: false };
+}
+
+export const ListLocksResponse: MessageFns<ListLocksResponse> = {
+  encode(message: ListLocksResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.locks) {
+      Lock.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    if (message.sampled !== false) {
+      writer.uint32(24).bool(message.sampled);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListLocksResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListLocksResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.locks.push(Lock.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.sampled = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: ListLocksResponse): unknown {
+    const obj: any = {};
+    if (message.locks?.length) {
+      obj.locks = message.locks.map((e) => Lock.toJSON(e));
+    }
+    if (message.nextPageToken !== "") {
+      obj.nextPageToken = message.nextPageToken;
+    }
+    if (message.sampled !== false) {
+      obj.sampled = message.sampled;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListLocksResponse>): ListLocksResponse {
+    return ListLocksResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListLocksResponse>): ListLocksResponse {
+    const message = createBaseListLocksResponse();
+    message.locks = object.locks?.map((e) => Lock.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    message.sampled = object.sampled ?? false;
+    return message;
+  },
+};
+
+function createBaseWatchLockRequest(): WatchLockRequest {
+  return { name: "" };
+}
+
+export const WatchLockRequest: MessageFns<WatchLockRequest> = {
+  encode(message: WatchLockRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchLockRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchLockRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: WatchLockRequest): unknown {
+    const obj: any = {};
+    if (message.name !== "") {
+      obj.name = message.name;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<WatchLockRequest>): WatchLockRequest {
+    return WatchLockRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WatchLockRequest>): WatchLockRequest {
+    const message = createBaseWatchLockRequest();
+    message.name = object.name ?? "";
+    return message;
+  },
+};
+
+function createBaseWatchLockResponse(): WatchLockResponse {
+  return { lock: undefined };
+}
+
+export const WatchLockResponse: MessageFns<WatchLockResponse> = {
+  encode(message: WatchLockResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.lock !== undefined) {
+      Lock.encode(message.lock, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchLockResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchLockResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.lock = Lock.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: WatchLockResponse): unknown {
+    const obj: any = {};
+    if (message.lock !== undefined) {
+      obj.lock = Lock.toJSON(message.lock);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<WatchLockResponse>): WatchLockResponse {
+    return WatchLockResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WatchLockResponse>): WatchLockResponse {
+    const message = createBaseWatchLockResponse();
+    message.lock = (object.lock !== undefined && object.lock !== null) ? Lock.fromPartial(object.lock) : undefined;
+    return message;
+  },
+};
+
+function createBaseRevokeLockRequest(): RevokeLockRequest {
+  return { name: "", target: undefined, enqueueTime: undefined, force: false, reason: "" };
+}
+
+export const RevokeLockRequest: MessageFns<RevokeLockRequest> = {
+  encode(message: RevokeLockRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    switch (message.target?.$case) {
+      case "fencingToken":
+        if (BigInt.asIntN(64, message.target.value) !== message.target.value) {
+          throw new globalThis.Error("value provided for field message.target.value of type int64 too large");
+        }
+        writer.uint32(16).int64(message.target.value);
+        break;
+      case "allHolders":
+        writer.uint32(24).bool(message.target.value);
+        break;
+      case "waiterPosition":
+        writer.uint32(32).int32(message.target.value);
+        break;
+    }
+    if (message.enqueueTime !== undefined) {
+      Timestamp.encode(message.enqueueTime, writer.uint32(42).fork()).join();
+    }
+    if (message.force !== false) {
+      writer.uint32(48).bool(message.force);
+    }
+    if (message.reason !== "") {
+      writer.uint32(58).string(message.reason);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokeLockRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRevokeLockRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.target = { $case: "fencingToken", value: reader.int64() as bigint };
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.target = { $case: "allHolders", value: reader.bool() };
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.target = { $case: "waiterPosition", value: reader.int32() };
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.enqueueTime = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.force = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: RevokeLockRequest): unknown {
+    const obj: any = {};
+    if (message.name !== "") {
+      obj.name = message.name;
+    }
+    if (message.target?.$case === "fencingToken") {
+      obj.fencingToken = message.target.value.toString();
+    } else if (message.target?.$case === "allHolders") {
+      obj.allHolders = message.target.value;
+    } else if (message.target?.$case === "waiterPosition") {
+      obj.waiterPosition = Math.round(message.target.value);
+    }
+    if (message.enqueueTime !== undefined) {
+      obj.enqueueTime = fromTimestamp(message.enqueueTime).toISOString();
+    }
+    if (message.force !== false) {
+      obj.force = message.force;
+    }
+    if (message.reason !== "") {
+      obj.reason = message.reason;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RevokeLockRequest>): RevokeLockRequest {
+    return RevokeLockRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RevokeLockRequest>): RevokeLockRequest {
+    const message = createBaseRevokeLockRequest();
+    message.name = object.name ?? "";
+    switch (object.target?.$case) {
+      case "fencingToken": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "fencingToken", value: BigInt(object.target.value) };
+        }
+        break;
+      }
+      case "allHolders": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "allHolders", value: object.target.value };
+        }
+        break;
+      }
+      case "waiterPosition": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "waiterPosition", value: object.target.value };
+        }
+        break;
+      }
+    }
+    message.enqueueTime = (object.enqueueTime !== undefined && object.enqueueTime !== null)
+      ? Timestamp.fromPartial(object.enqueueTime)
+      : undefined;
+    message.force = object.force ?? false;
+    message.reason = object.reason ?? "";
+    return message;
+  },
+};
+
+function createBaseRevokeLockResponse(): RevokeLockResponse {
+  return { revokedCount: 0, freeTime: undefined };
+}
+
+export const RevokeLockResponse: MessageFns<RevokeLockResponse> = {
+  encode(message: RevokeLockResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revokedCount !== 0) {
+      writer.uint32(8).int32(message.revokedCount);
+    }
+    if (message.freeTime !== undefined) {
+      Timestamp.encode(message.freeTime, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokeLockResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRevokeLockResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.revokedCount = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.freeTime = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: RevokeLockResponse): unknown {
+    const obj: any = {};
+    if (message.revokedCount !== 0) {
+      obj.revokedCount = Math.round(message.revokedCount);
+    }
+    if (message.freeTime !== undefined) {
+      obj.freeTime = fromTimestamp(message.freeTime).toISOString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RevokeLockResponse>): RevokeLockResponse {
+    return RevokeLockResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RevokeLockResponse>): RevokeLockResponse {
+    const message = createBaseRevokeLockResponse();
+    message.revokedCount = object.revokedCount ?? 0;
+    message.freeTime = (object.freeTime !== undefined && object.freeTime !== null)
+      ? Timestamp.fromPartial(object.freeTime)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseLock(): Lock {
   return { name: "", lastFencingToken: 0n, holderCount: 0, waiterCount: 0, holders: [], waiters: [] };
 }
@@ -1220,8 +1943,8 @@ export const LockServiceService = {
    * of the first attempt.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-   * STORE_FULL, QUARANTINED.
+   * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+   * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquireLock: {
     path: "/holdfast.v1.LockService/AcquireLock" as const,
@@ -1306,6 +2029,75 @@ export const LockServiceService = {
     responseSerialize: (value: GetLockResponse): Buffer => Buffer.from(GetLockResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetLockResponse => GetLockResponse.decode(value),
   },
+  /**
+   * Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+   * be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+   * still have a next page. Locks that the caller may not read are left out. Changes nothing.
+   *
+   * Errors: INVALID_FIELD.
+   */
+  listLocks: {
+    path: "/holdfast.v1.LockService/ListLocks" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListLocksRequest): Buffer => Buffer.from(ListLocksRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListLocksRequest => ListLocksRequest.decode(value),
+    responseSerialize: (value: ListLocksResponse): Buffer => Buffer.from(ListLocksResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListLocksResponse => ListLocksResponse.decode(value),
+  },
+  /**
+   * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+   * state in between. While the store cannot be reached, the watch waits and then goes on.
+   * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+   *
+   * Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+   * observers watch the lock.
+   *
+   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+   * display and for routing, never a reason to enter the critical section.
+   *
+   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   *
+   * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+   */
+  watchLock: {
+    path: "/holdfast.v1.LockService/WatchLock" as const,
+    requestStream: false as const,
+    responseStream: true as const,
+    requestSerialize: (value: WatchLockRequest): Buffer => Buffer.from(WatchLockRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WatchLockRequest => WatchLockRequest.decode(value),
+    responseSerialize: (value: WatchLockResponse): Buffer => Buffer.from(WatchLockResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WatchLockResponse => WatchLockResponse.decode(value),
+  },
+  /**
+   * Takes leases away from their holders, or a waiter out of the queue. For operators.
+   *
+   * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+   * and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+   * until then. A release by the holder ends the lease earlier.
+   *
+   * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+   * work of the revoked holder.
+   *
+   * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+   * at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+   *
+   * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+   * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+   * store grants nothing (QUARANTINED).
+   *
+   * Errors: INVALID_FIELD.
+   */
+  revokeLock: {
+    path: "/holdfast.v1.LockService/RevokeLock" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RevokeLockRequest): Buffer => Buffer.from(RevokeLockRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RevokeLockRequest => RevokeLockRequest.decode(value),
+    responseSerialize: (value: RevokeLockResponse): Buffer => Buffer.from(RevokeLockResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RevokeLockResponse => RevokeLockResponse.decode(value),
+  },
 } as const;
 
 export interface LockServiceServer extends UntypedServiceImplementation {
@@ -1319,8 +2111,8 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * of the first attempt.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-   * STORE_FULL, QUARANTINED.
+   * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+   * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquireLock: handleUnaryCall<AcquireLockRequest, AcquireLockResponse>;
   /**
@@ -1365,6 +2157,51 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * Errors: INVALID_FIELD.
    */
   getLock: handleUnaryCall<GetLockRequest, GetLockResponse>;
+  /**
+   * Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+   * be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+   * still have a next page. Locks that the caller may not read are left out. Changes nothing.
+   *
+   * Errors: INVALID_FIELD.
+   */
+  listLocks: handleUnaryCall<ListLocksRequest, ListLocksResponse>;
+  /**
+   * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+   * state in between. While the store cannot be reached, the watch waits and then goes on.
+   * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+   *
+   * Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+   * observers watch the lock.
+   *
+   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+   * display and for routing, never a reason to enter the critical section.
+   *
+   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   *
+   * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+   */
+  watchLock: handleServerStreamingCall<WatchLockRequest, WatchLockResponse>;
+  /**
+   * Takes leases away from their holders, or a waiter out of the queue. For operators.
+   *
+   * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+   * and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+   * until then. A release by the holder ends the lease earlier.
+   *
+   * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+   * work of the revoked holder.
+   *
+   * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+   * at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+   *
+   * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+   * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+   * store grants nothing (QUARANTINED).
+   *
+   * Errors: INVALID_FIELD.
+   */
+  revokeLock: handleUnaryCall<RevokeLockRequest, RevokeLockResponse>;
 }
 
 export interface LockServiceClient extends Client {
@@ -1378,8 +2215,8 @@ export interface LockServiceClient extends Client {
    * of the first attempt.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-   * STORE_FULL, QUARANTINED.
+   * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+   * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquireLock(
     request: AcquireLockRequest,
@@ -1485,6 +2322,84 @@ export interface LockServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetLockResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+   * be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+   * still have a next page. Locks that the caller may not read are left out. Changes nothing.
+   *
+   * Errors: INVALID_FIELD.
+   */
+  listLocks(
+    request: ListLocksRequest,
+    callback: (error: ServiceError | null, response: ListLocksResponse) => void,
+  ): ClientUnaryCall;
+  listLocks(
+    request: ListLocksRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListLocksResponse) => void,
+  ): ClientUnaryCall;
+  listLocks(
+    request: ListLocksRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListLocksResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+   * state in between. While the store cannot be reached, the watch waits and then goes on.
+   * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+   *
+   * Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+   * observers watch the lock.
+   *
+   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+   * display and for routing, never a reason to enter the critical section.
+   *
+   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   *
+   * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+   */
+  watchLock(request: WatchLockRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchLockResponse>;
+  watchLock(
+    request: WatchLockRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchLockResponse>;
+  /**
+   * Takes leases away from their holders, or a waiter out of the queue. For operators.
+   *
+   * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+   * and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+   * until then. A release by the holder ends the lease earlier.
+   *
+   * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+   * work of the revoked holder.
+   *
+   * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+   * at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+   *
+   * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+   * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+   * store grants nothing (QUARANTINED).
+   *
+   * Errors: INVALID_FIELD.
+   */
+  revokeLock(
+    request: RevokeLockRequest,
+    callback: (error: ServiceError | null, response: RevokeLockResponse) => void,
+  ): ClientUnaryCall;
+  revokeLock(
+    request: RevokeLockRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RevokeLockResponse) => void,
+  ): ClientUnaryCall;
+  revokeLock(
+    request: RevokeLockRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RevokeLockResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const LockServiceClient = makeGenericClientConstructor(
@@ -1504,6 +2419,12 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
+
+function fromTimestamp(t: Timestamp): Date {
+  let millis = (globalThis.Number(t.seconds.toString()) || 0) * 1_000;
+  millis += (t.nanos || 0) / 1_000_000;
+  return new globalThis.Date(millis);
+}
 
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;

@@ -18,7 +18,18 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Duration } from "../../google/protobuf/duration";
-import { Holder, HoldEvent, Lease, LossCause, lossCauseToJSON, Waiter } from "./lease";
+import { Timestamp } from "../../google/protobuf/timestamp";
+import {
+  Holder,
+  HoldEvent,
+  Lease,
+  ListOrder,
+  listOrderToJSON,
+  LossCause,
+  lossCauseToJSON,
+  MetadataUpdate,
+  Waiter,
+} from "./lease";
 
 export const protobufPackage = "holdfast.v1";
 
@@ -77,7 +88,8 @@ export interface AcquirePermitsRequest {
   /**
    * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
    * the semaphore exists: the limit in force counts, so programs with different values can run together.
-   * Unset: the semaphore must exist.
+   * Unset: the semaphore must exist. With a policy, the field counts as unset for a caller without the
+   * permission `limit`.
    */
   initialLimit?: number | undefined;
 }
@@ -101,7 +113,11 @@ export interface RenewPermitsRequest {
    * The new time to live, in the range of AcquirePermitsRequest. Unset: the lease's own `ttl`. A longer
    * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
    */
-  ttl: Duration | undefined;
+  ttl:
+    | Duration
+    | undefined;
+  /** Replaces the metadata of the holder, which other callers see. Unset: the metadata stays. */
+  metadataUpdate: MetadataUpdate | undefined;
 }
 
 /** The lease was renewed. */
@@ -194,7 +210,8 @@ export interface DeleteSemaphoreRequest {
   /** The semaphore's name, as in AcquirePermitsRequest. Required. */
   name: string;
   /**
-   * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+   * True: a semaphore with holders or waiters is deleted too. With a policy, the caller then needs the
+   * permission `admin` besides `limit`. False (default): such a semaphore is not
    * deleted, and the call ends with SEMAPHORE_IN_USE.
    */
   force: boolean;
@@ -202,6 +219,98 @@ export interface DeleteSemaphoreRequest {
 
 /** The answer after the deletion. */
 export interface DeleteSemaphoreResponse {
+}
+
+/** Which semaphores to list. */
+export interface ListSemaphoresRequest {
+  /**
+   * Only names that begin with this text. Empty: all names. At most 512 bytes, without control characters
+   * and U+FFFD.
+   */
+  namePrefix: string;
+  /** Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. */
+  holderId: string;
+  /**
+   * The largest number of semaphores in the answer. Default: 50. Values above 500 mean 500. Must not be
+   * negative.
+   */
+  pageSize: number;
+  /**
+   * `next_page_token` of the page before. Empty: the first page. The other fields must be the same as
+   * for that page, except `page_size`.
+   */
+  pageToken: string;
+  /** The order of the semaphores. */
+  orderBy: ListOrder;
+}
+
+/** One page of semaphores. */
+export interface ListSemaphoresResponse {
+  /** The semaphores, as GetSemaphore shows them. */
+  semaphores: Semaphore[];
+  /** The token of the next page. Empty: this page is the last one. */
+  nextPageToken: string;
+  /**
+   * Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
+   * so semaphores with more waiters may be missing. A longer `name_prefix` helps.
+   */
+  sampled: boolean;
+}
+
+/** The semaphore to watch. */
+export interface WatchSemaphoreRequest {
+  /** The semaphore's name, as in AcquirePermitsRequest. Required. */
+  name: string;
+}
+
+/** The state after a change. */
+export interface WatchSemaphoreResponse {
+  /** The semaphore, as GetSemaphore shows it. */
+  semaphore: Semaphore | undefined;
+}
+
+/** The leases or the waiter to revoke. */
+export interface RevokePermitsRequest {
+  /** The semaphore's name, as in AcquirePermitsRequest. Required. */
+  name: string;
+  /** What to revoke. Required. */
+  target:
+    | //
+    /** The lease with this fencing token. */
+    { $case: "fencingToken"; value: bigint }
+    | //
+    /** All leases that are held when the call begins. Must be true. */
+    { $case: "allHolders"; value: boolean }
+    | //
+    /**
+     * The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
+     * server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
+     * it. Minimum: 1.
+     */
+    { $case: "waiterPosition"; value: number }
+    | undefined;
+  /**
+   * The `enqueue_time` that GetSemaphore has shown for the waiter, exact to the microsecond. Required
+   * with `waiter_position`, and not allowed otherwise.
+   */
+  enqueueTime:
+    | Timestamp
+    | undefined;
+  /** True: the permits are free immediately, although the holder may still work. Has no effect on a waiter. */
+  force: boolean;
+  /** The operator's reason, for the audit log. At most 512 bytes, without control characters and U+FFFD. */
+  reason: string;
+}
+
+/** The result of the revocation. */
+export interface RevokePermitsResponse {
+  /** Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none. */
+  revokedCount: number;
+  /**
+   * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
+   * permit stays taken.
+   */
+  freeTime: Timestamp | undefined;
 }
 
 /** The state of one semaphore. */
@@ -567,7 +676,7 @@ export const AcquirePermitsResponse: MessageFns<AcquirePermitsResponse> = {
 };
 
 function createBaseRenewPermitsRequest(): RenewPermitsRequest {
-  return { leaseId: "", ttl: undefined };
+  return { leaseId: "", ttl: undefined, metadataUpdate: undefined };
 }
 
 export const RenewPermitsRequest: MessageFns<RenewPermitsRequest> = {
@@ -577,6 +686,9 @@ export const RenewPermitsRequest: MessageFns<RenewPermitsRequest> = {
     }
     if (message.ttl !== undefined) {
       Duration.encode(message.ttl, writer.uint32(18).fork()).join();
+    }
+    if (message.metadataUpdate !== undefined) {
+      MetadataUpdate.encode(message.metadataUpdate, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -610,6 +722,14 @@ export const RenewPermitsRequest: MessageFns<RenewPermitsRequest> = {
             message.ttl = Duration.decode(reader, reader.uint32());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.metadataUpdate = MetadataUpdate.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -630,6 +750,9 @@ export const RenewPermitsRequest: MessageFns<RenewPermitsRequest> = {
     if (message.ttl !== undefined) {
       obj.ttl = Duration.toJSON(message.ttl);
     }
+    if (message.metadataUpdate !== undefined) {
+      obj.metadataUpdate = MetadataUpdate.toJSON(message.metadataUpdate);
+    }
     return obj;
   },
 
@@ -640,6 +763,9 @@ export const RenewPermitsRequest: MessageFns<RenewPermitsRequest> = {
     const message = createBaseRenewPermitsRequest();
     message.leaseId = object.leaseId ?? "";
     message.ttl = (object.ttl !== undefined && object.ttl !== null) ? Duration.fromPartial(object.ttl) : undefined;
+    message.metadataUpdate = (object.metadataUpdate !== undefined && object.metadataUpdate !== null)
+      ? MetadataUpdate.fromPartial(object.metadataUpdate)
+      : undefined;
     return message;
   },
 };
@@ -1416,6 +1542,605 @@ export const DeleteSemaphoreResponse: MessageFns<DeleteSemaphoreResponse> = {
   },
 };
 
+function createBaseListSemaphoresRequest(): ListSemaphoresRequest {
+  return { namePrefix: "", holderId: "", pageSize: 0, pageToken: "", orderBy: 0 };
+}
+
+export const ListSemaphoresRequest: MessageFns<ListSemaphoresRequest> = {
+  encode(message: ListSemaphoresRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namePrefix !== "") {
+      writer.uint32(10).string(message.namePrefix);
+    }
+    if (message.holderId !== "") {
+      writer.uint32(18).string(message.holderId);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(24).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(34).string(message.pageToken);
+    }
+    if (message.orderBy !== 0) {
+      writer.uint32(40).int32(message.orderBy);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSemaphoresRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSemaphoresRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namePrefix = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.holderId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.orderBy = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: ListSemaphoresRequest): unknown {
+    const obj: any = {};
+    if (message.namePrefix !== "") {
+      obj.namePrefix = message.namePrefix;
+    }
+    if (message.holderId !== "") {
+      obj.holderId = message.holderId;
+    }
+    if (message.pageSize !== 0) {
+      obj.pageSize = Math.round(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      obj.pageToken = message.pageToken;
+    }
+    if (message.orderBy !== 0) {
+      obj.orderBy = listOrderToJSON(message.orderBy);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListSemaphoresRequest>): ListSemaphoresRequest {
+    return ListSemaphoresRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListSemaphoresRequest>): ListSemaphoresRequest {
+    const message = createBaseListSemaphoresRequest();
+    message.namePrefix = object.namePrefix ?? "";
+    message.holderId = object.holderId ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
+    message.orderBy = object.orderBy ?? 0;
+    return message;
+  },
+};
+
+function createBaseListSemaphoresResponse(): ListSemaphoresResponse {
+  return { semaphores: [], nextPageToken: "", sampled: false };
+}
+
+export const ListSemaphoresResponse: MessageFns<ListSemaphoresResponse> = {
+  encode(message: ListSemaphoresResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.semaphores) {
+      Semaphore.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    if (message.sampled !== false) {
+      writer.uint32(24).bool(message.sampled);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSemaphoresResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSemaphoresResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.semaphores.push(Semaphore.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.sampled = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: ListSemaphoresResponse): unknown {
+    const obj: any = {};
+    if (message.semaphores?.length) {
+      obj.semaphores = message.semaphores.map((e) => Semaphore.toJSON(e));
+    }
+    if (message.nextPageToken !== "") {
+      obj.nextPageToken = message.nextPageToken;
+    }
+    if (message.sampled !== false) {
+      obj.sampled = message.sampled;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListSemaphoresResponse>): ListSemaphoresResponse {
+    return ListSemaphoresResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListSemaphoresResponse>): ListSemaphoresResponse {
+    const message = createBaseListSemaphoresResponse();
+    message.semaphores = object.semaphores?.map((e) => Semaphore.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    message.sampled = object.sampled ?? false;
+    return message;
+  },
+};
+
+function createBaseWatchSemaphoreRequest(): WatchSemaphoreRequest {
+  return { name: "" };
+}
+
+export const WatchSemaphoreRequest: MessageFns<WatchSemaphoreRequest> = {
+  encode(message: WatchSemaphoreRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchSemaphoreRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchSemaphoreRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: WatchSemaphoreRequest): unknown {
+    const obj: any = {};
+    if (message.name !== "") {
+      obj.name = message.name;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<WatchSemaphoreRequest>): WatchSemaphoreRequest {
+    return WatchSemaphoreRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WatchSemaphoreRequest>): WatchSemaphoreRequest {
+    const message = createBaseWatchSemaphoreRequest();
+    message.name = object.name ?? "";
+    return message;
+  },
+};
+
+function createBaseWatchSemaphoreResponse(): WatchSemaphoreResponse {
+  return { semaphore: undefined };
+}
+
+export const WatchSemaphoreResponse: MessageFns<WatchSemaphoreResponse> = {
+  encode(message: WatchSemaphoreResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.semaphore !== undefined) {
+      Semaphore.encode(message.semaphore, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchSemaphoreResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchSemaphoreResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.semaphore = Semaphore.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: WatchSemaphoreResponse): unknown {
+    const obj: any = {};
+    if (message.semaphore !== undefined) {
+      obj.semaphore = Semaphore.toJSON(message.semaphore);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<WatchSemaphoreResponse>): WatchSemaphoreResponse {
+    return WatchSemaphoreResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WatchSemaphoreResponse>): WatchSemaphoreResponse {
+    const message = createBaseWatchSemaphoreResponse();
+    message.semaphore = (object.semaphore !== undefined && object.semaphore !== null)
+      ? Semaphore.fromPartial(object.semaphore)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseRevokePermitsRequest(): RevokePermitsRequest {
+  return { name: "", target: undefined, enqueueTime: undefined, force: false, reason: "" };
+}
+
+export const RevokePermitsRequest: MessageFns<RevokePermitsRequest> = {
+  encode(message: RevokePermitsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    switch (message.target?.$case) {
+      case "fencingToken":
+        if (BigInt.asIntN(64, message.target.value) !== message.target.value) {
+          throw new globalThis.Error("value provided for field message.target.value of type int64 too large");
+        }
+        writer.uint32(16).int64(message.target.value);
+        break;
+      case "allHolders":
+        writer.uint32(24).bool(message.target.value);
+        break;
+      case "waiterPosition":
+        writer.uint32(32).int32(message.target.value);
+        break;
+    }
+    if (message.enqueueTime !== undefined) {
+      Timestamp.encode(message.enqueueTime, writer.uint32(42).fork()).join();
+    }
+    if (message.force !== false) {
+      writer.uint32(48).bool(message.force);
+    }
+    if (message.reason !== "") {
+      writer.uint32(58).string(message.reason);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokePermitsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRevokePermitsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.target = { $case: "fencingToken", value: reader.int64() as bigint };
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.target = { $case: "allHolders", value: reader.bool() };
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.target = { $case: "waiterPosition", value: reader.int32() };
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.enqueueTime = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.force = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: RevokePermitsRequest): unknown {
+    const obj: any = {};
+    if (message.name !== "") {
+      obj.name = message.name;
+    }
+    if (message.target?.$case === "fencingToken") {
+      obj.fencingToken = message.target.value.toString();
+    } else if (message.target?.$case === "allHolders") {
+      obj.allHolders = message.target.value;
+    } else if (message.target?.$case === "waiterPosition") {
+      obj.waiterPosition = Math.round(message.target.value);
+    }
+    if (message.enqueueTime !== undefined) {
+      obj.enqueueTime = fromTimestamp(message.enqueueTime).toISOString();
+    }
+    if (message.force !== false) {
+      obj.force = message.force;
+    }
+    if (message.reason !== "") {
+      obj.reason = message.reason;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RevokePermitsRequest>): RevokePermitsRequest {
+    return RevokePermitsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RevokePermitsRequest>): RevokePermitsRequest {
+    const message = createBaseRevokePermitsRequest();
+    message.name = object.name ?? "";
+    switch (object.target?.$case) {
+      case "fencingToken": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "fencingToken", value: BigInt(object.target.value) };
+        }
+        break;
+      }
+      case "allHolders": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "allHolders", value: object.target.value };
+        }
+        break;
+      }
+      case "waiterPosition": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "waiterPosition", value: object.target.value };
+        }
+        break;
+      }
+    }
+    message.enqueueTime = (object.enqueueTime !== undefined && object.enqueueTime !== null)
+      ? Timestamp.fromPartial(object.enqueueTime)
+      : undefined;
+    message.force = object.force ?? false;
+    message.reason = object.reason ?? "";
+    return message;
+  },
+};
+
+function createBaseRevokePermitsResponse(): RevokePermitsResponse {
+  return { revokedCount: 0, freeTime: undefined };
+}
+
+export const RevokePermitsResponse: MessageFns<RevokePermitsResponse> = {
+  encode(message: RevokePermitsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revokedCount !== 0) {
+      writer.uint32(8).int32(message.revokedCount);
+    }
+    if (message.freeTime !== undefined) {
+      Timestamp.encode(message.freeTime, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokePermitsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRevokePermitsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.revokedCount = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.freeTime = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: RevokePermitsResponse): unknown {
+    const obj: any = {};
+    if (message.revokedCount !== 0) {
+      obj.revokedCount = Math.round(message.revokedCount);
+    }
+    if (message.freeTime !== undefined) {
+      obj.freeTime = fromTimestamp(message.freeTime).toISOString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RevokePermitsResponse>): RevokePermitsResponse {
+    return RevokePermitsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RevokePermitsResponse>): RevokePermitsResponse {
+    const message = createBaseRevokePermitsResponse();
+    message.revokedCount = object.revokedCount ?? 0;
+    message.freeTime = (object.freeTime !== undefined && object.freeTime !== null)
+      ? Timestamp.fromPartial(object.freeTime)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseSemaphore(): Semaphore {
   return {
     name: "",
@@ -1637,7 +2362,8 @@ export const SemaphoreServiceService = {
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
    * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
    * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-   * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+   * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits: {
     path: "/holdfast.v1.SemaphoreService/AcquirePermits" as const,
@@ -1772,6 +2498,77 @@ export const SemaphoreServiceService = {
       Buffer.from(DeleteSemaphoreResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DeleteSemaphoreResponse => DeleteSemaphoreResponse.decode(value),
   },
+  /**
+   * Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+   * their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+   * page. Semaphores that the caller may not read are left out. Changes nothing.
+   *
+   * Errors: INVALID_FIELD.
+   */
+  listSemaphores: {
+    path: "/holdfast.v1.SemaphoreService/ListSemaphores" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListSemaphoresRequest): Buffer =>
+      Buffer.from(ListSemaphoresRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListSemaphoresRequest => ListSemaphoresRequest.decode(value),
+    responseSerialize: (value: ListSemaphoresResponse): Buffer =>
+      Buffer.from(ListSemaphoresResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListSemaphoresResponse => ListSemaphoresResponse.decode(value),
+  },
+  /**
+   * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+   * state in between. While the store cannot be reached, the watch waits and then goes on.
+   * The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+   *
+   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+   * display and for routing, never a reason to enter the critical section.
+   *
+   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   *
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+   */
+  watchSemaphore: {
+    path: "/holdfast.v1.SemaphoreService/WatchSemaphore" as const,
+    requestStream: false as const,
+    responseStream: true as const,
+    requestSerialize: (value: WatchSemaphoreRequest): Buffer =>
+      Buffer.from(WatchSemaphoreRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WatchSemaphoreRequest => WatchSemaphoreRequest.decode(value),
+    responseSerialize: (value: WatchSemaphoreResponse): Buffer =>
+      Buffer.from(WatchSemaphoreResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WatchSemaphoreResponse => WatchSemaphoreResponse.decode(value),
+  },
+  /**
+   * Takes leases away from their holders, or a waiter out of the queue. For operators.
+   *
+   * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+   * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+   * until then. A release by the holder ends the lease earlier.
+   *
+   * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+   * work of the revoked holder.
+   *
+   * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+   * at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+   *
+   * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+   * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+   * store grants nothing (QUARANTINED).
+   *
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+   */
+  revokePermits: {
+    path: "/holdfast.v1.SemaphoreService/RevokePermits" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RevokePermitsRequest): Buffer => Buffer.from(RevokePermitsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RevokePermitsRequest => RevokePermitsRequest.decode(value),
+    responseSerialize: (value: RevokePermitsResponse): Buffer =>
+      Buffer.from(RevokePermitsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RevokePermitsResponse => RevokePermitsResponse.decode(value),
+  },
 } as const;
 
 export interface SemaphoreServiceServer extends UntypedServiceImplementation {
@@ -1783,7 +2580,8 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
    * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
    * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-   * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+   * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits: handleUnaryCall<AcquirePermitsRequest, AcquirePermitsResponse>;
   /**
@@ -1852,6 +2650,48 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
    */
   deleteSemaphore: handleUnaryCall<DeleteSemaphoreRequest, DeleteSemaphoreResponse>;
+  /**
+   * Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+   * their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+   * page. Semaphores that the caller may not read are left out. Changes nothing.
+   *
+   * Errors: INVALID_FIELD.
+   */
+  listSemaphores: handleUnaryCall<ListSemaphoresRequest, ListSemaphoresResponse>;
+  /**
+   * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+   * state in between. While the store cannot be reached, the watch waits and then goes on.
+   * The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+   *
+   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+   * display and for routing, never a reason to enter the critical section.
+   *
+   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   *
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+   */
+  watchSemaphore: handleServerStreamingCall<WatchSemaphoreRequest, WatchSemaphoreResponse>;
+  /**
+   * Takes leases away from their holders, or a waiter out of the queue. For operators.
+   *
+   * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+   * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+   * until then. A release by the holder ends the lease earlier.
+   *
+   * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+   * work of the revoked holder.
+   *
+   * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+   * at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+   *
+   * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+   * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+   * store grants nothing (QUARANTINED).
+   *
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+   */
+  revokePermits: handleUnaryCall<RevokePermitsRequest, RevokePermitsResponse>;
 }
 
 export interface SemaphoreServiceClient extends Client {
@@ -1863,7 +2703,8 @@ export interface SemaphoreServiceClient extends Client {
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
    * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
    * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-   * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+   * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits(
     request: AcquirePermitsRequest,
@@ -2021,6 +2862,84 @@ export interface SemaphoreServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteSemaphoreResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+   * their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+   * page. Semaphores that the caller may not read are left out. Changes nothing.
+   *
+   * Errors: INVALID_FIELD.
+   */
+  listSemaphores(
+    request: ListSemaphoresRequest,
+    callback: (error: ServiceError | null, response: ListSemaphoresResponse) => void,
+  ): ClientUnaryCall;
+  listSemaphores(
+    request: ListSemaphoresRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListSemaphoresResponse) => void,
+  ): ClientUnaryCall;
+  listSemaphores(
+    request: ListSemaphoresRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListSemaphoresResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+   * state in between. While the store cannot be reached, the watch waits and then goes on.
+   * The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+   *
+   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+   * display and for routing, never a reason to enter the critical section.
+   *
+   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   *
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+   */
+  watchSemaphore(
+    request: WatchSemaphoreRequest,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchSemaphoreResponse>;
+  watchSemaphore(
+    request: WatchSemaphoreRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchSemaphoreResponse>;
+  /**
+   * Takes leases away from their holders, or a waiter out of the queue. For operators.
+   *
+   * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+   * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+   * until then. A release by the holder ends the lease earlier.
+   *
+   * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+   * work of the revoked holder.
+   *
+   * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+   * at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+   *
+   * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+   * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+   * store grants nothing (QUARANTINED).
+   *
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+   */
+  revokePermits(
+    request: RevokePermitsRequest,
+    callback: (error: ServiceError | null, response: RevokePermitsResponse) => void,
+  ): ClientUnaryCall;
+  revokePermits(
+    request: RevokePermitsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RevokePermitsResponse) => void,
+  ): ClientUnaryCall;
+  revokePermits(
+    request: RevokePermitsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RevokePermitsResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const SemaphoreServiceClient = makeGenericClientConstructor(
@@ -2040,6 +2959,12 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
+
+function fromTimestamp(t: Timestamp): Date {
+  let millis = (globalThis.Number(t.seconds.toString()) || 0) * 1_000;
+  millis += (t.nanos || 0) / 1_000_000;
+  return new globalThis.Date(millis);
+}
 
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;

@@ -33,6 +33,14 @@ export enum Feature {
   FEATURE_SEMAPHORES = 3,
   /** FEATURE_AUTOCOMPLETE - AutocompleteService. */
   FEATURE_AUTOCOMPLETE = 4,
+  /** FEATURE_LISTS - ListLocks and ListSemaphores. */
+  FEATURE_LISTS = 5,
+  /** FEATURE_WATCHES - WatchLock and WatchSemaphore. */
+  FEATURE_WATCHES = 6,
+  /** FEATURE_REVOCATION - RevokeLock and RevokePermits. */
+  FEATURE_REVOCATION = 7,
+  /** FEATURE_METADATA_UPDATE - `metadata_update` in RenewLock and RenewPermits. */
+  FEATURE_METADATA_UPDATE = 8,
   UNRECOGNIZED = -1,
 }
 
@@ -48,6 +56,14 @@ export function featureToJSON(object: Feature): string {
       return "FEATURE_SEMAPHORES";
     case Feature.FEATURE_AUTOCOMPLETE:
       return "FEATURE_AUTOCOMPLETE";
+    case Feature.FEATURE_LISTS:
+      return "FEATURE_LISTS";
+    case Feature.FEATURE_WATCHES:
+      return "FEATURE_WATCHES";
+    case Feature.FEATURE_REVOCATION:
+      return "FEATURE_REVOCATION";
+    case Feature.FEATURE_METADATA_UPDATE:
+      return "FEATURE_METADATA_UPDATE";
     case Feature.UNRECOGNIZED:
     default:
       return "UNRECOGNIZED";
@@ -747,9 +763,10 @@ export const ServerServiceService = {
    * call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
    * `ended_quarantine`.
    *
-   * Every client that can connect may make this call: open the port to trusted clients only.
+   * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+   * server lets in may make this call.
    *
-   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+   * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */
   endQuarantine: {
     path: "/holdfast.v1.ServerService/EndQuarantine" as const,
@@ -781,9 +798,10 @@ export interface ServerServiceServer extends UntypedServiceImplementation {
    * call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
    * `ended_quarantine`.
    *
-   * Every client that can connect may make this call: open the port to trusted clients only.
+   * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+   * server lets in may make this call.
    *
-   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+   * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */
   endQuarantine: handleUnaryCall<EndQuarantineRequest, EndQuarantineResponse>;
 }
@@ -820,9 +838,10 @@ export interface ServerServiceClient extends Client {
    * call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
    * `ended_quarantine`.
    *
-   * Every client that can connect may make this call: open the port to trusted clients only.
+   * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+   * server lets in may make this call.
    *
-   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+   * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */
   endQuarantine(
     request: EndQuarantineRequest,

@@ -1,7 +1,7 @@
 import type { Profile } from '../suggestion';
 import { FormWriter } from './form-writer';
 import { grown } from './growable';
-import { randomSeed } from './id-hash';
+import { randomSeed } from '../../id-hash';
 import { placeOfId, placesFor } from './id-table';
 import type { EntryTable } from './layer';
 import {

@@ -1,4 +1,4 @@
-import { hashId } from './id-hash';
+import { hashId } from '../../id-hash';
 import type { EntryTable } from './layer';
 import { hasId, idLengthAt, idStart, type PackedEntries } from './packed-entry';
 import type { WorkMeter } from './work-meter';

@@ -1,7 +1,7 @@
 import { fillBranches } from './branches';
 import { PositionSet, splitStarts, StartCounter } from './character-starts';
 import type { CollectedRows, EntryCollector } from './entry-collector';
-import { randomSeed } from './id-hash';
+import { randomSeed } from '../../id-hash';
 import { isSuffixIndex, type EntryTable, type SuffixIndex } from './layer';
 import {
   openLayer,

@@ -3,32 +3,36 @@
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 request id  3 attach  4 secret of a new lease  5 permits  6 mode  7 holder_id  8 metadata
---        9 ttl (us)  10 wait: 1 to queue, 0 to try once  11 take over a held lease: 1 for a stream, else 0
---        12 limit of a new resource ("": the resource must exist)  13 maximum number of waiters  14 retention (ms)
--- Reply  GRANTED fencing_token remaining_us ttl_us secret permits
+--        9 ttl (us)  10 client: its request id and identity ("": no identity)  11 wait: 1 to queue, 0 to try once
+--        12 take over a held lease: 1 for a stream, else 0  13 limit of a new resource ("": the resource must exist)
+--        14 maximum number of waiters  15 retention (ms)
+-- Reply  GRANTED fencing_token remaining_us ttl_us secret permits client_request_id (absent without an identity)
 --        WAITING ticket position queue_snapshot
 --        REFUSED queue_snapshot            the request did not wait and does not fit now
 --        MISMATCH field                    the request id is known with another value of this field
---        FINISHED cause token              the lease of this request id has ended (answer-finished.lua)
+--        FINISHED cause token              the lease of this request id has ended (answer-finished.lua) or was revoked
+--                                          (answer-revoked.lua)
 --        NEVER_FITS limit | QUEUE_FULL number_of_waiters | UNKNOWN | AGAIN
 -- Holds  A new request is granted only if no request waits. Order: purge, known request, grant_next, grant or queue.
 --
 -- @include shared/answer-finished.lua
 -- @include shared/answer-granted.lua
 -- @include shared/answer-never-fits.lua
+-- @include shared/answer-revoked.lua
 -- @include shared/clean-queue.lua
 -- @include shared/epoch-check.lua
 -- @include shared/find-or-create.lua
 -- @include shared/grant-next.lua
 -- @include shared/hold.lua
+-- @include shared/identify.lua
 -- @include shared/mark-alive.lua
 -- @include shared/past.lua
 -- @include shared/purge.lua
 -- @include shared/queue-snapshot.lua
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local permits, mode, holder_id, metadata = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
-local ttl, wait, take_over = tonumber(ARGV[9]), ARGV[10] == '1', ARGV[11] == '1'
-local initial_limit, max_waiters, retention_ms = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+local ttl, client, wait, take_over = tonumber(ARGV[9]), ARGV[10], ARGV[11] == '1', ARGV[12] == '1'
+local initial_limit, max_waiters, retention_ms = tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
 
 local refusal = epoch_check()
 if refusal then return refusal end
@@ -51,6 +55,10 @@ if request and (request.permits ~= permits or request.mode ~= mode or request.ho
   return answer(retention_ms, 'MISMATCH', field)
 end
 
+if request and request.revoked then
+  grant_next()
+  return answer_revoked(retention_ms, request, attach)
+end
 if request and request.state == HELD then
   if request.attach ~= attach then
     if take_over then
@@ -75,6 +83,7 @@ end
 
 if request then
   if request.attach ~= attach and server_of(request.attach) ~= server then send_hint(request.attach, id) end
+  if request.metadata ~= metadata then is_shown_changed = true end
   request.attach, request.ttl, request.metadata = attach, ttl, metadata
   if request.state ~= OFFERED then
     if request.state == DETACHED then remove('detached', id) end
@@ -103,6 +112,7 @@ if not request then
     attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
     ttl = ttl, queued_at = now,
   }
+  identify(request, client)
   meta.last_ticket = math.max(meta.last_ticket + 1, now)
   request.ticket = meta.last_ticket
   if at_once then

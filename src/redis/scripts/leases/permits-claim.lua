@@ -4,21 +4,25 @@
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 request id  3 attach  4 secret  5 permits  6 mode  7 holder_id  8 metadata  9 ttl (us)
---        10 limit of a new resource ("": the resource must exist)  11 ticket  12 retention (ms)
--- Reply  GRANTED fencing_token remaining_us ttl_us secret permits
+--        10 client: its request id and identity ("": no identity)
+--        11 limit of a new resource ("": the resource must exist)  12 ticket  13 retention (ms)
+-- Reply  GRANTED fencing_token remaining_us ttl_us secret permits client_request_id (absent without an identity)
 --        WAITING ticket position queue_snapshot
 --        SUPERSEDED                        another call speaks for the request
---        FINISHED cause token              the lease of this request id has ended (answer-finished.lua)
+--        FINISHED cause token              the lease of this request id has ended (answer-finished.lua) or was revoked
+--                                          (answer-revoked.lua), or the waiting request was revoked
 --        NEVER_FITS limit | UNKNOWN | AGAIN
 -- Holds  Acts only for the stored attach. A second claim gets the same lease, and never shortens the lease.
 --
 -- @include shared/answer-finished.lua
 -- @include shared/answer-granted.lua
 -- @include shared/answer-never-fits.lua
+-- @include shared/answer-revoked.lua
 -- @include shared/epoch-check.lua
 -- @include shared/find-or-create.lua
 -- @include shared/grant-next.lua
 -- @include shared/hold.lua
+-- @include shared/identify.lua
 -- @include shared/mark-alive.lua
 -- @include shared/never-fits.lua
 -- @include shared/past.lua
@@ -26,7 +30,7 @@
 -- @include shared/queue-snapshot.lua
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local permits, mode, holder_id, metadata, ttl = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
-local initial_limit, ticket, retention_ms = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
+local client, initial_limit, ticket, retention_ms = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 
 local refusal = epoch_check()
 if refusal then return refusal end
@@ -38,6 +42,10 @@ local request = records[id]
 if not request and change.cut and ticket <= change.cut then return answer(retention_ms, 'UNKNOWN') end
 if request and request.attach ~= attach then return answer(retention_ms, 'SUPERSEDED') end
 if request and request.state == ENDED then return answer_finished(retention_ms, request) end
+if request and request.revoked then
+  grant_next()
+  return answer_revoked(retention_ms, request, attach)
+end
 if not find_or_create(initial_limit) then return answer(retention_ms, 'UNKNOWN') end
 
 if never_fits(permits) and not (request and request.state == HELD) then
@@ -52,6 +60,7 @@ if not request then
     attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
     ttl = ttl, queued_at = now,
   }
+  identify(request, client)
   request.ticket = ticket
   request.state = DETACHED
   meta.last_ticket = math.max(meta.last_ticket, ticket)

@@ -14,6 +14,7 @@
 -- @include shared/epoch-check.lua
 -- @include shared/find-or-create.lua
 -- @include shared/grant-next.lua
+-- @include shared/names.lua
 -- @include shared/purge.lua
 local server, force, deletion_id, retention_ms = ARGV[1], ARGV[2] == '1', ARGV[3], tonumber(ARGV[4])
 
@@ -35,7 +36,8 @@ if not force then
 end
 
 redis.call('UNLINK', limit_key())
-meta.limit = nil
+unlist_name()
+meta.limit, is_shown_changed = nil, true
 meta.last_ticket = math.max(meta.last_ticket, now) -- later tickets are higher even if Redis's clock is set back
 change = { at = now, cut = meta.last_ticket, id = deletion_id, dissolving = true }
 end_all_requests()

@@ -36,6 +36,7 @@ end
 find_or_create(limit)
 local before = meta.limit
 meta.limit = limit
+if limit ~= before then is_shown_changed = true end
 redis.call('SET', limit_key(), int(limit))
 if limit < before or before == 0 then change.misfits, meta.cursor = true, 0 end -- at limit 0, requests of any size wait
 if meta.used > limit then

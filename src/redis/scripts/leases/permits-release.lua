@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
--- Ends a lease by its secret.
+-- Ends a lease by its secret, and by the identity of its holder.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 request id  3 secret
 --        4 "": the holder releases the lease; else the attach of a stream that has reported `lost`, which may end the
 --          lease only if no other call was answered with the lease
---        5 retention (ms)
+--        5 identity of the caller ("": none)  6 retention (ms)
 -- Reply  RELEASED
 --        ENDED cause                       the lease had ended before
---        GONE                              no lease has this secret
+--        GONE                              no lease has this secret, or another identity holds the lease
 --        SUPERSEDED                        another call was answered with the lease
 --        AGAIN
 -- Holds  Releases also while grants pause, and frees only the permits of this lease. A repeated release gets the first
@@ -18,7 +18,7 @@
 -- @include shared/epoch-check.lua
 -- @include shared/grant-next.lua
 -- @include shared/purge.lua
-local server, id, secret, attach, retention_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local server, id, secret, attach, identity, retention_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 
 local refusal = epoch_check()
 if refusal and refusal[1] == 'LAYOUT' then return refusal end
@@ -26,7 +26,7 @@ begin(server, id)
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
 local request = records[id]
-local is_known = request and request.secret == secret
+local is_known = request and request.secret == secret and (not request.identity or request.identity == identity)
 if not is_known or request.state ~= HELD or (attach ~= '' and request.answered ~= attach) then
   grant_next() -- `purge` may have ended this lease, and freed its permits
   if not is_known then return answer(retention_ms, 'GONE') end

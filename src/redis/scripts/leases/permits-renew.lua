@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
--- Renews a held lease by its secret. A renewal with an attach comes from a stream, which may take the lease over.
+-- Renews a held lease by its secret, and by the identity of its holder. A renewal with an attach comes from a stream, which may take the lease over.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 request id  3 secret  4 ttl (us; 0: as granted)  5 attach ("": a unary renewal)
 --        6 take over: 1 if `attach` speaks for the lease from now on, 0 if `attach` must do so already
---        7 retention (ms)
--- Reply  GRANTED fencing_token remaining_us ttl_us secret permits
+--        7 identity of the caller ("": none)  8 new metadata of the holder ("": the metadata stays; "{}": none)
+--        9 retention (ms)
+-- Reply  GRANTED fencing_token remaining_us ttl_us secret permits client_request_id (absent without an identity)
 --        ENDED cause                       the lease has ended
---        GONE                              no lease has this secret
+--        GONE                              no lease has this secret, or another identity holds the lease
 --        SUPERSEDED                        another stream speaks for the lease
 --        AGAIN
 -- Holds  Renews also while grants pause, unless the lease may have ended on another Redis, which may have granted anew.
@@ -18,7 +19,8 @@
 -- @include shared/grant-next.lua
 -- @include shared/purge.lua
 local server, id, secret, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local attach, take_over, retention_ms = ARGV[5], ARGV[6] == '1', tonumber(ARGV[7])
+local attach, take_over, identity, metadata = ARGV[5], ARGV[6] == '1', ARGV[7], ARGV[8]
+local retention_ms = tonumber(ARGV[9])
 
 local refusal = epoch_check()
 if refusal and (refusal[1] == 'STALE' or refusal[1] == 'LAYOUT') then return refusal end
@@ -26,7 +28,7 @@ begin(server, id)
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
 local request = records[id]
-local is_known = request and request.secret == secret
+local is_known = request and request.secret == secret and (not request.identity or request.identity == identity)
 local may_renew = attach == '' or take_over or (is_known and request.attach == attach)
 if not is_known or request.state ~= HELD or not may_renew or request.revoked then
   grant_next() -- `purge` may have ended this lease, and freed its permits
@@ -40,6 +42,9 @@ if refusal and end_of(id) + clock_shift <= rival_until then return refusal end
 
 local has_changed = ttl > request.ttl
 if has_changed then request.ttl = ttl end
+if metadata ~= '' and metadata ~= request.metadata then
+  request.metadata, has_changed, is_shown_changed = metadata, true, true
+end
 if take_over and request.attach ~= attach then
   if is_stream(request.attach) and server_of(request.attach) ~= server then send_hint(request.attach, id) end
   request.attach, request.answered, request.returnable, has_changed = attach, attach, 0, true

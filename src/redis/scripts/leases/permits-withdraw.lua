@@ -7,17 +7,19 @@
 --        2 as 1, but only a direct grant that no command of the call was answered with
 --        5 fencing token of the only grant that may be given back ("": any grant, offer or place of the call)
 --        6 retention (ms)
--- Reply  GRANTED fencing_token remaining_us ttl_us secret permits (only if argument 4 is 0)
+-- Reply  GRANTED fencing_token remaining_us ttl_us secret permits client_request_id (only if argument 4 is 0)
 --        WITHDRAWN queue_snapshot ticket ("": unknown)
 --        KEPT                              not given back, because another call was answered with the lease
 --        SUPERSEDED                        another call speaks for the request
---        FINISHED cause token              the lease of this request id has ended (answer-finished.lua)
+--        FINISHED cause token              the lease of this request id has ended (answer-finished.lua) or was revoked
+--                                          (answer-revoked.lua), or the waiting request was revoked
 --        AGAIN
 -- Holds  Acts only for the stored attach. While grants pause, the script takes neither an offer nor a grant that no
 --        client was told of, and still ends the wait. The place is kept for the same request id for KEEP_PLACE_US.
 --
 -- @include shared/answer-finished.lua
 -- @include shared/answer-granted.lua
+-- @include shared/answer-revoked.lua
 -- @include shared/epoch-check.lua
 -- @include shared/grant-next.lua
 -- @include shared/hold.lua
@@ -46,10 +48,20 @@ if request and request.state == ENDED then
   -- The request has not finished; the call keeps the ticket and claims with it. No branch below acts on ENDED.
   unbury(id)
 end
+if request and request.revoked and not (give_back and is_meant) then
+  grant_next()
+  return answer_revoked(retention_ms, request, attach)
+end
 if request and give_back and is_meant then
   local least = only_unheard and 2 or 1
   if request.state == HELD and not (request.answered == attach and request.returnable >= least) then
     return answer(retention_ms, 'KEPT')
+  end
+  if request.revoked then
+    -- No client was told of the lease, so its permits are free now. The request has finished.
+    end_lease(id, request, 'revoked')
+    grant_next()
+    return answer_finished(retention_ms, records[id])
   end
   if request.state == OFFERED or request.state == HELD then
     take_back(id, request)

@@ -1,4 +1,4 @@
-import { hashId } from '../../../../src/engine/autocomplete/index/id-hash';
+import { hashId } from '../../../../src/engine/id-hash';
 import { fillIdTable, placesFor, rankOfId } from '../../../../src/engine/autocomplete/index/id-table';
 import type { EntryTable } from '../../../../src/engine/autocomplete/index/layer';
 import { buildTable } from '../../../../src/engine/autocomplete/index/layer-builder';

@@ -65,7 +65,7 @@ if request.attach ~= attach`,
     patches: [
       luaPatch(
         `store(id, {
-state = ENDED, cause = cause, attach = request.attach, secret = request.secret,
+state = ENDED, cause = cause, attach = request.attach, secret = request.secret, identity = request.identity,
 fencing_token = is_returnable and request.fencing_token or nil, ticket = is_returnable and request.ticket or nil,
 })`,
         'request.state, request.cause = ENDED, cause\nstore(id, request)',
@@ -83,6 +83,23 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
     ],
     faults: [],
     caughtBy: ['resurrection', 'exclusion'],
+  },
+  'renewal-revives-revoked': {
+    about: 'renewing a revoked lease extends the lease',
+    patches: [
+      luaPatch(
+        'if not is_known or request.state ~= HELD or not may_renew or request.revoked then',
+        'if not is_known or request.state ~= HELD or not may_renew then',
+      ),
+    ],
+    faults: [],
+    caughtBy: ['resurrection'],
+  },
+  'revocation-frees': {
+    about: 'a revocation without force frees the permits at once',
+    patches: [luaPatch('if force then\nend_lease', 'if true then\nend_lease')],
+    faults: [],
+    caughtBy: ['exclusion', 'over_issue'],
   },
   'counter-only-token': {
     about: 'tokens are a counter without the clock',
@@ -138,8 +155,8 @@ request.secret = secret`,
     about: 'a lowered limit is ignored',
     patches: [
       luaPatch(
-        "meta.limit = limit\nredis.call('SET', rare().limit_key(), int(limit))",
-        "meta.limit = math.max(before, limit)\nredis.call('SET', rare().limit_key(), int(meta.limit))",
+        'meta.limit = limit\nif limit ~= before',
+        'limit = math.max(before, limit)\nmeta.limit = limit\nif limit ~= before',
       ),
     ],
     faults: [],
@@ -158,7 +175,7 @@ request.secret = secret`,
   },
   'newcomer-passes-after-stall': {
     about: 'all waiters count as dead right after a stall of the store',
-    patches: [luaPatch('if now - meta.seen > STALL_US then', 'if false then')],
+    patches: [luaPatch('if not own_only and now - meta.seen > STALL_US then', 'if false then')],
     faults: ['store-stopped'],
     play: { pace: 'apart', size: 'crowded' },
     caughtBy: ['fifo'],

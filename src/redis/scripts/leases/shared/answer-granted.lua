@@ -9,5 +9,6 @@ local function answer_granted(retention_ms, id, request)
   end
   local remaining = end_of(id) - now
   return answer(
-    retention_ms, 'GRANTED', request.fencing_token, remaining, request.ttl, request.secret, request.permits)
+    retention_ms, 'GRANTED', request.fencing_token, remaining, request.ttl, request.secret, request.permits,
+    request.client_request_id)
 end

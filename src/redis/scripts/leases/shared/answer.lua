@@ -1,5 +1,7 @@
 -- The last step of a script: `answer` writes all changes and makes the reply.
+-- @include names.lua
 -- @include past.lua
+-- @include watchers.lua
 
 -- The keys expire at the retention time after the last lease's end, or a little later, so that few scripts move the expiry.
 -- A deleted semaphore keeps only its tombstones. True: the expiry of the state and of all sorted sets must be set.
@@ -21,6 +23,7 @@ local function answer(retention_ms, word, ...)
   local has_change = next(change) ~= nil
   if meta.limit or has_change then
     shrink_head()
+    if must_list() then list_name() end
     local is_moved = moves_expiry(retention_ms)
     -- A script with `own_only` does not update `seen`: the next script must still see the stall before, and a clock that
     -- was set back.
@@ -45,10 +48,13 @@ local function answer(retention_ms, word, ...)
     for part, is_expiring in pairs(expiring) do
       if is_expiring then redis.call('PEXPIREAT', key_of(part), expires_at_ms) end
     end
-  elseif had_change then
+  else
     -- The semaphore was deleted and is no longer remembered.
-    redis.call('UNLINK', STATE_KEY, key_of('past1'), key_of('past2'))
+    if had_change then redis.call('UNLINK', STATE_KEY, key_of('past1'), key_of('past2')) end
+    -- The head was deleted manually: nothing would count the members that this script has added.
+    for part in pairs(expiring) do redis.call('UNLINK', key_of(part)) end
   end
+  if is_shown_changed and watchers then tell_watchers() end
   -- The header of reply.lua. A call of `reply` would take 0.1 us in every grant and every release.
   return { word, own_only or (more and 1 or 0), news, NOW_TEXT, paused_us, ... }
 end

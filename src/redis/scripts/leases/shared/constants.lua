@@ -23,6 +23,9 @@ local NEVER = 9007199254740991  -- later than any time
 local LONGEST_US = 86400000000  -- the longest ttl that a server can be configured to grant
 local MARGIN_US = 60000000      -- keys are kept longer by up to this time, or a tenth of the retention time, so that few
                                 -- scripts move the expiry
+local WATCHED_US = 5000000      -- a server is told of changes for this time after its last registration
+local MOST_WATCHERS = 64        -- the most servers that a script tells of a change
+local LIST_AGAIN_US = 600000000 -- a used name is put into the index of names once in this time
 local MOST_INLINE = 16          -- the most leases, and the most tombstones, in the head
 local FEW_INLINE = 8            -- leases return from their sorted set to the head when so few are left
 local MOST_PAST = 10000         -- the most tombstones of one `past` hash

@@ -7,5 +7,6 @@ local function hold(id, request)
   if request.state == OFFERED then remove('offers', id) end
   request.state, request.answered, request.returnable, request.granted_at = HELD, request.attach, 1, now
   set_end(id, now + request.ttl)
+  is_shown_changed = true
   store(id, request)
 end

@@ -3,6 +3,8 @@
 --   h       the head: the numbers of `meta`, then the inline index (below)
 --   r<id>   the record of the request with this id (record.lua)
 --   moving  `change`: unfinished work; absent for most resources
+--   w       the servers with watches (watchers.lua); absent for most resources. A watched lock that was never used has only
+--           this field
 --
 -- The inline index has one element for each lease, and then one for each tombstone, the oldest first: its time and its request
 -- id. At most MOST_INLINE leases and as many tombstones are in the head. Beyond that
@@ -11,7 +13,7 @@
 -- So a record is a field of STATE_KEY in each state, except for old tombstones of much used names.
 --
 -- The other keys exist only while they have members. `key_of` makes their names from STATE_KEY, which contains LAYOUT, the
--- version of this layout (keys.ts): PREFIX:{BUCKET}:l1:state:NAME for a lock, and s1 for a semaphore.
+-- version of this layout (keys.ts): PREFIX:{BUCKET}:l2:state:NAME for a lock, and s2 for a semaphore.
 --   ends       sorted set: HELD requests by the end of their lease (us), if `meta.is_spilled` is 1
 --   offers     sorted set: OFFERED requests by the time when the offer lapses (us)
 --   queue      sorted set: WAITING requests by ticket
@@ -20,12 +22,19 @@
 --   past1, past2   hashes: request id -> time when it is forgotten, and record, of tombstones
 -- `limit_key`, without a version, is a string, only for semaphores: a limit that SetSemaphoreLimit has set. It does not expire.
 --
+-- The index of names, PREFIX:{BUCKET}:l2:names and s2:names, is a sorted set for each service and bucket: the names that lists
+-- look at, all with score 0, so in the order of their bytes (names.lua). No part has the name `names`, so no key of a resource
+-- has this form.
+--
 -- Invariants:
 --   - A request is in exactly one place, which its state determines: an element of the index or a member of a sorted set.
 --   - `used` is the sum of `permits` of all HELD and OFFERED requests.
 --   - `ends`, `offers`, `queue` and `detached` of `meta` count the requests in these places, so a script does not ask for an
 --     empty set.
 --   - The state and the sorted sets expire at `meta.expires`.
+--   - A lock with a lease, an offer, a waiter or a kept place is in the index of names. So is every semaphore. A lock may stay
+--     in the index while nobody uses the lock.
+--   - `meta.is_listed` is true only if the name is in the index, unless the index was edited manually.
 -- @include constants.lua
 
 local key_start, key_end -- of `key_of`
@@ -57,6 +66,7 @@ local function is_semaphore() return string.match(STATE_KEY, '}:(%a)') == 's' en
 -- expires      the time when the keys expire
 -- cursor       ticket where `walk_queue` continues
 -- ends_due, offers_due, detached_due   a lower bound of the earliest time in that sorted set
+-- is_listed    true if the name is in the index of names
 local function empty_meta()
   return {
     used = 0, ends = 0, offers = 0, queue = 0, detached = 0, is_spilled = 0, past_number = 0, past_since = 0, past_count = 0,
@@ -66,7 +76,8 @@ local function empty_meta()
 end
 local meta = empty_meta()
 
--- The first byte says whether MORE follows HEAD. MORE has the numbers that only waiters, spilled leases and past tombstones need.
+-- The first byte is a sum: 1 if MORE follows HEAD, and 2 if the name is in the index of names. MORE has the numbers that only
+-- waiters, spilled leases and past tombstones need.
 local HEAD = '<BI4I4I4dddddd'
 local MORE = '<BBI4I4I4I4dddddd'
 local HEAD_BYTES, MORE_BYTES = 61, 66
@@ -81,16 +92,17 @@ local lease_ids, lease_ends, tombs = {}, {}, ''
 -- `limit` is stored as one more, because 0 is a limit. A head with too few bytes was edited manually, and counts as deleted.
 local function read_head(head)
   if not head or #head < HEAD_BYTES then return end
-  local has_more, limit, at
-  has_more, limit, meta.used, meta.ends, meta.last_token, meta.last_ticket, meta.seen, meta.grace, meta.till,
+  local flags, limit, at
+  flags, limit, meta.used, meta.ends, meta.last_token, meta.last_ticket, meta.seen, meta.grace, meta.till,
     meta.expires, at = struct.unpack(HEAD, head)
   if limit > 0 then meta.limit = limit - 1 end
-  local left = #head - HEAD_BYTES - (has_more == 1 and MORE_BYTES or 0)
-  if left < 0 or left % ELEMENT_BYTES > 0 then
+  local left = #head - HEAD_BYTES - (flags % 2 == 1 and MORE_BYTES or 0)
+  if flags > 3 or left < 0 or left % ELEMENT_BYTES > 0 then
     meta = empty_meta()
     return
   end
-  if has_more == 1 then
+  meta.is_listed = flags >= 2
+  if flags % 2 == 1 then
     meta.is_spilled, meta.past_number, meta.offers, meta.queue, meta.detached, meta.past_count, meta.graced, meta.cursor,
       meta.past_since, meta.ends_due, meta.offers_due, meta.detached_due, at = struct.unpack(MORE, head, at)
   end
@@ -104,8 +116,8 @@ end
 local function packed_head()
   local has_more = meta.is_spilled + meta.past_number + meta.queue + meta.offers + meta.detached + meta.cursor > 0
   local numbers = struct.pack(
-    HEAD, has_more and 1 or 0, meta.limit and meta.limit + 1 or 0, math.max(0, meta.used), meta.ends, meta.last_token,
-    meta.last_ticket, meta.seen, meta.grace, meta.till, meta.expires)
+    HEAD, (has_more and 1 or 0) + (meta.is_listed and 2 or 0), meta.limit and meta.limit + 1 or 0, math.max(0, meta.used),
+    meta.ends, meta.last_token, meta.last_ticket, meta.seen, meta.grace, meta.till, meta.expires)
   local more_numbers = has_more and struct.pack(
     MORE, meta.is_spilled, meta.past_number, meta.offers, meta.queue, meta.detached, meta.past_count, meta.graced,
     meta.cursor, meta.past_since, meta.ends_due, meta.offers_due, meta.detached_due) or ''

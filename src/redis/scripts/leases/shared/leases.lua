@@ -62,6 +62,7 @@ local function set_end(id, time)
 end
 
 local function remove_end(id)
+  is_shown_changed = true
   if meta.is_spilled == 0 then
     local i = position_of(id)
     if not i then return end

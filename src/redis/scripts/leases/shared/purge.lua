@@ -94,6 +94,7 @@ end
 local function extend_once(part, id, request, time)
   if now >= meta.grace or request.extended then return false end
   request.extended = 1
+  is_shown_changed = true -- an offer that was due is shown again
   store(id, request)
   put_due(part, time, id)
   return true

@@ -18,6 +18,10 @@
 -- @field c cause           why the lease ended
 -- @field v revoked         1 if an operator revoked the lease
 -- @field e extended        1 after a stall gave the offer or the kept place more time
+-- @field p identity        the identity that the client has proven; absent without authentication. Only a caller with this
+--                          identity may renew and release the lease
+-- @field u client_request_id   the request id that the client has sent; absent without an identity, because then the request is
+--                          stored under this id (src/engine/leases/stored-request-id.ts)
 --
 -- The state determines the place of the request (layout.lua). Fencing tokens and tickets only rise.
 local WAITING = 'W'

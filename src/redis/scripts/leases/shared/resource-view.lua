@@ -28,7 +28,8 @@ local function held_leases(most)
 end
 
 -- A resource with at most `max_shown` holders and waiters: { limit ("": unknown), last fencing token, permits in use,
--- number of holders, number of waiters, { holder_view ... }, { { holder_id, metadata, permits, mode, queued us } ... } }.
+-- number of holders, number of waiters, { holder_view ... }, { { holder_id, metadata, permits, mode, queued us, identity (absent:
+-- none) } ... } }.
 -- Sets `more` if `permits in use` may count expired leases that are not purged yet.
 local function resource_view(max_shown)
   local after = '(' .. NOW_TEXT
@@ -51,7 +52,7 @@ local function resource_view(max_shown)
   for i, id in ipairs(meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), 0, max_shown - 1) or {}) do
     local request = load(id)
     waiters[i] = request
-      and { request.holder_id, request.metadata, request.permits, request.mode, request.queued_at } or {}
+      and { request.holder_id, request.metadata, request.permits, request.mode, request.queued_at, request.identity } or {}
   end
   return { meta.limit or '', meta.last_token, used, holder_count, meta.queue, holders, waiters }
 end

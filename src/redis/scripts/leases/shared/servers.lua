@@ -8,17 +8,22 @@ end
 
 local function is_stream(attach) return string.sub(attach, -1) == 's' end
 
--- Asks the server that speaks for a request to recheck the request. A message to another server is a hint: if the hint
--- is lost, the server's next touch or renewal finds the same news.
+-- Sends a hint to a server: the id of a request to recheck, or the nil UUID (watchers.lua). The calling server gets the hint as news.
 -- @rare
-local function send_hint(attach, id)
-  local server = server_of(attach)
+local function tell_server(server, id)
   if server == calling_server then
     news[#news + 1] = id
   else
     -- pcall: a hint must not stop the script if the user has no right to publish
     redis.pcall('SPUBLISH', string.match(STATE_KEY, '^[^}]*}') .. ':wake:' .. server, id .. STATE_KEY)
   end
+end
+
+-- Asks the server that speaks for a request to recheck the request. A message to another server is a hint: if the hint
+-- is lost, the server's next touch or renewal finds the same news.
+-- @rare
+local function send_hint(attach, id)
+  tell_server(server_of(attach), id)
 end
 
 -- During a grace, only a server that was also silent for the whole grace before counts as silent.

@@ -26,6 +26,8 @@ local past_numbers = {}     -- request id -> the number of this `past` hash
 local expiring = {}         -- part -> true: `answer` sets the expiry of this sorted set, which the script may have created
 local known_ends = {}       -- request id -> end of the lease, for some requests in the sorted set `ends`
 local more = false          -- a step stopped after BATCH requests
+local watchers = false      -- the packed servers with watches (watchers.lua); false: none
+local is_shown_changed = false -- something has changed that watches show: `answer` tells the servers with watches
 local news = {}             -- the news of requests of the calling server (reply.lua)
 local calling_server = ''
 local own_id = ''           -- id of the request that the script is about
@@ -57,8 +59,9 @@ end
 -- Reads the head and the record of the script's own request. Every script begins with this function.
 local function begin(server, id)
   calling_server, own_id = server, id
-  local values = redis.call('HMGET', STATE_KEY, 'h', 'moving', 'r' .. id)
+  local values = redis.call('HMGET', STATE_KEY, 'h', 'moving', 'r' .. id, 'w')
   read_head(values[1])
+  watchers = values[4]
   stored_seen = meta.seen
   meta.seen = meta.seen or now
   -- All past tombstones are due, or Redis's clock was set back.

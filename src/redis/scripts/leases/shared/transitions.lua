@@ -29,13 +29,16 @@ local function take_back(id, request)
 end
 
 -- HELD -> ENDED: a tombstone remembers the cause. The tombstone has a token and a ticket if one call alone was answered
--- with the lease. This call may still be without the answer, and then gives the lease back (permits-withdraw.lua).
+-- with the lease. This call may still be without the answer, and then gives the lease back (permits-withdraw.lua). The
+-- request of a revoked lease has finished in any case.
 local function end_lease(id, request, cause)
   remove_end(id)
   meta.used = meta.used - request.permits
-  local is_returnable = cause ~= 'released' and request.returnable >= 1 and request.answered == request.attach
+  if request.revoked and cause ~= 'released' then cause = 'revoked' end
+  local is_returnable = cause ~= 'released' and not request.revoked and request.returnable >= 1
+    and request.answered == request.attach
   store(id, {
-    state = ENDED, cause = cause, attach = request.attach, secret = request.secret,
+    state = ENDED, cause = cause, attach = request.attach, secret = request.secret, identity = request.identity,
     fencing_token = is_returnable and request.fencing_token or nil, ticket = is_returnable and request.ticket or nil,
   })
   bury(id)

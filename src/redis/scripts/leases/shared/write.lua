@@ -14,7 +14,9 @@ local function put(part, score, id)
     redis.call('UNLINK', key_of(part))
     expiring.live = true
   end
-  meta[part] = meta[part] + redis.call('ZADD', key_of(part), int(score), id)
+  local added = redis.call('ZADD', key_of(part), int(score), id)
+  meta[part] = meta[part] + added
+  if added == 1 then is_shown_changed = true end
   expiring[part] = true
 end
 
@@ -35,6 +37,7 @@ end
 -- @rare
 local function remove(part, id)
   if meta[part] > 0 then meta[part] = meta[part] - redis.call('ZREM', key_of(part), id) end
+  if part ~= 'detached' then is_shown_changed = true end
 end
 
 -- Removes the records of requests that have left their place.

@@ -440,7 +440,8 @@ java.lang.String defaultValue) {
    * <pre>
    * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
    * the semaphore exists: the limit in force counts, so programs with different values can run together.
-   * Unset: the semaphore must exist.
+   * Unset: the semaphore must exist. With a policy, the field counts as unset for a caller without the
+   * permission `limit`.
    * </pre>
    *
    * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -454,7 +455,8 @@ java.lang.String defaultValue) {
    * <pre>
    * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
    * the semaphore exists: the limit in force counts, so programs with different values can run together.
-   * Unset: the semaphore must exist.
+   * Unset: the semaphore must exist. With a policy, the field counts as unset for a caller without the
+   * permission `limit`.
    * </pre>
    *
    * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -1940,7 +1942,8 @@ java.lang.String defaultValue) {
      * <pre>
      * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
      * the semaphore exists: the limit in force counts, so programs with different values can run together.
-     * Unset: the semaphore must exist.
+     * Unset: the semaphore must exist. With a policy, the field counts as unset for a caller without the
+     * permission `limit`.
      * </pre>
      *
      * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -1954,7 +1957,8 @@ java.lang.String defaultValue) {
      * <pre>
      * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
      * the semaphore exists: the limit in force counts, so programs with different values can run together.
-     * Unset: the semaphore must exist.
+     * Unset: the semaphore must exist. With a policy, the field counts as unset for a caller without the
+     * permission `limit`.
      * </pre>
      *
      * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -1968,7 +1972,8 @@ java.lang.String defaultValue) {
      * <pre>
      * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
      * the semaphore exists: the limit in force counts, so programs with different values can run together.
-     * Unset: the semaphore must exist.
+     * Unset: the semaphore must exist. With a policy, the field counts as unset for a caller without the
+     * permission `limit`.
      * </pre>
      *
      * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -1986,7 +1991,8 @@ java.lang.String defaultValue) {
      * <pre>
      * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
      * the semaphore exists: the limit in force counts, so programs with different values can run together.
-     * Unset: the semaphore must exist.
+     * Unset: the semaphore must exist. With a policy, the field counts as unset for a caller without the
+     * permission `limit`.
      * </pre>
      *
      * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>

@@ -237,7 +237,8 @@ java.lang.String defaultValue);
    * <pre>
    * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
    * the semaphore exists: the limit in force counts, so programs with different values can run together.
-   * Unset: the semaphore must exist.
+   * Unset: the semaphore must exist. With a policy, the field counts as unset for a caller without the
+   * permission `limit`.
    * </pre>
    *
    * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -248,7 +249,8 @@ java.lang.String defaultValue);
    * <pre>
    * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
    * the semaphore exists: the limit in force counts, so programs with different values can run together.
-   * Unset: the semaphore must exist.
+   * Unset: the semaphore must exist. With a policy, the field counts as unset for a caller without the
+   * permission `limit`.
    * </pre>
    *
    * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>

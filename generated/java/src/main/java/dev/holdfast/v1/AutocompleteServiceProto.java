@@ -231,180 +231,184 @@ public final class AutocompleteServiceProto {
     java.lang.String[] descriptorData = {
       "\n&holdfast/v1/autocomplete_service.proto" +
       "\022\013holdfast.v1\032\036google/protobuf/duration." +
-      "proto\032\037google/protobuf/timestamp.proto\032\036" +
-      "holdfast/v1/error_reason.proto\"\200\001\n\007Profi" +
-      "le\0225\n\007accents\030\001 \001(\0162\033.holdfast.v1.Accent" +
-      "HandlingR\007accents\022>\n\rtypo_matching\030\002 \001(\016" +
-      "2\031.holdfast.v1.TypoMatchingR\014typoMatchin" +
-      "g\"\202\001\n\005Entry\022\031\n\010entry_id\030\001 \001(\tR\007entryId\022\022" +
-      "\n\004text\030\002 \001(\tR\004text\022\030\n\007aliases\030\003 \003(\tR\007ali" +
-      "ases\022\026\n\006weight\030\004 \001(\003R\006weight\022\030\n\007payload\030" +
-      "\005 \001(\014R\007payload\"7\n\007Segment\022\022\n\004text\030\001 \001(\tR" +
-      "\004text\022\030\n\007matched\030\002 \001(\010R\007matched\"\354\001\n\nSugg" +
-      "estion\022\031\n\010entry_id\030\001 \001(\tR\007entryId\022\022\n\004tex" +
-      "t\030\002 \001(\tR\004text\0220\n\010segments\030\003 \003(\0132\024.holdfa" +
-      "st.v1.SegmentR\010segments\022\030\n\007payload\030\004 \001(\014" +
-      "R\007payload\0225\n\nmatch_kind\030\005 \001(\0162\026.holdfast" +
-      ".v1.MatchKindR\tmatchKind\022\024\n\005score\030\006 \001(\003R" +
-      "\005score\022\026\n\006recent\030\007 \001(\010R\006recent\"\235\001\n\020AddRe" +
-      "centRequest\022\022\n\004list\030\001 \001(\tR\004list\022\022\n\004text\030" +
-      "\002 \001(\tR\004text\022\031\n\010entry_id\030\003 \001(\tR\007entryId\022\030" +
-      "\n\007payload\030\004 \001(\014R\007payload\022\037\n\010capacity\030\005 \001" +
-      "(\005H\000R\010capacity\210\001\001B\013\n\t_capacity\"\023\n\021AddRec" +
-      "entResponse\"X\n\023RemoveRecentRequest\022\022\n\004li" +
-      "st\030\001 \001(\tR\004list\022\031\n\010entry_id\030\002 \001(\tR\007entryI" +
-      "d\022\022\n\004text\030\003 \001(\tR\004text\"0\n\024RemoveRecentRes" +
-      "ponse\022\030\n\007removed\030\001 \001(\010R\007removed\"\227\001\n\025Sugg" +
-      "estRecentsRequest\022\022\n\004list\030\001 \001(\tR\004list\022\024\n" +
-      "\005query\030\002 \001(\tR\005query\022\033\n\tpage_size\030\003 \001(\005R\010" +
-      "pageSize\0227\n\013match_kinds\030\004 \003(\0162\026.holdfast" +
-      ".v1.MatchKindR\nmatchKinds\"S\n\026SuggestRece" +
-      "ntsResponse\0229\n\013suggestions\030\001 \003(\0132\027.holdf" +
-      "ast.v1.SuggestionR\013suggestions\"*\n\024Delete" +
-      "RecentsRequest\022\022\n\004list\030\001 \001(\tR\004list\"1\n\025De" +
-      "leteRecentsResponse\022\030\n\007deleted\030\001 \001(\010R\007de" +
-      "leted\"i\n\027CreateDictionaryRequest\022\036\n\ndict" +
-      "ionary\030\001 \001(\tR\ndictionary\022.\n\007profile\030\002 \001(" +
-      "\0132\024.holdfast.v1.ProfileR\007profile\"S\n\030Crea" +
-      "teDictionaryResponse\0227\n\ndictionary\030\001 \001(\013" +
-      "2\027.holdfast.v1.DictionaryR\ndictionary\"a\n" +
-      "\021PutEntriesRequest\022\036\n\ndictionary\030\001 \001(\tR\n" +
-      "dictionary\022,\n\007entries\030\002 \003(\0132\022.holdfast.v" +
-      "1.EntryR\007entries\"\024\n\022PutEntriesResponse\"S" +
-      "\n\024DeleteEntriesRequest\022\036\n\ndictionary\030\001 \001" +
-      "(\tR\ndictionary\022\033\n\tentry_ids\030\002 \003(\tR\010entry" +
-      "Ids\"<\n\025DeleteEntriesResponse\022#\n\rdeleted_" +
-      "count\030\001 \001(\005R\014deletedCount\"\272\001\n\027ImportDict" +
-      "ionaryRequest\0220\n\005start\030\001 \001(\0132\030.holdfast." +
-      "v1.ImportStartH\000R\005start\0220\n\005batch\030\002 \001(\0132\030" +
-      ".holdfast.v1.ImportBatchH\000R\005batch\0223\n\006com" +
-      "mit\030\003 \001(\0132\031.holdfast.v1.ImportCommitH\000R\006" +
-      "commitB\006\n\004part\"]\n\013ImportStart\022\036\n\ndiction" +
-      "ary\030\001 \001(\tR\ndictionary\022.\n\007profile\030\002 \001(\0132\024" +
-      ".holdfast.v1.ProfileR\007profile\";\n\013ImportB" +
-      "atch\022,\n\007entries\030\001 \003(\0132\022.holdfast.v1.Entr" +
-      "yR\007entries\"/\n\014ImportCommit\022\037\n\013entry_coun" +
-      "t\030\001 \001(\003R\nentryCount\"S\n\030ImportDictionaryR" +
+      "proto\032\037google/protobuf/timestamp.proto\032\030" +
+      "holdfast/v1/access.proto\032\036holdfast/v1/er" +
+      "ror_reason.proto\"\200\001\n\007Profile\0225\n\007accents\030" +
+      "\001 \001(\0162\033.holdfast.v1.AccentHandlingR\007acce" +
+      "nts\022>\n\rtypo_matching\030\002 \001(\0162\031.holdfast.v1" +
+      ".TypoMatchingR\014typoMatching\"\202\001\n\005Entry\022\031\n" +
+      "\010entry_id\030\001 \001(\tR\007entryId\022\022\n\004text\030\002 \001(\tR\004" +
+      "text\022\030\n\007aliases\030\003 \003(\tR\007aliases\022\026\n\006weight" +
+      "\030\004 \001(\003R\006weight\022\030\n\007payload\030\005 \001(\014R\007payload" +
+      "\"7\n\007Segment\022\022\n\004text\030\001 \001(\tR\004text\022\030\n\007match" +
+      "ed\030\002 \001(\010R\007matched\"\354\001\n\nSuggestion\022\031\n\010entr" +
+      "y_id\030\001 \001(\tR\007entryId\022\022\n\004text\030\002 \001(\tR\004text\022" +
+      "0\n\010segments\030\003 \003(\0132\024.holdfast.v1.SegmentR" +
+      "\010segments\022\030\n\007payload\030\004 \001(\014R\007payload\0225\n\nm" +
+      "atch_kind\030\005 \001(\0162\026.holdfast.v1.MatchKindR" +
+      "\tmatchKind\022\024\n\005score\030\006 \001(\003R\005score\022\026\n\006rece" +
+      "nt\030\007 \001(\010R\006recent\"\235\001\n\020AddRecentRequest\022\022\n" +
+      "\004list\030\001 \001(\tR\004list\022\022\n\004text\030\002 \001(\tR\004text\022\031\n" +
+      "\010entry_id\030\003 \001(\tR\007entryId\022\030\n\007payload\030\004 \001(" +
+      "\014R\007payload\022\037\n\010capacity\030\005 \001(\005H\000R\010capacity" +
+      "\210\001\001B\013\n\t_capacity\"\023\n\021AddRecentResponse\"X\n" +
+      "\023RemoveRecentRequest\022\022\n\004list\030\001 \001(\tR\004list" +
+      "\022\031\n\010entry_id\030\002 \001(\tR\007entryId\022\022\n\004text\030\003 \001(" +
+      "\tR\004text\"0\n\024RemoveRecentResponse\022\030\n\007remov" +
+      "ed\030\001 \001(\010R\007removed\"\227\001\n\025SuggestRecentsRequ" +
+      "est\022\022\n\004list\030\001 \001(\tR\004list\022\024\n\005query\030\002 \001(\tR\005" +
+      "query\022\033\n\tpage_size\030\003 \001(\005R\010pageSize\0227\n\013ma" +
+      "tch_kinds\030\004 \003(\0162\026.holdfast.v1.MatchKindR" +
+      "\nmatchKinds\"S\n\026SuggestRecentsResponse\0229\n" +
+      "\013suggestions\030\001 \003(\0132\027.holdfast.v1.Suggest" +
+      "ionR\013suggestions\"*\n\024DeleteRecentsRequest" +
+      "\022\022\n\004list\030\001 \001(\tR\004list\"1\n\025DeleteRecentsRes" +
+      "ponse\022\030\n\007deleted\030\001 \001(\010R\007deleted\"i\n\027Creat" +
+      "eDictionaryRequest\022\036\n\ndictionary\030\001 \001(\tR\n" +
+      "dictionary\022.\n\007profile\030\002 \001(\0132\024.holdfast.v" +
+      "1.ProfileR\007profile\"S\n\030CreateDictionaryRe" +
+      "sponse\0227\n\ndictionary\030\001 \001(\0132\027.holdfast.v1" +
+      ".DictionaryR\ndictionary\"a\n\021PutEntriesReq" +
+      "uest\022\036\n\ndictionary\030\001 \001(\tR\ndictionary\022,\n\007" +
+      "entries\030\002 \003(\0132\022.holdfast.v1.EntryR\007entri" +
+      "es\"\024\n\022PutEntriesResponse\"S\n\024DeleteEntrie" +
+      "sRequest\022\036\n\ndictionary\030\001 \001(\tR\ndictionary" +
+      "\022\033\n\tentry_ids\030\002 \003(\tR\010entryIds\"<\n\025DeleteE" +
+      "ntriesResponse\022#\n\rdeleted_count\030\001 \001(\005R\014d" +
+      "eletedCount\"\272\001\n\027ImportDictionaryRequest\022" +
+      "0\n\005start\030\001 \001(\0132\030.holdfast.v1.ImportStart" +
+      "H\000R\005start\0220\n\005batch\030\002 \001(\0132\030.holdfast.v1.I" +
+      "mportBatchH\000R\005batch\0223\n\006commit\030\003 \001(\0132\031.ho" +
+      "ldfast.v1.ImportCommitH\000R\006commitB\006\n\004part" +
+      "\"]\n\013ImportStart\022\036\n\ndictionary\030\001 \001(\tR\ndic" +
+      "tionary\022.\n\007profile\030\002 \001(\0132\024.holdfast.v1.P" +
+      "rofileR\007profile\";\n\013ImportBatch\022,\n\007entrie" +
+      "s\030\001 \003(\0132\022.holdfast.v1.EntryR\007entries\"/\n\014" +
+      "ImportCommit\022\037\n\013entry_count\030\001 \001(\003R\nentry" +
+      "Count\"S\n\030ImportDictionaryResponse\0227\n\ndic" +
+      "tionary\030\001 \001(\0132\027.holdfast.v1.DictionaryR\n" +
+      "dictionary\"x\n\026RecordSelectionRequest\022\036\n\n" +
+      "dictionary\030\001 \001(\tR\ndictionary\022\031\n\010entry_id" +
+      "\030\002 \001(\tR\007entryId\022\031\n\005count\030\003 \001(\005H\000R\005count\210" +
+      "\001\001B\010\n\006_count\"^\n\027RecordSelectionResponse\022" +
+      "\032\n\010recorded\030\001 \001(\010R\010recorded\022\'\n\017selection" +
+      "_count\030\002 \001(\003R\016selectionCount\"\236\002\n\016Suggest" +
+      "Request\022\036\n\ndictionary\030\001 \001(\tR\ndictionary\022" +
+      "\024\n\005query\030\002 \001(\tR\005query\022\033\n\tpage_size\030\003 \001(\005" +
+      "R\010pageSize\022\035\n\npage_token\030\004 \001(\tR\tpageToke" +
+      "n\0227\n\013match_kinds\030\005 \003(\0162\026.holdfast.v1.Mat" +
+      "chKindR\nmatchKinds\022!\n\014recents_list\030\006 \001(\t" +
+      "R\013recentsList\022>\n\rmax_staleness\030\007 \001(\0132\031.g" +
+      "oogle.protobuf.DurationR\014maxStaleness\"\216\001" +
+      "\n\017SuggestResponse\0229\n\013suggestions\030\001 \003(\0132\027" +
+      ".holdfast.v1.SuggestionR\013suggestions\022&\n\017" +
+      "next_page_token\030\002 \001(\tR\rnextPageToken\022\030\n\007" +
+      "partial\030\003 \001(\010R\007partial\"h\n\024SuggestStreamR" +
+      "equest\022\031\n\010query_id\030\001 \001(\003R\007queryId\0225\n\007sug" +
+      "gest\030\002 \001(\0132\033.holdfast.v1.SuggestRequestR" +
+      "\007suggest\"\261\001\n\025SuggestStreamResponse\022\031\n\010qu" +
+      "ery_id\030\001 \001(\003R\007queryId\022@\n\013suggestions\030\002 \001" +
+      "(\0132\034.holdfast.v1.SuggestResponseH\000R\013sugg" +
+      "estions\0221\n\005error\030\003 \001(\0132\031.holdfast.v1.Sug" +
+      "gestErrorH\000R\005errorB\010\n\006result\"n\n\014SuggestE" +
+      "rror\022\022\n\004code\030\001 \001(\005R\004code\0220\n\006reason\030\002 \001(\016" +
+      "2\030.holdfast.v1.ErrorReasonR\006reason\022\030\n\007me" +
+      "ssage\030\003 \001(\tR\007message\"\252\001\n\022ListEntriesRequ" +
+      "est\022\036\n\ndictionary\030\001 \001(\tR\ndictionary\022\035\n\ns" +
+      "tart_text\030\002 \001(\tR\tstartText\022\031\n\010end_text\030\003" +
+      " \001(\tR\007endText\022\033\n\tpage_size\030\004 \001(\005R\010pageSi" +
+      "ze\022\035\n\npage_token\030\005 \001(\tR\tpageToken\"q\n\023Lis" +
+      "tEntriesResponse\0222\n\007entries\030\001 \003(\0132\030.hold" +
+      "fast.v1.ListedEntryR\007entries\022&\n\017next_pag" +
+      "e_token\030\002 \001(\tR\rnextPageToken\"`\n\013ListedEn" +
+      "try\022(\n\005entry\030\001 \001(\0132\022.holdfast.v1.EntryR\005" +
+      "entry\022\'\n\017selection_count\030\002 \001(\003R\016selectio" +
+      "nCount\"6\n\024GetDictionaryRequest\022\036\n\ndictio" +
+      "nary\030\001 \001(\tR\ndictionary\"P\n\025GetDictionaryR" +
       "esponse\0227\n\ndictionary\030\001 \001(\0132\027.holdfast.v" +
-      "1.DictionaryR\ndictionary\"x\n\026RecordSelect" +
-      "ionRequest\022\036\n\ndictionary\030\001 \001(\tR\ndictiona" +
-      "ry\022\031\n\010entry_id\030\002 \001(\tR\007entryId\022\031\n\005count\030\003" +
-      " \001(\005H\000R\005count\210\001\001B\010\n\006_count\"^\n\027RecordSele" +
-      "ctionResponse\022\032\n\010recorded\030\001 \001(\010R\010recorde" +
-      "d\022\'\n\017selection_count\030\002 \001(\003R\016selectionCou" +
-      "nt\"\236\002\n\016SuggestRequest\022\036\n\ndictionary\030\001 \001(" +
-      "\tR\ndictionary\022\024\n\005query\030\002 \001(\tR\005query\022\033\n\tp" +
-      "age_size\030\003 \001(\005R\010pageSize\022\035\n\npage_token\030\004" +
-      " \001(\tR\tpageToken\0227\n\013match_kinds\030\005 \003(\0162\026.h" +
-      "oldfast.v1.MatchKindR\nmatchKinds\022!\n\014rece" +
-      "nts_list\030\006 \001(\tR\013recentsList\022>\n\rmax_stale" +
-      "ness\030\007 \001(\0132\031.google.protobuf.DurationR\014m" +
-      "axStaleness\"\216\001\n\017SuggestResponse\0229\n\013sugge" +
-      "stions\030\001 \003(\0132\027.holdfast.v1.SuggestionR\013s" +
-      "uggestions\022&\n\017next_page_token\030\002 \001(\tR\rnex" +
-      "tPageToken\022\030\n\007partial\030\003 \001(\010R\007partial\"h\n\024" +
-      "SuggestStreamRequest\022\031\n\010query_id\030\001 \001(\003R\007" +
-      "queryId\0225\n\007suggest\030\002 \001(\0132\033.holdfast.v1.S" +
-      "uggestRequestR\007suggest\"\261\001\n\025SuggestStream" +
-      "Response\022\031\n\010query_id\030\001 \001(\003R\007queryId\022@\n\013s" +
-      "uggestions\030\002 \001(\0132\034.holdfast.v1.SuggestRe" +
-      "sponseH\000R\013suggestions\0221\n\005error\030\003 \001(\0132\031.h" +
-      "oldfast.v1.SuggestErrorH\000R\005errorB\010\n\006resu" +
-      "lt\"n\n\014SuggestError\022\022\n\004code\030\001 \001(\005R\004code\0220" +
-      "\n\006reason\030\002 \001(\0162\030.holdfast.v1.ErrorReason" +
-      "R\006reason\022\030\n\007message\030\003 \001(\tR\007message\"\252\001\n\022L" +
-      "istEntriesRequest\022\036\n\ndictionary\030\001 \001(\tR\nd" +
-      "ictionary\022\035\n\nstart_text\030\002 \001(\tR\tstartText" +
-      "\022\031\n\010end_text\030\003 \001(\tR\007endText\022\033\n\tpage_size" +
-      "\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(\tR\tpa" +
-      "geToken\"q\n\023ListEntriesResponse\0222\n\007entrie" +
-      "s\030\001 \003(\0132\030.holdfast.v1.ListedEntryR\007entri" +
-      "es\022&\n\017next_page_token\030\002 \001(\tR\rnextPageTok" +
-      "en\"`\n\013ListedEntry\022(\n\005entry\030\001 \001(\0132\022.holdf" +
-      "ast.v1.EntryR\005entry\022\'\n\017selection_count\030\002" +
-      " \001(\003R\016selectionCount\"6\n\024GetDictionaryReq" +
-      "uest\022\036\n\ndictionary\030\001 \001(\tR\ndictionary\"P\n\025" +
-      "GetDictionaryResponse\0227\n\ndictionary\030\001 \001(" +
-      "\0132\027.holdfast.v1.DictionaryR\ndictionary\"v" +
-      "\n\027ListDictionariesRequest\022\037\n\013name_prefix" +
-      "\030\001 \001(\tR\nnamePrefix\022\033\n\tpage_size\030\002 \001(\005R\010p" +
-      "ageSize\022\035\n\npage_token\030\003 \001(\tR\tpageToken\"\177" +
-      "\n\030ListDictionariesResponse\022;\n\014dictionari" +
-      "es\030\001 \003(\0132\027.holdfast.v1.DictionaryR\014dicti" +
-      "onaries\022&\n\017next_page_token\030\002 \001(\tR\rnextPa" +
-      "geToken\"9\n\027DeleteDictionaryRequest\022\036\n\ndi" +
-      "ctionary\030\001 \001(\tR\ndictionary\"4\n\030DeleteDict" +
-      "ionaryResponse\022\030\n\007deleted\030\001 \001(\010R\007deleted" +
-      "\"\226\003\n\nDictionary\022\022\n\004name\030\001 \001(\tR\004name\022.\n\007p" +
-      "rofile\030\002 \001(\0132\024.holdfast.v1.ProfileR\007prof" +
-      "ile\022!\n\014fold_version\030\003 \001(\005R\013foldVersion\022\037" +
-      "\n\013entry_count\030\004 \001(\003R\nentryCount\022!\n\014memor" +
-      "y_bytes\030\005 \001(\003R\013memoryBytes\022\036\n\ngeneration" +
-      "\030\006 \001(\003R\ngeneration\0227\n\007imports\030\007 \003(\0132\035.ho" +
-      "ldfast.v1.DictionaryImportR\007imports\022.\n\023s" +
-      "erver_memory_bytes\030\010 \001(\003R\021serverMemoryBy" +
-      "tes\022\035\n\nfeed_bytes\030\t \001(\003R\tfeedBytes\0225\n\nlo" +
-      "ad_state\030\n \001(\0162\026.holdfast.v1.LoadStateR\t" +
-      "loadState\"t\n\020DictionaryImport\0229\n\nstart_t" +
-      "ime\030\001 \001(\0132\032.google.protobuf.TimestampR\ts" +
-      "tartTime\022%\n\016received_count\030\002 \001(\003R\rreceiv" +
-      "edCount*\265\001\n\tMatchKind\022\032\n\026MATCH_KIND_UNSP" +
-      "ECIFIED\020\000\022\024\n\020MATCH_KIND_EXACT\020\001\022\025\n\021MATCH" +
-      "_KIND_PREFIX\020\002\022\032\n\026MATCH_KIND_WORD_PREFIX" +
-      "\020\003\022\025\n\021MATCH_KIND_SUFFIX\020\004\022\027\n\023MATCH_KIND_" +
-      "CONTAINS\020\005\022\023\n\017MATCH_KIND_TYPO\020\006*h\n\016Accen" +
-      "tHandling\022\037\n\033ACCENT_HANDLING_UNSPECIFIED" +
-      "\020\000\022\030\n\024ACCENT_HANDLING_KEPT\020\001\022\033\n\027ACCENT_H" +
-      "ANDLING_DROPPED\020\002*Z\n\014TypoMatching\022\035\n\031TYP" +
-      "O_MATCHING_UNSPECIFIED\020\000\022\024\n\020TYPO_MATCHIN" +
-      "G_ON\020\001\022\025\n\021TYPO_MATCHING_OFF\020\002*\207\001\n\tLoadSt" +
-      "ate\022\032\n\026LOAD_STATE_UNSPECIFIED\020\000\022\031\n\025LOAD_" +
-      "STATE_NOT_LOADED\020\001\022\026\n\022LOAD_STATE_LOADING" +
-      "\020\002\022\024\n\020LOAD_STATE_READY\020\003\022\025\n\021LOAD_STATE_F" +
-      "AILED\020\0042\300\n\n\023AutocompleteService\022J\n\tAddRe" +
-      "cent\022\035.holdfast.v1.AddRecentRequest\032\036.ho" +
-      "ldfast.v1.AddRecentResponse\022S\n\014RemoveRec" +
-      "ent\022 .holdfast.v1.RemoveRecentRequest\032!." +
-      "holdfast.v1.RemoveRecentResponse\022Y\n\016Sugg" +
-      "estRecents\022\".holdfast.v1.SuggestRecentsR" +
-      "equest\032#.holdfast.v1.SuggestRecentsRespo" +
-      "nse\022V\n\rDeleteRecents\022!.holdfast.v1.Delet" +
-      "eRecentsRequest\032\".holdfast.v1.DeleteRece" +
-      "ntsResponse\022_\n\020CreateDictionary\022$.holdfa" +
-      "st.v1.CreateDictionaryRequest\032%.holdfast" +
-      ".v1.CreateDictionaryResponse\022M\n\nPutEntri" +
-      "es\022\036.holdfast.v1.PutEntriesRequest\032\037.hol" +
-      "dfast.v1.PutEntriesResponse\022V\n\rDeleteEnt" +
-      "ries\022!.holdfast.v1.DeleteEntriesRequest\032" +
-      "\".holdfast.v1.DeleteEntriesResponse\022a\n\020I" +
-      "mportDictionary\022$.holdfast.v1.ImportDict" +
-      "ionaryRequest\032%.holdfast.v1.ImportDictio" +
-      "naryResponse(\001\022\\\n\017RecordSelection\022#.hold" +
-      "fast.v1.RecordSelectionRequest\032$.holdfas" +
-      "t.v1.RecordSelectionResponse\022D\n\007Suggest\022" +
+      "1.DictionaryR\ndictionary\"v\n\027ListDictiona" +
+      "riesRequest\022\037\n\013name_prefix\030\001 \001(\tR\nnamePr" +
+      "efix\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\022\035\n\npag" +
+      "e_token\030\003 \001(\tR\tpageToken\"\177\n\030ListDictiona" +
+      "riesResponse\022;\n\014dictionaries\030\001 \003(\0132\027.hol" +
+      "dfast.v1.DictionaryR\014dictionaries\022&\n\017nex" +
+      "t_page_token\030\002 \001(\tR\rnextPageToken\"9\n\027Del" +
+      "eteDictionaryRequest\022\036\n\ndictionary\030\001 \001(\t" +
+      "R\ndictionary\"4\n\030DeleteDictionaryResponse" +
+      "\022\030\n\007deleted\030\001 \001(\010R\007deleted\"\226\003\n\nDictionar" +
+      "y\022\022\n\004name\030\001 \001(\tR\004name\022.\n\007profile\030\002 \001(\0132\024" +
+      ".holdfast.v1.ProfileR\007profile\022!\n\014fold_ve" +
+      "rsion\030\003 \001(\005R\013foldVersion\022\037\n\013entry_count\030" +
+      "\004 \001(\003R\nentryCount\022!\n\014memory_bytes\030\005 \001(\003R" +
+      "\013memoryBytes\022\036\n\ngeneration\030\006 \001(\003R\ngenera" +
+      "tion\0227\n\007imports\030\007 \003(\0132\035.holdfast.v1.Dict" +
+      "ionaryImportR\007imports\022.\n\023server_memory_b" +
+      "ytes\030\010 \001(\003R\021serverMemoryBytes\022\035\n\nfeed_by" +
+      "tes\030\t \001(\003R\tfeedBytes\0225\n\nload_state\030\n \001(\016" +
+      "2\026.holdfast.v1.LoadStateR\tloadState\"t\n\020D" +
+      "ictionaryImport\0229\n\nstart_time\030\001 \001(\0132\032.go" +
+      "ogle.protobuf.TimestampR\tstartTime\022%\n\016re" +
+      "ceived_count\030\002 \001(\003R\rreceivedCount*\265\001\n\tMa" +
+      "tchKind\022\032\n\026MATCH_KIND_UNSPECIFIED\020\000\022\024\n\020M" +
+      "ATCH_KIND_EXACT\020\001\022\025\n\021MATCH_KIND_PREFIX\020\002" +
+      "\022\032\n\026MATCH_KIND_WORD_PREFIX\020\003\022\025\n\021MATCH_KI" +
+      "ND_SUFFIX\020\004\022\027\n\023MATCH_KIND_CONTAINS\020\005\022\023\n\017" +
+      "MATCH_KIND_TYPO\020\006*h\n\016AccentHandling\022\037\n\033A" +
+      "CCENT_HANDLING_UNSPECIFIED\020\000\022\030\n\024ACCENT_H" +
+      "ANDLING_KEPT\020\001\022\033\n\027ACCENT_HANDLING_DROPPE" +
+      "D\020\002*Z\n\014TypoMatching\022\035\n\031TYPO_MATCHING_UNS" +
+      "PECIFIED\020\000\022\024\n\020TYPO_MATCHING_ON\020\001\022\025\n\021TYPO" +
+      "_MATCHING_OFF\020\002*\207\001\n\tLoadState\022\032\n\026LOAD_ST" +
+      "ATE_UNSPECIFIED\020\000\022\031\n\025LOAD_STATE_NOT_LOAD" +
+      "ED\020\001\022\026\n\022LOAD_STATE_LOADING\020\002\022\024\n\020LOAD_STA" +
+      "TE_READY\020\003\022\025\n\021LOAD_STATE_FAILED\020\0042\232\013\n\023Au" +
+      "tocompleteService\022P\n\tAddRecent\022\035.holdfas" +
+      "t.v1.AddRecentRequest\032\036.holdfast.v1.AddR" +
+      "ecentResponse\"\004\310\363\030\003\022Y\n\014RemoveRecent\022 .ho" +
+      "ldfast.v1.RemoveRecentRequest\032!.holdfast" +
+      ".v1.RemoveRecentResponse\"\004\310\363\030\003\022_\n\016Sugges" +
+      "tRecents\022\".holdfast.v1.SuggestRecentsReq" +
+      "uest\032#.holdfast.v1.SuggestRecentsRespons" +
+      "e\"\004\310\363\030\002\022\\\n\rDeleteRecents\022!.holdfast.v1.D" +
+      "eleteRecentsRequest\032\".holdfast.v1.Delete" +
+      "RecentsResponse\"\004\310\363\030\003\022e\n\020CreateDictionar" +
+      "y\022$.holdfast.v1.CreateDictionaryRequest\032" +
+      "%.holdfast.v1.CreateDictionaryResponse\"\004" +
+      "\310\363\030\006\022S\n\nPutEntries\022\036.holdfast.v1.PutEntr" +
+      "iesRequest\032\037.holdfast.v1.PutEntriesRespo" +
+      "nse\"\004\310\363\030\006\022\\\n\rDeleteEntries\022!.holdfast.v1" +
+      ".DeleteEntriesRequest\032\".holdfast.v1.Dele" +
+      "teEntriesResponse\"\004\310\363\030\006\022g\n\020ImportDiction" +
+      "ary\022$.holdfast.v1.ImportDictionaryReques" +
+      "t\032%.holdfast.v1.ImportDictionaryResponse" +
+      "\"\004\310\363\030\006(\001\022b\n\017RecordSelection\022#.holdfast.v" +
+      "1.RecordSelectionRequest\032$.holdfast.v1.R" +
+      "ecordSelectionResponse\"\004\310\363\030\003\022J\n\007Suggest\022" +
       "\033.holdfast.v1.SuggestRequest\032\034.holdfast." +
-      "v1.SuggestResponse\022Z\n\rSuggestStream\022!.ho" +
-      "ldfast.v1.SuggestStreamRequest\032\".holdfas" +
-      "t.v1.SuggestStreamResponse(\0010\001\022P\n\013ListEn" +
-      "tries\022\037.holdfast.v1.ListEntriesRequest\032 " +
-      ".holdfast.v1.ListEntriesResponse\022V\n\rGetD" +
-      "ictionary\022!.holdfast.v1.GetDictionaryReq" +
-      "uest\032\".holdfast.v1.GetDictionaryResponse" +
-      "\022_\n\020ListDictionaries\022$.holdfast.v1.ListD" +
-      "ictionariesRequest\032%.holdfast.v1.ListDic" +
-      "tionariesResponse\022_\n\020DeleteDictionary\022$." +
-      "holdfast.v1.DeleteDictionaryRequest\032%.ho" +
-      "ldfast.v1.DeleteDictionaryResponseB\232\001\n\017d" +
-      "ev.holdfast.v1B\030AutocompleteServiceProto" +
-      "P\001Z&holdfast.dev/go/holdfast/v1;holdfast" +
-      "v1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027Holdfas" +
-      "t\\V1\\GPBMetadata\352\002\014Holdfast::V1b\006proto3"
+      "v1.SuggestResponse\"\004\310\363\030\002\022`\n\rSuggestStrea" +
+      "m\022!.holdfast.v1.SuggestStreamRequest\032\".h" +
+      "oldfast.v1.SuggestStreamResponse\"\004\310\363\030\002(\001" +
+      "0\001\022V\n\013ListEntries\022\037.holdfast.v1.ListEntr" +
+      "iesRequest\032 .holdfast.v1.ListEntriesResp" +
+      "onse\"\004\310\363\030\002\022\\\n\rGetDictionary\022!.holdfast.v" +
+      "1.GetDictionaryRequest\032\".holdfast.v1.Get" +
+      "DictionaryResponse\"\004\310\363\030\002\022e\n\020ListDictiona" +
+      "ries\022$.holdfast.v1.ListDictionariesReque" +
+      "st\032%.holdfast.v1.ListDictionariesRespons" +
+      "e\"\004\310\363\030\002\022e\n\020DeleteDictionary\022$.holdfast.v" +
+      "1.DeleteDictionaryRequest\032%.holdfast.v1." +
+      "DeleteDictionaryResponse\"\004\310\363\030\006B\232\001\n\017dev.h" +
+      "oldfast.v1B\030AutocompleteServiceProtoP\001Z&" +
+      "holdfast.dev/go/holdfast/v1;holdfastv1\252\002" +
+      "\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027Holdfast\\V1" +
+      "\\GPBMetadata\352\002\014Holdfast::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.DurationProto.getDescriptor(),
           com.google.protobuf.TimestampProto.getDescriptor(),
+          dev.holdfast.v1.AccessProto.getDescriptor(),
           dev.holdfast.v1.ErrorReasonProto.getDescriptor(),
         });
     internal_static_holdfast_v1_Profile_descriptor =
@@ -653,8 +657,14 @@ public final class AutocompleteServiceProto {
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_DictionaryImport_descriptor,
         new java.lang.String[] { "StartTime", "ReceivedCount", });
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.holdfast.v1.AccessProto.requiredVerb);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
     com.google.protobuf.DurationProto.getDescriptor();
     com.google.protobuf.TimestampProto.getDescriptor();
+    dev.holdfast.v1.AccessProto.getDescriptor();
     dev.holdfast.v1.ErrorReasonProto.getDescriptor();
   }
 

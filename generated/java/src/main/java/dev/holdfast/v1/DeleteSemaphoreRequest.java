@@ -95,7 +95,8 @@ private static final long serialVersionUID = 0L;
   private boolean force_ = false;
   /**
    * <pre>
-   * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+   * True: a semaphore with holders or waiters is deleted too. With a policy, the caller then needs the
+   * permission `admin` besides `limit`. False (default): such a semaphore is not
    * deleted, and the call ends with SEMAPHORE_IN_USE.
    * </pre>
    *
@@ -556,7 +557,8 @@ private static final long serialVersionUID = 0L;
     private boolean force_ ;
     /**
      * <pre>
-     * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+     * True: a semaphore with holders or waiters is deleted too. With a policy, the caller then needs the
+     * permission `admin` besides `limit`. False (default): such a semaphore is not
      * deleted, and the call ends with SEMAPHORE_IN_USE.
      * </pre>
      *
@@ -569,7 +571,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+     * True: a semaphore with holders or waiters is deleted too. With a policy, the caller then needs the
+     * permission `admin` besides `limit`. False (default): such a semaphore is not
      * deleted, and the call ends with SEMAPHORE_IN_USE.
      * </pre>
      *
@@ -586,7 +589,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+     * True: a semaphore with holders or waiters is deleted too. With a policy, the caller then needs the
+     * permission `admin` besides `limit`. False (default): such a semaphore is not
      * deleted, and the call ends with SEMAPHORE_IN_USE.
      * </pre>
      *

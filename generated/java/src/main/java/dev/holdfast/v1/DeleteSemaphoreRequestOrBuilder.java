@@ -30,7 +30,8 @@ public interface DeleteSemaphoreRequestOrBuilder extends
 
   /**
    * <pre>
-   * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+   * True: a semaphore with holders or waiters is deleted too. With a policy, the caller then needs the
+   * permission `admin` besides `limit`. False (default): such a semaphore is not
    * deleted, and the call ends with SEMAPHORE_IN_USE.
    * </pre>
    *

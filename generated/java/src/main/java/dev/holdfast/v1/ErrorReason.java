@@ -78,12 +78,14 @@ public enum ErrorReason
   ERROR_REASON_CONTENDED(3),
   /**
    * <pre>
-   * The lease of this hold stream is lost. The stream sent a `lost` event before.
+   * The lease of this hold stream is lost. The stream sent a `lost` event before. A call or stream that
+   * still waited gets this reason, without an event, if an operator has revoked its request: nothing is held.
    *
    *   - Code: ABORTED.
    *   - Metadata: `cause`, a LossCause without its prefix.
    *   - Retry: does not help.
-   *   - Client: stop the protected work immediately.
+   *   - Client: stop the protected work immediately. After a revocation, acquire again only if the
+   *     operator's reason allows it, with a new `request_id`.
    * </pre>
    *
    * <code>ERROR_REASON_LEASE_LOST = 4;</code>
@@ -324,8 +326,8 @@ public enum ErrorReason
   ERROR_REASON_QUARANTINED(21),
   /**
    * <pre>
-   * The stream has reached its maximum age, or its connection has stopped answering HTTP/2 pings. The
-   * lease or the wait continues.
+   * The stream or its connection has reached its maximum age, or the connection has stopped answering
+   * HTTP/2 pings. The lease or the wait continues.
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
@@ -339,7 +341,7 @@ public enum ErrorReason
   ERROR_REASON_REATTACH(22),
   /**
    * <pre>
-   * The call has no credential, but this server requires one. No released server sends this reason yet.
+   * The call has no credential, but this server requires a credential.
    *
    *   - Code: UNAUTHENTICATED.
    *   - Metadata: none.
@@ -352,11 +354,12 @@ public enum ErrorReason
   ERROR_REASON_NO_CREDENTIAL(23),
   /**
    * <pre>
-   * The credential is wrong or has expired. No released server sends this reason yet.
+   * The credential is wrong, or has expired. A stream that was opened with the credential ends with this
+   * reason too; its leases continue until their `ttl` ends.
    *
    *   - Code: UNAUTHENTICATED.
    *   - Metadata: none.
-   *   - Retry: does not help.
+   *   - Retry: does not help, unless the error has RetryInfo: the server has no current keys for the check.
    *   - Client: get a new credential.
    * </pre>
    *
@@ -365,8 +368,7 @@ public enum ErrorReason
   ERROR_REASON_BAD_CREDENTIAL(24),
   /**
    * <pre>
-   * The caller has no permission for this operation on this name. No released server sends this reason
-   * yet.
+   * The caller's identity has no permission for this operation on this name.
    *
    *   - Code: PERMISSION_DENIED.
    *   - Metadata: none.
@@ -502,12 +504,14 @@ public enum ErrorReason
   public static final int ERROR_REASON_CONTENDED_VALUE = 3;
   /**
    * <pre>
-   * The lease of this hold stream is lost. The stream sent a `lost` event before.
+   * The lease of this hold stream is lost. The stream sent a `lost` event before. A call or stream that
+   * still waited gets this reason, without an event, if an operator has revoked its request: nothing is held.
    *
    *   - Code: ABORTED.
    *   - Metadata: `cause`, a LossCause without its prefix.
    *   - Retry: does not help.
-   *   - Client: stop the protected work immediately.
+   *   - Client: stop the protected work immediately. After a revocation, acquire again only if the
+   *     operator's reason allows it, with a new `request_id`.
    * </pre>
    *
    * <code>ERROR_REASON_LEASE_LOST = 4;</code>
@@ -748,8 +752,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_QUARANTINED_VALUE = 21;
   /**
    * <pre>
-   * The stream has reached its maximum age, or its connection has stopped answering HTTP/2 pings. The
-   * lease or the wait continues.
+   * The stream or its connection has reached its maximum age, or the connection has stopped answering
+   * HTTP/2 pings. The lease or the wait continues.
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
@@ -763,7 +767,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_REATTACH_VALUE = 22;
   /**
    * <pre>
-   * The call has no credential, but this server requires one. No released server sends this reason yet.
+   * The call has no credential, but this server requires a credential.
    *
    *   - Code: UNAUTHENTICATED.
    *   - Metadata: none.
@@ -776,11 +780,12 @@ public enum ErrorReason
   public static final int ERROR_REASON_NO_CREDENTIAL_VALUE = 23;
   /**
    * <pre>
-   * The credential is wrong or has expired. No released server sends this reason yet.
+   * The credential is wrong, or has expired. A stream that was opened with the credential ends with this
+   * reason too; its leases continue until their `ttl` ends.
    *
    *   - Code: UNAUTHENTICATED.
    *   - Metadata: none.
-   *   - Retry: does not help.
+   *   - Retry: does not help, unless the error has RetryInfo: the server has no current keys for the check.
    *   - Client: get a new credential.
    * </pre>
    *
@@ -789,8 +794,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_BAD_CREDENTIAL_VALUE = 24;
   /**
    * <pre>
-   * The caller has no permission for this operation on this name. No released server sends this reason
-   * yet.
+   * The caller's identity has no permission for this operation on this name.
    *
    *   - Code: PERMISSION_DENIED.
    *   - Metadata: none.

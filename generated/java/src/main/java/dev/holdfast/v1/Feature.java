@@ -53,6 +53,38 @@ public enum Feature
    * <code>FEATURE_AUTOCOMPLETE = 4;</code>
    */
   FEATURE_AUTOCOMPLETE(4),
+  /**
+   * <pre>
+   * ListLocks and ListSemaphores.
+   * </pre>
+   *
+   * <code>FEATURE_LISTS = 5;</code>
+   */
+  FEATURE_LISTS(5),
+  /**
+   * <pre>
+   * WatchLock and WatchSemaphore.
+   * </pre>
+   *
+   * <code>FEATURE_WATCHES = 6;</code>
+   */
+  FEATURE_WATCHES(6),
+  /**
+   * <pre>
+   * RevokeLock and RevokePermits.
+   * </pre>
+   *
+   * <code>FEATURE_REVOCATION = 7;</code>
+   */
+  FEATURE_REVOCATION(7),
+  /**
+   * <pre>
+   * `metadata_update` in RenewLock and RenewPermits.
+   * </pre>
+   *
+   * <code>FEATURE_METADATA_UPDATE = 8;</code>
+   */
+  FEATURE_METADATA_UPDATE(8),
   UNRECOGNIZED(-1),
   ;
 
@@ -96,6 +128,38 @@ public enum Feature
    * <code>FEATURE_AUTOCOMPLETE = 4;</code>
    */
   public static final int FEATURE_AUTOCOMPLETE_VALUE = 4;
+  /**
+   * <pre>
+   * ListLocks and ListSemaphores.
+   * </pre>
+   *
+   * <code>FEATURE_LISTS = 5;</code>
+   */
+  public static final int FEATURE_LISTS_VALUE = 5;
+  /**
+   * <pre>
+   * WatchLock and WatchSemaphore.
+   * </pre>
+   *
+   * <code>FEATURE_WATCHES = 6;</code>
+   */
+  public static final int FEATURE_WATCHES_VALUE = 6;
+  /**
+   * <pre>
+   * RevokeLock and RevokePermits.
+   * </pre>
+   *
+   * <code>FEATURE_REVOCATION = 7;</code>
+   */
+  public static final int FEATURE_REVOCATION_VALUE = 7;
+  /**
+   * <pre>
+   * `metadata_update` in RenewLock and RenewPermits.
+   * </pre>
+   *
+   * <code>FEATURE_METADATA_UPDATE = 8;</code>
+   */
+  public static final int FEATURE_METADATA_UPDATE_VALUE = 8;
 
 
   public final int getNumber() {
@@ -127,6 +191,10 @@ public enum Feature
       case 2: return FEATURE_SHARED_LOCKS;
       case 3: return FEATURE_SEMAPHORES;
       case 4: return FEATURE_AUTOCOMPLETE;
+      case 5: return FEATURE_LISTS;
+      case 6: return FEATURE_WATCHES;
+      case 7: return FEATURE_REVOCATION;
+      case 8: return FEATURE_METADATA_UPDATE;
       default: return null;
     }
   }

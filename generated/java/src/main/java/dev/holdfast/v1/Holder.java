@@ -24,6 +24,7 @@ private static final long serialVersionUID = 0L;
   private Holder() {
     holderId_ = "";
     mode_ = 0;
+    identity_ = "";
   }
 
   @java.lang.Override
@@ -351,6 +352,55 @@ java.lang.String defaultValue) {
     return revoked_;
   }
 
+  public static final int IDENTITY_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object identity_ = "";
+  /**
+   * <pre>
+   * The identity that the holder has proven, for example `spiffe://example.org/billing`. Empty if the
+   * server does not authenticate callers.
+   * </pre>
+   *
+   * <code>string identity = 9 [json_name = "identity"];</code>
+   * @return The identity.
+   */
+  @java.lang.Override
+  public java.lang.String getIdentity() {
+    java.lang.Object ref = identity_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      identity_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The identity that the holder has proven, for example `spiffe://example.org/billing`. Empty if the
+   * server does not authenticate callers.
+   * </pre>
+   *
+   * <code>string identity = 9 [json_name = "identity"];</code>
+   * @return The bytes for identity.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getIdentityBytes() {
+    java.lang.Object ref = identity_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      identity_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -391,6 +441,9 @@ java.lang.String defaultValue) {
     }
     if (revoked_ != false) {
       output.writeBool(8, revoked_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(identity_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 9, identity_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -438,6 +491,9 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(8, revoked_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(identity_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(9, identity_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -474,6 +530,8 @@ java.lang.String defaultValue) {
     }
     if (getRevoked()
         != other.getRevoked()) return false;
+    if (!getIdentity()
+        .equals(other.getIdentity())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -509,6 +567,8 @@ java.lang.String defaultValue) {
     hash = (37 * hash) + REVOKED_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getRevoked());
+    hash = (37 * hash) + IDENTITY_FIELD_NUMBER;
+    hash = (53 * hash) + getIdentity().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -690,6 +750,7 @@ java.lang.String defaultValue) {
         expireTimeBuilder_ = null;
       }
       revoked_ = false;
+      identity_ = "";
       return this;
     }
 
@@ -754,6 +815,9 @@ java.lang.String defaultValue) {
       }
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.revoked_ = revoked_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.identity_ = identity_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -827,6 +891,11 @@ java.lang.String defaultValue) {
       }
       if (other.getRevoked() != false) {
         setRevoked(other.getRevoked());
+      }
+      if (!other.getIdentity().isEmpty()) {
+        identity_ = other.identity_;
+        bitField0_ |= 0x00000100;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -902,6 +971,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000080;
               break;
             } // case 64
+            case 74: {
+              identity_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1690,6 +1764,103 @@ java.lang.String defaultValue) {
     public Builder clearRevoked() {
       bitField0_ = (bitField0_ & ~0x00000080);
       revoked_ = false;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object identity_ = "";
+    /**
+     * <pre>
+     * The identity that the holder has proven, for example `spiffe://example.org/billing`. Empty if the
+     * server does not authenticate callers.
+     * </pre>
+     *
+     * <code>string identity = 9 [json_name = "identity"];</code>
+     * @return The identity.
+     */
+    public java.lang.String getIdentity() {
+      java.lang.Object ref = identity_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        identity_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The identity that the holder has proven, for example `spiffe://example.org/billing`. Empty if the
+     * server does not authenticate callers.
+     * </pre>
+     *
+     * <code>string identity = 9 [json_name = "identity"];</code>
+     * @return The bytes for identity.
+     */
+    public com.google.protobuf.ByteString
+        getIdentityBytes() {
+      java.lang.Object ref = identity_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        identity_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The identity that the holder has proven, for example `spiffe://example.org/billing`. Empty if the
+     * server does not authenticate callers.
+     * </pre>
+     *
+     * <code>string identity = 9 [json_name = "identity"];</code>
+     * @param value The identity to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIdentity(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      identity_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The identity that the holder has proven, for example `spiffe://example.org/billing`. Empty if the
+     * server does not authenticate callers.
+     * </pre>
+     *
+     * <code>string identity = 9 [json_name = "identity"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearIdentity() {
+      identity_ = getDefaultInstance().getIdentity();
+      bitField0_ = (bitField0_ & ~0x00000100);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The identity that the holder has proven, for example `spiffe://example.org/billing`. Empty if the
+     * server does not authenticate callers.
+     * </pre>
+     *
+     * <code>string identity = 9 [json_name = "identity"];</code>
+     * @param value The bytes for identity to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIdentityBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      identity_ = value;
+      bitField0_ |= 0x00000100;
       onChanged();
       return this;
     }

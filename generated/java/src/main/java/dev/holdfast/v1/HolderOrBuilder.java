@@ -187,4 +187,26 @@ java.lang.String defaultValue);
    * @return The revoked.
    */
   boolean getRevoked();
+
+  /**
+   * <pre>
+   * The identity that the holder has proven, for example `spiffe://example.org/billing`. Empty if the
+   * server does not authenticate callers.
+   * </pre>
+   *
+   * <code>string identity = 9 [json_name = "identity"];</code>
+   * @return The identity.
+   */
+  java.lang.String getIdentity();
+  /**
+   * <pre>
+   * The identity that the holder has proven, for example `spiffe://example.org/billing`. Empty if the
+   * server does not authenticate callers.
+   * </pre>
+   *
+   * <code>string identity = 9 [json_name = "identity"];</code>
+   * @return The bytes for identity.
+   */
+  com.google.protobuf.ByteString
+      getIdentityBytes();
 }

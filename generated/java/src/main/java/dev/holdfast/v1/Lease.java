@@ -63,7 +63,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The sole authority to renew and to release. Every program that knows the id can act for the lease,
-   * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+   * so treat the id as a secret. If the server authenticates callers, the program also needs the identity
+   * that acquired the lease. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
    * resource: calls that take a `lease_id` need no `name`.
    * </pre>
    *
@@ -86,7 +87,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The sole authority to renew and to release. Every program that knows the id can act for the lease,
-   * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+   * so treat the id as a secret. If the server authenticates callers, the program also needs the identity
+   * that acquired the lease. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
    * resource: calls that take a `lease_id` need no `name`.
    * </pre>
    *
@@ -842,7 +844,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sole authority to renew and to release. Every program that knows the id can act for the lease,
-     * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+     * so treat the id as a secret. If the server authenticates callers, the program also needs the identity
+     * that acquired the lease. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
      * resource: calls that take a `lease_id` need no `name`.
      * </pre>
      *
@@ -864,7 +867,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sole authority to renew and to release. Every program that knows the id can act for the lease,
-     * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+     * so treat the id as a secret. If the server authenticates callers, the program also needs the identity
+     * that acquired the lease. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
      * resource: calls that take a `lease_id` need no `name`.
      * </pre>
      *
@@ -887,7 +891,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sole authority to renew and to release. Every program that knows the id can act for the lease,
-     * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+     * so treat the id as a secret. If the server authenticates callers, the program also needs the identity
+     * that acquired the lease. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
      * resource: calls that take a `lease_id` need no `name`.
      * </pre>
      *
@@ -906,7 +911,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sole authority to renew and to release. Every program that knows the id can act for the lease,
-     * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+     * so treat the id as a secret. If the server authenticates callers, the program also needs the identity
+     * that acquired the lease. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
      * resource: calls that take a `lease_id` need no `name`.
      * </pre>
      *
@@ -922,7 +928,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sole authority to renew and to release. Every program that knows the id can act for the lease,
-     * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+     * so treat the id as a secret. If the server authenticates callers, the program also needs the identity
+     * that acquired the lease. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
      * resource: calls that take a `lease_id` need no `name`.
      * </pre>
      *

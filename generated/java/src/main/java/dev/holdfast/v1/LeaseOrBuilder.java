@@ -11,7 +11,8 @@ public interface LeaseOrBuilder extends
   /**
    * <pre>
    * The sole authority to renew and to release. Every program that knows the id can act for the lease,
-   * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+   * so treat the id as a secret. If the server authenticates callers, the program also needs the identity
+   * that acquired the lease. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
    * resource: calls that take a `lease_id` need no `name`.
    * </pre>
    *
@@ -22,7 +23,8 @@ public interface LeaseOrBuilder extends
   /**
    * <pre>
    * The sole authority to renew and to release. Every program that knows the id can act for the lease,
-   * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+   * so treat the id as a secret. If the server authenticates callers, the program also needs the identity
+   * that acquired the lease. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
    * resource: calls that take a `lease_id` need no `name`.
    * </pre>
    *

@@ -41,6 +41,16 @@ public final class LeaseProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_holdfast_v1_Waiter_MetadataEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_MetadataUpdate_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_MetadataUpdate_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_MetadataUpdate_EntriesEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_MetadataUpdate_EntriesEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_holdfast_v1_HoldEvent_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -93,7 +103,7 @@ public final class LeaseProto {
       "ount\030\005 \001(\005R\013permitCount\022+\n\003ttl\030\006 \001(\0132\031.g" +
       "oogle.protobuf.DurationR\003ttl\022>\n\rexpire_o" +
       "ffset\030\007 \001(\0132\031.google.protobuf.DurationR\014" +
-      "expireOffset\"\252\003\n\006Holder\022\033\n\tholder_id\030\001 \001" +
+      "expireOffset\"\306\003\n\006Holder\022\033\n\tholder_id\030\001 \001" +
       "(\tR\010holderId\022=\n\010metadata\030\002 \003(\0132!.holdfas" +
       "t.v1.Holder.MetadataEntryR\010metadata\022#\n\rf" +
       "encing_token\030\003 \001(\003R\014fencingToken\022!\n\014perm" +
@@ -102,48 +112,55 @@ public final class LeaseProto {
       "e_time\030\006 \001(\0132\032.google.protobuf.Timestamp" +
       "R\013acquireTime\022;\n\013expire_time\030\007 \001(\0132\032.goo" +
       "gle.protobuf.TimestampR\nexpireTime\022\030\n\007re" +
-      "voked\030\010 \001(\010R\007revoked\032;\n\rMetadataEntry\022\020\n" +
-      "\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028" +
-      "\001\"\312\002\n\006Waiter\022\033\n\tholder_id\030\001 \001(\tR\010holderI" +
-      "d\022=\n\010metadata\030\002 \003(\0132!.holdfast.v1.Waiter" +
-      ".MetadataEntryR\010metadata\022!\n\014permit_count" +
-      "\030\003 \001(\005R\013permitCount\022)\n\004mode\030\004 \001(\0162\025.hold" +
-      "fast.v1.LockModeR\004mode\022\032\n\010position\030\005 \001(\005" +
-      "R\010position\022=\n\014enqueue_time\030\006 \001(\0132\032.googl" +
-      "e.protobuf.TimestampR\013enqueueTime\032;\n\rMet" +
-      "adataEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 " +
-      "\001(\tR\005value:\0028\001\"\342\002\n\tHoldEvent\0221\n\006queued\030\001" +
-      " \001(\0132\027.holdfast.v1.HoldQueuedH\000R\006queued\022" +
-      "4\n\007granted\030\002 \001(\0132\030.holdfast.v1.HoldGrant" +
-      "edH\000R\007granted\0224\n\007renewed\030\003 \001(\0132\030.holdfas" +
-      "t.v1.HoldRenewedH\000R\007renewed\022G\n\016renewal_f" +
-      "ailed\030\004 \001(\0132\036.holdfast.v1.HoldRenewalFai" +
-      "ledH\000R\rrenewalFailed\0227\n\010released\030\005 \001(\0132\031" +
-      ".holdfast.v1.HoldReleasedH\000R\010released\022+\n" +
-      "\004lost\030\006 \001(\0132\025.holdfast.v1.HoldLostH\000R\004lo" +
-      "stB\007\n\005event\"\227\001\n\nHoldQueued\022\035\n\nrequest_id" +
-      "\030\001 \001(\tR\trequestId\022\032\n\010position\030\002 \001(\005R\010pos" +
-      "ition\022!\n\014waiter_count\030\003 \001(\005R\013waiterCount" +
-      "\022+\n\006holder\030\004 \001(\0132\023.holdfast.v1.HolderR\006h" +
-      "older\"7\n\013HoldGranted\022(\n\005lease\030\001 \001(\0132\022.ho" +
-      "ldfast.v1.LeaseR\005lease\"M\n\013HoldRenewed\022>\n" +
-      "\rexpire_offset\030\001 \001(\0132\031.google.protobuf.D" +
-      "urationR\014expireOffset\"\201\001\n\021HoldRenewalFai" +
-      "led\022>\n\rexpire_offset\030\001 \001(\0132\031.google.prot" +
-      "obuf.DurationR\014expireOffset\022,\n\005cause\030\002 \001" +
-      "(\0162\026.holdfast.v1.LossCauseR\005cause\"\016\n\014Hol" +
-      "dReleased\"8\n\010HoldLost\022,\n\005cause\030\001 \001(\0162\026.h" +
-      "oldfast.v1.LossCauseR\005cause*T\n\010LockMode\022" +
-      "\031\n\025LOCK_MODE_UNSPECIFIED\020\000\022\027\n\023LOCK_MODE_" +
-      "EXCLUSIVE\020\001\022\024\n\020LOCK_MODE_SHARED\020\002*\225\001\n\tLo" +
-      "ssCause\022\032\n\026LOSS_CAUSE_UNSPECIFIED\020\000\022\026\n\022L" +
-      "OSS_CAUSE_EXPIRED\020\001\022\026\n\022LOSS_CAUSE_REVOKE" +
-      "D\020\002\022\032\n\026LOSS_CAUSE_STORE_RESET\020\003\022 \n\034LOSS_" +
-      "CAUSE_STORE_UNAVAILABLE\020\004B\214\001\n\017dev.holdfa" +
-      "st.v1B\nLeaseProtoP\001Z&holdfast.dev/go/hol" +
-      "dfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Hold" +
-      "fast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Hold" +
-      "fast::V1b\006proto3"
+      "voked\030\010 \001(\010R\007revoked\022\032\n\010identity\030\t \001(\tR\010" +
+      "identity\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003" +
+      "key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\346\002\n\006Waiter" +
+      "\022\033\n\tholder_id\030\001 \001(\tR\010holderId\022=\n\010metadat" +
+      "a\030\002 \003(\0132!.holdfast.v1.Waiter.MetadataEnt" +
+      "ryR\010metadata\022!\n\014permit_count\030\003 \001(\005R\013perm" +
+      "itCount\022)\n\004mode\030\004 \001(\0162\025.holdfast.v1.Lock" +
+      "ModeR\004mode\022\032\n\010position\030\005 \001(\005R\010position\022=" +
+      "\n\014enqueue_time\030\006 \001(\0132\032.google.protobuf.T" +
+      "imestampR\013enqueueTime\022\032\n\010identity\030\007 \001(\tR" +
+      "\010identity\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR" +
+      "\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\220\001\n\016Metad" +
+      "ataUpdate\022B\n\007entries\030\001 \003(\0132(.holdfast.v1" +
+      ".MetadataUpdate.EntriesEntryR\007entries\032:\n" +
+      "\014EntriesEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value" +
+      "\030\002 \001(\tR\005value:\0028\001\"\342\002\n\tHoldEvent\0221\n\006queue" +
+      "d\030\001 \001(\0132\027.holdfast.v1.HoldQueuedH\000R\006queu" +
+      "ed\0224\n\007granted\030\002 \001(\0132\030.holdfast.v1.HoldGr" +
+      "antedH\000R\007granted\0224\n\007renewed\030\003 \001(\0132\030.hold" +
+      "fast.v1.HoldRenewedH\000R\007renewed\022G\n\016renewa" +
+      "l_failed\030\004 \001(\0132\036.holdfast.v1.HoldRenewal" +
+      "FailedH\000R\rrenewalFailed\0227\n\010released\030\005 \001(" +
+      "\0132\031.holdfast.v1.HoldReleasedH\000R\010released" +
+      "\022+\n\004lost\030\006 \001(\0132\025.holdfast.v1.HoldLostH\000R" +
+      "\004lostB\007\n\005event\"\227\001\n\nHoldQueued\022\035\n\nrequest" +
+      "_id\030\001 \001(\tR\trequestId\022\032\n\010position\030\002 \001(\005R\010" +
+      "position\022!\n\014waiter_count\030\003 \001(\005R\013waiterCo" +
+      "unt\022+\n\006holder\030\004 \001(\0132\023.holdfast.v1.Holder" +
+      "R\006holder\"7\n\013HoldGranted\022(\n\005lease\030\001 \001(\0132\022" +
+      ".holdfast.v1.LeaseR\005lease\"M\n\013HoldRenewed" +
+      "\022>\n\rexpire_offset\030\001 \001(\0132\031.google.protobu" +
+      "f.DurationR\014expireOffset\"\201\001\n\021HoldRenewal" +
+      "Failed\022>\n\rexpire_offset\030\001 \001(\0132\031.google.p" +
+      "rotobuf.DurationR\014expireOffset\022,\n\005cause\030" +
+      "\002 \001(\0162\026.holdfast.v1.LossCauseR\005cause\"\016\n\014" +
+      "HoldReleased\"8\n\010HoldLost\022,\n\005cause\030\001 \001(\0162" +
+      "\026.holdfast.v1.LossCauseR\005cause*T\n\010LockMo" +
+      "de\022\031\n\025LOCK_MODE_UNSPECIFIED\020\000\022\027\n\023LOCK_MO" +
+      "DE_EXCLUSIVE\020\001\022\024\n\020LOCK_MODE_SHARED\020\002*D\n\t" +
+      "ListOrder\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\033\n" +
+      "\027LIST_ORDER_WAITER_COUNT\020\001*\225\001\n\tLossCause" +
+      "\022\032\n\026LOSS_CAUSE_UNSPECIFIED\020\000\022\026\n\022LOSS_CAU" +
+      "SE_EXPIRED\020\001\022\026\n\022LOSS_CAUSE_REVOKED\020\002\022\032\n\026" +
+      "LOSS_CAUSE_STORE_RESET\020\003\022 \n\034LOSS_CAUSE_S" +
+      "TORE_UNAVAILABLE\020\004B\214\001\n\017dev.holdfast.v1B\n" +
+      "LeaseProtoP\001Z&holdfast.dev/go/holdfast/v" +
+      "1;holdfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1" +
+      "\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V" +
+      "1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -162,7 +179,7 @@ public final class LeaseProto {
     internal_static_holdfast_v1_Holder_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_Holder_descriptor,
-        new java.lang.String[] { "HolderId", "Metadata", "FencingToken", "PermitCount", "Mode", "AcquireTime", "ExpireTime", "Revoked", });
+        new java.lang.String[] { "HolderId", "Metadata", "FencingToken", "PermitCount", "Mode", "AcquireTime", "ExpireTime", "Revoked", "Identity", });
     internal_static_holdfast_v1_Holder_MetadataEntry_descriptor =
       internal_static_holdfast_v1_Holder_descriptor.getNestedTypes().get(0);
     internal_static_holdfast_v1_Holder_MetadataEntry_fieldAccessorTable = new
@@ -174,51 +191,63 @@ public final class LeaseProto {
     internal_static_holdfast_v1_Waiter_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_Waiter_descriptor,
-        new java.lang.String[] { "HolderId", "Metadata", "PermitCount", "Mode", "Position", "EnqueueTime", });
+        new java.lang.String[] { "HolderId", "Metadata", "PermitCount", "Mode", "Position", "EnqueueTime", "Identity", });
     internal_static_holdfast_v1_Waiter_MetadataEntry_descriptor =
       internal_static_holdfast_v1_Waiter_descriptor.getNestedTypes().get(0);
     internal_static_holdfast_v1_Waiter_MetadataEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_Waiter_MetadataEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
-    internal_static_holdfast_v1_HoldEvent_descriptor =
+    internal_static_holdfast_v1_MetadataUpdate_descriptor =
       getDescriptor().getMessageTypes().get(3);
+    internal_static_holdfast_v1_MetadataUpdate_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_MetadataUpdate_descriptor,
+        new java.lang.String[] { "Entries", });
+    internal_static_holdfast_v1_MetadataUpdate_EntriesEntry_descriptor =
+      internal_static_holdfast_v1_MetadataUpdate_descriptor.getNestedTypes().get(0);
+    internal_static_holdfast_v1_MetadataUpdate_EntriesEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_MetadataUpdate_EntriesEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
+    internal_static_holdfast_v1_HoldEvent_descriptor =
+      getDescriptor().getMessageTypes().get(4);
     internal_static_holdfast_v1_HoldEvent_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_HoldEvent_descriptor,
         new java.lang.String[] { "Queued", "Granted", "Renewed", "RenewalFailed", "Released", "Lost", "Event", });
     internal_static_holdfast_v1_HoldQueued_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(5);
     internal_static_holdfast_v1_HoldQueued_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_HoldQueued_descriptor,
         new java.lang.String[] { "RequestId", "Position", "WaiterCount", "Holder", });
     internal_static_holdfast_v1_HoldGranted_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_holdfast_v1_HoldGranted_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_HoldGranted_descriptor,
         new java.lang.String[] { "Lease", });
     internal_static_holdfast_v1_HoldRenewed_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_holdfast_v1_HoldRenewed_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_HoldRenewed_descriptor,
         new java.lang.String[] { "ExpireOffset", });
     internal_static_holdfast_v1_HoldRenewalFailed_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_holdfast_v1_HoldRenewalFailed_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_HoldRenewalFailed_descriptor,
         new java.lang.String[] { "ExpireOffset", "Cause", });
     internal_static_holdfast_v1_HoldReleased_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_holdfast_v1_HoldReleased_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_HoldReleased_descriptor,
         new java.lang.String[] { });
     internal_static_holdfast_v1_HoldLost_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_holdfast_v1_HoldLost_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_HoldLost_descriptor,

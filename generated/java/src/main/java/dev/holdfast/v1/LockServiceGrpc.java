@@ -177,6 +177,99 @@ public final class LockServiceGrpc {
     return getGetLockMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.ListLocksRequest,
+      dev.holdfast.v1.ListLocksResponse> getListLocksMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListLocks",
+      requestType = dev.holdfast.v1.ListLocksRequest.class,
+      responseType = dev.holdfast.v1.ListLocksResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.ListLocksRequest,
+      dev.holdfast.v1.ListLocksResponse> getListLocksMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.ListLocksRequest, dev.holdfast.v1.ListLocksResponse> getListLocksMethod;
+    if ((getListLocksMethod = LockServiceGrpc.getListLocksMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getListLocksMethod = LockServiceGrpc.getListLocksMethod) == null) {
+          LockServiceGrpc.getListLocksMethod = getListLocksMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.ListLocksRequest, dev.holdfast.v1.ListLocksResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListLocks"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.ListLocksRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.ListLocksResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("ListLocks"))
+              .build();
+        }
+      }
+    }
+    return getListLocksMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.WatchLockRequest,
+      dev.holdfast.v1.WatchLockResponse> getWatchLockMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "WatchLock",
+      requestType = dev.holdfast.v1.WatchLockRequest.class,
+      responseType = dev.holdfast.v1.WatchLockResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.WatchLockRequest,
+      dev.holdfast.v1.WatchLockResponse> getWatchLockMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.WatchLockRequest, dev.holdfast.v1.WatchLockResponse> getWatchLockMethod;
+    if ((getWatchLockMethod = LockServiceGrpc.getWatchLockMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getWatchLockMethod = LockServiceGrpc.getWatchLockMethod) == null) {
+          LockServiceGrpc.getWatchLockMethod = getWatchLockMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.WatchLockRequest, dev.holdfast.v1.WatchLockResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "WatchLock"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.WatchLockRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.WatchLockResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("WatchLock"))
+              .build();
+        }
+      }
+    }
+    return getWatchLockMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.RevokeLockRequest,
+      dev.holdfast.v1.RevokeLockResponse> getRevokeLockMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "RevokeLock",
+      requestType = dev.holdfast.v1.RevokeLockRequest.class,
+      responseType = dev.holdfast.v1.RevokeLockResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.RevokeLockRequest,
+      dev.holdfast.v1.RevokeLockResponse> getRevokeLockMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.RevokeLockRequest, dev.holdfast.v1.RevokeLockResponse> getRevokeLockMethod;
+    if ((getRevokeLockMethod = LockServiceGrpc.getRevokeLockMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getRevokeLockMethod = LockServiceGrpc.getRevokeLockMethod) == null) {
+          LockServiceGrpc.getRevokeLockMethod = getRevokeLockMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.RevokeLockRequest, dev.holdfast.v1.RevokeLockResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "RevokeLock"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.RevokeLockRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.RevokeLockResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("RevokeLock"))
+              .build();
+        }
+      }
+    }
+    return getRevokeLockMethod;
+  }
+
   /**
    * Creates a new async stub that supports all call types for the service
    */
@@ -244,8 +337,8 @@ public final class LockServiceGrpc {
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL, QUARANTINED.
+     * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+     * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     default void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
@@ -311,6 +404,59 @@ public final class LockServiceGrpc {
         io.grpc.stub.StreamObserver<dev.holdfast.v1.GetLockResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetLockMethod(), responseObserver);
     }
+
+    /**
+     * <pre>
+     * Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+     * be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+     * still have a next page. Locks that the caller may not read are left out. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    default void listLocks(dev.holdfast.v1.ListLocksRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.ListLocksResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListLocksMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+     * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+     * state in between. While the store cannot be reached, the watch waits and then goes on.
+     * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+     * Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+     * observers watch the lock.
+     * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+     * display and for routing, never a reason to enter the critical section.
+     * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+     * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+     * </pre>
+     */
+    default void watchLock(dev.holdfast.v1.WatchLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.WatchLockResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getWatchLockMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Takes leases away from their holders, or a waiter out of the queue. For operators.
+     * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+     * and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+     * until then. A release by the holder ends the lease earlier.
+     * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+     * work of the revoked holder.
+     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+     * at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * store grants nothing (QUARANTINED).
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    default void revokeLock(dev.holdfast.v1.RevokeLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.RevokeLockResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getRevokeLockMethod(), responseObserver);
+    }
   }
 
   /**
@@ -369,8 +515,8 @@ public final class LockServiceGrpc {
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL, QUARANTINED.
+     * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+     * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
@@ -441,6 +587,62 @@ public final class LockServiceGrpc {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getGetLockMethod(), getCallOptions()), request, responseObserver);
     }
+
+    /**
+     * <pre>
+     * Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+     * be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+     * still have a next page. Locks that the caller may not read are left out. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public void listLocks(dev.holdfast.v1.ListLocksRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.ListLocksResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListLocksMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+     * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+     * state in between. While the store cannot be reached, the watch waits and then goes on.
+     * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+     * Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+     * observers watch the lock.
+     * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+     * display and for routing, never a reason to enter the critical section.
+     * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+     * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+     * </pre>
+     */
+    public void watchLock(dev.holdfast.v1.WatchLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.WatchLockResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncServerStreamingCall(
+          getChannel().newCall(getWatchLockMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Takes leases away from their holders, or a waiter out of the queue. For operators.
+     * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+     * and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+     * until then. A release by the holder ends the lease earlier.
+     * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+     * work of the revoked holder.
+     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+     * at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * store grants nothing (QUARANTINED).
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public void revokeLock(dev.holdfast.v1.RevokeLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.RevokeLockResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getRevokeLockMethod(), getCallOptions()), request, responseObserver);
+    }
   }
 
   /**
@@ -478,8 +680,8 @@ public final class LockServiceGrpc {
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL, QUARANTINED.
+     * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+     * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public dev.holdfast.v1.AcquireLockResponse acquireLock(dev.holdfast.v1.AcquireLockRequest request) {
@@ -546,6 +748,60 @@ public final class LockServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getGetLockMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+     * be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+     * still have a next page. Locks that the caller may not read are left out. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public dev.holdfast.v1.ListLocksResponse listLocks(dev.holdfast.v1.ListLocksRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListLocksMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
+     * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+     * state in between. While the store cannot be reached, the watch waits and then goes on.
+     * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
+     * Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+     * observers watch the lock.
+     * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+     * display and for routing, never a reason to enter the critical section.
+     * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+     * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
+     * </pre>
+     */
+    public java.util.Iterator<dev.holdfast.v1.WatchLockResponse> watchLock(
+        dev.holdfast.v1.WatchLockRequest request) {
+      return io.grpc.stub.ClientCalls.blockingServerStreamingCall(
+          getChannel(), getWatchLockMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Takes leases away from their holders, or a waiter out of the queue. For operators.
+     * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+     * and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+     * until then. A release by the holder ends the lease earlier.
+     * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+     * work of the revoked holder.
+     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+     * at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * store grants nothing (QUARANTINED).
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public dev.holdfast.v1.RevokeLockResponse revokeLock(dev.holdfast.v1.RevokeLockRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getRevokeLockMethod(), getCallOptions(), request);
+    }
   }
 
   /**
@@ -583,8 +839,8 @@ public final class LockServiceGrpc {
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL, QUARANTINED.
+     * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
+     * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.AcquireLockResponse> acquireLock(
@@ -632,6 +888,42 @@ public final class LockServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getGetLockMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * Lists the locks that have a holder or a waiter, in pages. Names that change during the listing may
+     * be missing or appear in their new state. A page may have fewer locks than `page_size`, or none, and
+     * still have a next page. Locks that the caller may not read are left out. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.ListLocksResponse> listLocks(
+        dev.holdfast.v1.ListLocksRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListLocksMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Takes leases away from their holders, or a waiter out of the queue. For operators.
+     * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+     * and cause REVOKED. The lock stays taken until the lease ends (`free_time`), because its holder may work
+     * until then. A release by the holder ends the lease earlier.
+     * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+     * work of the revoked holder.
+     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+     * at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
+     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * store grants nothing (QUARANTINED).
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.RevokeLockResponse> revokeLock(
+        dev.holdfast.v1.RevokeLockRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getRevokeLockMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_ACQUIRE_LOCK = 0;
@@ -639,6 +931,9 @@ public final class LockServiceGrpc {
   private static final int METHODID_RELEASE_LOCK = 2;
   private static final int METHODID_HOLD_LOCK = 3;
   private static final int METHODID_GET_LOCK = 4;
+  private static final int METHODID_LIST_LOCKS = 5;
+  private static final int METHODID_WATCH_LOCK = 6;
+  private static final int METHODID_REVOKE_LOCK = 7;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -676,6 +971,18 @@ public final class LockServiceGrpc {
         case METHODID_GET_LOCK:
           serviceImpl.getLock((dev.holdfast.v1.GetLockRequest) request,
               (io.grpc.stub.StreamObserver<dev.holdfast.v1.GetLockResponse>) responseObserver);
+          break;
+        case METHODID_LIST_LOCKS:
+          serviceImpl.listLocks((dev.holdfast.v1.ListLocksRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.ListLocksResponse>) responseObserver);
+          break;
+        case METHODID_WATCH_LOCK:
+          serviceImpl.watchLock((dev.holdfast.v1.WatchLockRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.WatchLockResponse>) responseObserver);
+          break;
+        case METHODID_REVOKE_LOCK:
+          serviceImpl.revokeLock((dev.holdfast.v1.RevokeLockRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.RevokeLockResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -730,6 +1037,27 @@ public final class LockServiceGrpc {
               dev.holdfast.v1.GetLockRequest,
               dev.holdfast.v1.GetLockResponse>(
                 service, METHODID_GET_LOCK)))
+        .addMethod(
+          getListLocksMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.holdfast.v1.ListLocksRequest,
+              dev.holdfast.v1.ListLocksResponse>(
+                service, METHODID_LIST_LOCKS)))
+        .addMethod(
+          getWatchLockMethod(),
+          io.grpc.stub.ServerCalls.asyncServerStreamingCall(
+            new MethodHandlers<
+              dev.holdfast.v1.WatchLockRequest,
+              dev.holdfast.v1.WatchLockResponse>(
+                service, METHODID_WATCH_LOCK)))
+        .addMethod(
+          getRevokeLockMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.holdfast.v1.RevokeLockRequest,
+              dev.holdfast.v1.RevokeLockResponse>(
+                service, METHODID_REVOKE_LOCK)))
         .build();
   }
 
@@ -783,6 +1111,9 @@ public final class LockServiceGrpc {
               .addMethod(getReleaseLockMethod())
               .addMethod(getHoldLockMethod())
               .addMethod(getGetLockMethod())
+              .addMethod(getListLocksMethod())
+              .addMethod(getWatchLockMethod())
+              .addMethod(getRevokeLockMethod())
               .build();
         }
       }

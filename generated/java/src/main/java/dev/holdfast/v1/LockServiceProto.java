@@ -71,6 +71,36 @@ public final class LockServiceProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_holdfast_v1_GetLockResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_ListLocksRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_ListLocksRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_ListLocksResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_ListLocksResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_WatchLockRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_WatchLockRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_WatchLockResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_WatchLockResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_RevokeLockRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_RevokeLockRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_RevokeLockResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_RevokeLockResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_holdfast_v1_Lock_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -85,59 +115,92 @@ public final class LockServiceProto {
   static {
     java.lang.String[] descriptorData = {
       "\n\036holdfast/v1/lock_service.proto\022\013holdfa" +
-      "st.v1\032\036google/protobuf/duration.proto\032\027h" +
-      "oldfast/v1/lease.proto\"\202\003\n\022AcquireLockRe" +
-      "quest\022\022\n\004name\030\001 \001(\tR\004name\022+\n\003ttl\030\002 \001(\0132\031" +
-      ".google.protobuf.DurationR\003ttl\022<\n\014wait_t" +
-      "imeout\030\003 \001(\0132\031.google.protobuf.DurationR" +
-      "\013waitTimeout\022\033\n\tholder_id\030\004 \001(\tR\010holderI" +
-      "d\022I\n\010metadata\030\005 \003(\0132-.holdfast.v1.Acquir" +
-      "eLockRequest.MetadataEntryR\010metadata\022\035\n\n" +
-      "request_id\030\006 \001(\tR\trequestId\022)\n\004mode\030\007 \001(" +
-      "\0162\025.holdfast.v1.LockModeR\004mode\032;\n\rMetada" +
-      "taEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\t" +
-      "R\005value:\0028\001\"?\n\023AcquireLockResponse\022(\n\005le" +
-      "ase\030\001 \001(\0132\022.holdfast.v1.LeaseR\005lease\"Z\n\020" +
-      "RenewLockRequest\022\031\n\010lease_id\030\001 \001(\tR\007leas" +
-      "eId\022+\n\003ttl\030\002 \001(\0132\031.google.protobuf.Durat" +
-      "ionR\003ttl\"=\n\021RenewLockResponse\022(\n\005lease\030\001" +
-      " \001(\0132\022.holdfast.v1.LeaseR\005lease\"/\n\022Relea" +
-      "seLockRequest\022\031\n\010lease_id\030\001 \001(\tR\007leaseId" +
-      "\"h\n\023ReleaseLockResponse\022\032\n\010released\030\001 \001(" +
-      "\010R\010released\0225\n\nloss_cause\030\002 \001(\0162\026.holdfa" +
-      "st.v1.LossCauseR\tlossCause\"t\n\017HoldLockRe" +
-      "quest\022;\n\007acquire\030\001 \001(\0132\037.holdfast.v1.Acq" +
-      "uireLockRequestH\000R\007acquire\022\033\n\010lease_id\030\002" +
-      " \001(\tH\000R\007leaseIdB\007\n\005start\"I\n\020HoldLockResp" +
-      "onse\0225\n\nhold_event\030\001 \001(\0132\026.holdfast.v1.H" +
-      "oldEventR\tholdEvent\"$\n\016GetLockRequest\022\022\n" +
-      "\004name\030\001 \001(\tR\004name\"8\n\017GetLockResponse\022%\n\004" +
-      "lock\030\001 \001(\0132\021.holdfast.v1.LockR\004lock\"\354\001\n\004" +
-      "Lock\022\022\n\004name\030\001 \001(\tR\004name\022,\n\022last_fencing" +
-      "_token\030\002 \001(\003R\020lastFencingToken\022!\n\014holder" +
-      "_count\030\003 \001(\005R\013holderCount\022!\n\014waiter_coun" +
-      "t\030\004 \001(\005R\013waiterCount\022-\n\007holders\030\005 \003(\0132\023." +
-      "holdfast.v1.HolderR\007holders\022-\n\007waiters\030\006" +
-      " \003(\0132\023.holdfast.v1.WaiterR\007waiters2\216\003\n\013L" +
-      "ockService\022P\n\013AcquireLock\022\037.holdfast.v1." +
-      "AcquireLockRequest\032 .holdfast.v1.Acquire" +
-      "LockResponse\022J\n\tRenewLock\022\035.holdfast.v1." +
-      "RenewLockRequest\032\036.holdfast.v1.RenewLock" +
-      "Response\022P\n\013ReleaseLock\022\037.holdfast.v1.Re" +
-      "leaseLockRequest\032 .holdfast.v1.ReleaseLo" +
-      "ckResponse\022I\n\010HoldLock\022\034.holdfast.v1.Hol" +
-      "dLockRequest\032\035.holdfast.v1.HoldLockRespo" +
-      "nse0\001\022D\n\007GetLock\022\033.holdfast.v1.GetLockRe" +
-      "quest\032\034.holdfast.v1.GetLockResponseB\222\001\n\017" +
-      "dev.holdfast.v1B\020LockServiceProtoP\001Z&hol" +
-      "dfast.dev/go/holdfast/v1;holdfastv1\252\002\013Ho" +
-      "ldfast.V1\312\002\013Holdfast\\V1\342\002\027Holdfast\\V1\\GP" +
-      "BMetadata\352\002\014Holdfast::V1b\006proto3"
+      "st.v1\032\036google/protobuf/duration.proto\032\037g" +
+      "oogle/protobuf/timestamp.proto\032\030holdfast" +
+      "/v1/access.proto\032\027holdfast/v1/lease.prot" +
+      "o\"\202\003\n\022AcquireLockRequest\022\022\n\004name\030\001 \001(\tR\004" +
+      "name\022+\n\003ttl\030\002 \001(\0132\031.google.protobuf.Dura" +
+      "tionR\003ttl\022<\n\014wait_timeout\030\003 \001(\0132\031.google" +
+      ".protobuf.DurationR\013waitTimeout\022\033\n\tholde" +
+      "r_id\030\004 \001(\tR\010holderId\022I\n\010metadata\030\005 \003(\0132-" +
+      ".holdfast.v1.AcquireLockRequest.Metadata" +
+      "EntryR\010metadata\022\035\n\nrequest_id\030\006 \001(\tR\treq" +
+      "uestId\022)\n\004mode\030\007 \001(\0162\025.holdfast.v1.LockM" +
+      "odeR\004mode\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR" +
+      "\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"?\n\023Acquir" +
+      "eLockResponse\022(\n\005lease\030\001 \001(\0132\022.holdfast." +
+      "v1.LeaseR\005lease\"\240\001\n\020RenewLockRequest\022\031\n\010" +
+      "lease_id\030\001 \001(\tR\007leaseId\022+\n\003ttl\030\002 \001(\0132\031.g" +
+      "oogle.protobuf.DurationR\003ttl\022D\n\017metadata" +
+      "_update\030\003 \001(\0132\033.holdfast.v1.MetadataUpda" +
+      "teR\016metadataUpdate\"=\n\021RenewLockResponse\022" +
+      "(\n\005lease\030\001 \001(\0132\022.holdfast.v1.LeaseR\005leas" +
+      "e\"/\n\022ReleaseLockRequest\022\031\n\010lease_id\030\001 \001(" +
+      "\tR\007leaseId\"h\n\023ReleaseLockResponse\022\032\n\010rel" +
+      "eased\030\001 \001(\010R\010released\0225\n\nloss_cause\030\002 \001(" +
+      "\0162\026.holdfast.v1.LossCauseR\tlossCause\"t\n\017" +
+      "HoldLockRequest\022;\n\007acquire\030\001 \001(\0132\037.holdf" +
+      "ast.v1.AcquireLockRequestH\000R\007acquire\022\033\n\010" +
+      "lease_id\030\002 \001(\tH\000R\007leaseIdB\007\n\005start\"I\n\020Ho" +
+      "ldLockResponse\0225\n\nhold_event\030\001 \001(\0132\026.hol" +
+      "dfast.v1.HoldEventR\tholdEvent\"$\n\016GetLock" +
+      "Request\022\022\n\004name\030\001 \001(\tR\004name\"8\n\017GetLockRe" +
+      "sponse\022%\n\004lock\030\001 \001(\0132\021.holdfast.v1.LockR" +
+      "\004lock\"\277\001\n\020ListLocksRequest\022\037\n\013name_prefi" +
+      "x\030\001 \001(\tR\nnamePrefix\022\033\n\tholder_id\030\002 \001(\tR\010" +
+      "holderId\022\033\n\tpage_size\030\003 \001(\005R\010pageSize\022\035\n" +
+      "\npage_token\030\004 \001(\tR\tpageToken\0221\n\010order_by" +
+      "\030\005 \001(\0162\026.holdfast.v1.ListOrderR\007orderBy\"" +
+      "~\n\021ListLocksResponse\022\'\n\005locks\030\001 \003(\0132\021.ho" +
+      "ldfast.v1.LockR\005locks\022&\n\017next_page_token" +
+      "\030\002 \001(\tR\rnextPageToken\022\030\n\007sampled\030\003 \001(\010R\007" +
+      "sampled\"&\n\020WatchLockRequest\022\022\n\004name\030\001 \001(" +
+      "\tR\004name\":\n\021WatchLockResponse\022%\n\004lock\030\001 \001" +
+      "(\0132\021.holdfast.v1.LockR\004lock\"\223\002\n\021RevokeLo" +
+      "ckRequest\022\022\n\004name\030\001 \001(\tR\004name\022%\n\rfencing" +
+      "_token\030\002 \001(\003H\000R\014fencingToken\022!\n\013all_hold" +
+      "ers\030\003 \001(\010H\000R\nallHolders\022)\n\017waiter_positi" +
+      "on\030\004 \001(\005H\000R\016waiterPosition\022=\n\014enqueue_ti" +
+      "me\030\005 \001(\0132\032.google.protobuf.TimestampR\013en" +
+      "queueTime\022\024\n\005force\030\006 \001(\010R\005force\022\026\n\006reaso" +
+      "n\030\007 \001(\tR\006reasonB\010\n\006target\"r\n\022RevokeLockR" +
+      "esponse\022#\n\rrevoked_count\030\001 \001(\005R\014revokedC" +
+      "ount\0227\n\tfree_time\030\002 \001(\0132\032.google.protobu" +
+      "f.TimestampR\010freeTime\"\354\001\n\004Lock\022\022\n\004name\030\001" +
+      " \001(\tR\004name\022,\n\022last_fencing_token\030\002 \001(\003R\020" +
+      "lastFencingToken\022!\n\014holder_count\030\003 \001(\005R\013" +
+      "holderCount\022!\n\014waiter_count\030\004 \001(\005R\013waite" +
+      "rCount\022-\n\007holders\030\005 \003(\0132\023.holdfast.v1.Ho" +
+      "lderR\007holders\022-\n\007waiters\030\006 \003(\0132\023.holdfas" +
+      "t.v1.WaiterR\007waiters2\247\005\n\013LockService\022V\n\013" +
+      "AcquireLock\022\037.holdfast.v1.AcquireLockReq" +
+      "uest\032 .holdfast.v1.AcquireLockResponse\"\004" +
+      "\310\363\030\003\022P\n\tRenewLock\022\035.holdfast.v1.RenewLoc" +
+      "kRequest\032\036.holdfast.v1.RenewLockResponse" +
+      "\"\004\310\363\030\003\022V\n\013ReleaseLock\022\037.holdfast.v1.Rele" +
+      "aseLockRequest\032 .holdfast.v1.ReleaseLock" +
+      "Response\"\004\310\363\030\003\022O\n\010HoldLock\022\034.holdfast.v1" +
+      ".HoldLockRequest\032\035.holdfast.v1.HoldLockR" +
+      "esponse\"\004\310\363\030\0030\001\022J\n\007GetLock\022\033.holdfast.v1" +
+      ".GetLockRequest\032\034.holdfast.v1.GetLockRes" +
+      "ponse\"\004\310\363\030\002\022P\n\tListLocks\022\035.holdfast.v1.L" +
+      "istLocksRequest\032\036.holdfast.v1.ListLocksR" +
+      "esponse\"\004\310\363\030\002\022R\n\tWatchLock\022\035.holdfast.v1" +
+      ".WatchLockRequest\032\036.holdfast.v1.WatchLoc" +
+      "kResponse\"\004\310\363\030\0020\001\022S\n\nRevokeLock\022\036.holdfa" +
+      "st.v1.RevokeLockRequest\032\037.holdfast.v1.Re" +
+      "vokeLockResponse\"\004\310\363\030\005B\222\001\n\017dev.holdfast." +
+      "v1B\020LockServiceProtoP\001Z&holdfast.dev/go/" +
+      "holdfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013H" +
+      "oldfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014H" +
+      "oldfast::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.DurationProto.getDescriptor(),
+          com.google.protobuf.TimestampProto.getDescriptor(),
+          dev.holdfast.v1.AccessProto.getDescriptor(),
           dev.holdfast.v1.LeaseProto.getDescriptor(),
         });
     internal_static_holdfast_v1_AcquireLockRequest_descriptor =
@@ -163,7 +226,7 @@ public final class LockServiceProto {
     internal_static_holdfast_v1_RenewLockRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_RenewLockRequest_descriptor,
-        new java.lang.String[] { "LeaseId", "Ttl", });
+        new java.lang.String[] { "LeaseId", "Ttl", "MetadataUpdate", });
     internal_static_holdfast_v1_RenewLockResponse_descriptor =
       getDescriptor().getMessageTypes().get(3);
     internal_static_holdfast_v1_RenewLockResponse_fieldAccessorTable = new
@@ -206,13 +269,56 @@ public final class LockServiceProto {
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_GetLockResponse_descriptor,
         new java.lang.String[] { "Lock", });
-    internal_static_holdfast_v1_Lock_descriptor =
+    internal_static_holdfast_v1_ListLocksRequest_descriptor =
       getDescriptor().getMessageTypes().get(10);
+    internal_static_holdfast_v1_ListLocksRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_ListLocksRequest_descriptor,
+        new java.lang.String[] { "NamePrefix", "HolderId", "PageSize", "PageToken", "OrderBy", });
+    internal_static_holdfast_v1_ListLocksResponse_descriptor =
+      getDescriptor().getMessageTypes().get(11);
+    internal_static_holdfast_v1_ListLocksResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_ListLocksResponse_descriptor,
+        new java.lang.String[] { "Locks", "NextPageToken", "Sampled", });
+    internal_static_holdfast_v1_WatchLockRequest_descriptor =
+      getDescriptor().getMessageTypes().get(12);
+    internal_static_holdfast_v1_WatchLockRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_WatchLockRequest_descriptor,
+        new java.lang.String[] { "Name", });
+    internal_static_holdfast_v1_WatchLockResponse_descriptor =
+      getDescriptor().getMessageTypes().get(13);
+    internal_static_holdfast_v1_WatchLockResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_WatchLockResponse_descriptor,
+        new java.lang.String[] { "Lock", });
+    internal_static_holdfast_v1_RevokeLockRequest_descriptor =
+      getDescriptor().getMessageTypes().get(14);
+    internal_static_holdfast_v1_RevokeLockRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_RevokeLockRequest_descriptor,
+        new java.lang.String[] { "Name", "FencingToken", "AllHolders", "WaiterPosition", "EnqueueTime", "Force", "Reason", "Target", });
+    internal_static_holdfast_v1_RevokeLockResponse_descriptor =
+      getDescriptor().getMessageTypes().get(15);
+    internal_static_holdfast_v1_RevokeLockResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_RevokeLockResponse_descriptor,
+        new java.lang.String[] { "RevokedCount", "FreeTime", });
+    internal_static_holdfast_v1_Lock_descriptor =
+      getDescriptor().getMessageTypes().get(16);
     internal_static_holdfast_v1_Lock_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_Lock_descriptor,
         new java.lang.String[] { "Name", "LastFencingToken", "HolderCount", "WaiterCount", "Holders", "Waiters", });
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.holdfast.v1.AccessProto.requiredVerb);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
     com.google.protobuf.DurationProto.getDescriptor();
+    com.google.protobuf.TimestampProto.getDescriptor();
+    dev.holdfast.v1.AccessProto.getDescriptor();
     dev.holdfast.v1.LeaseProto.getDescriptor();
   }
 

@@ -159,7 +159,7 @@ public enum LossCause
   }
   public static final com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return dev.holdfast.v1.LeaseProto.getDescriptor().getEnumTypes().get(1);
+    return dev.holdfast.v1.LeaseProto.getDescriptor().getEnumTypes().get(2);
   }
 
   private static final LossCause[] VALUES = values();

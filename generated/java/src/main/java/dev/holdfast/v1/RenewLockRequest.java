@@ -133,6 +133,44 @@ private static final long serialVersionUID = 0L;
     return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
   }
 
+  public static final int METADATA_UPDATE_FIELD_NUMBER = 3;
+  private dev.holdfast.v1.MetadataUpdate metadataUpdate_;
+  /**
+   * <pre>
+   * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+   * </pre>
+   *
+   * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+   * @return Whether the metadataUpdate field is set.
+   */
+  @java.lang.Override
+  public boolean hasMetadataUpdate() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+   * </pre>
+   *
+   * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+   * @return The metadataUpdate.
+   */
+  @java.lang.Override
+  public dev.holdfast.v1.MetadataUpdate getMetadataUpdate() {
+    return metadataUpdate_ == null ? dev.holdfast.v1.MetadataUpdate.getDefaultInstance() : metadataUpdate_;
+  }
+  /**
+   * <pre>
+   * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+   * </pre>
+   *
+   * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+   */
+  @java.lang.Override
+  public dev.holdfast.v1.MetadataUpdateOrBuilder getMetadataUpdateOrBuilder() {
+    return metadataUpdate_ == null ? dev.holdfast.v1.MetadataUpdate.getDefaultInstance() : metadataUpdate_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -153,6 +191,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(2, getTtl());
     }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(3, getMetadataUpdate());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -168,6 +209,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(2, getTtl());
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(3, getMetadataUpdate());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -191,6 +236,11 @@ private static final long serialVersionUID = 0L;
       if (!getTtl()
           .equals(other.getTtl())) return false;
     }
+    if (hasMetadataUpdate() != other.hasMetadataUpdate()) return false;
+    if (hasMetadataUpdate()) {
+      if (!getMetadataUpdate()
+          .equals(other.getMetadataUpdate())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -207,6 +257,10 @@ private static final long serialVersionUID = 0L;
     if (hasTtl()) {
       hash = (37 * hash) + TTL_FIELD_NUMBER;
       hash = (53 * hash) + getTtl().hashCode();
+    }
+    if (hasMetadataUpdate()) {
+      hash = (37 * hash) + METADATA_UPDATE_FIELD_NUMBER;
+      hash = (53 * hash) + getMetadataUpdate().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -343,6 +397,7 @@ private static final long serialVersionUID = 0L;
       if (com.google.protobuf.GeneratedMessageV3
               .alwaysUseFieldBuilders) {
         getTtlFieldBuilder();
+        getMetadataUpdateFieldBuilder();
       }
     }
     @java.lang.Override
@@ -354,6 +409,11 @@ private static final long serialVersionUID = 0L;
       if (ttlBuilder_ != null) {
         ttlBuilder_.dispose();
         ttlBuilder_ = null;
+      }
+      metadataUpdate_ = null;
+      if (metadataUpdateBuilder_ != null) {
+        metadataUpdateBuilder_.dispose();
+        metadataUpdateBuilder_ = null;
       }
       return this;
     }
@@ -397,6 +457,12 @@ private static final long serialVersionUID = 0L;
             ? ttl_
             : ttlBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.metadataUpdate_ = metadataUpdateBuilder_ == null
+            ? metadataUpdate_
+            : metadataUpdateBuilder_.build();
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -453,6 +519,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasTtl()) {
         mergeTtl(other.getTtl());
       }
+      if (other.hasMetadataUpdate()) {
+        mergeMetadataUpdate(other.getMetadataUpdate());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -491,6 +560,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 18
+            case 26: {
+              input.readMessage(
+                  getMetadataUpdateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 26
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -764,6 +840,163 @@ private static final long serialVersionUID = 0L;
         ttl_ = null;
       }
       return ttlBuilder_;
+    }
+
+    private dev.holdfast.v1.MetadataUpdate metadataUpdate_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        dev.holdfast.v1.MetadataUpdate, dev.holdfast.v1.MetadataUpdate.Builder, dev.holdfast.v1.MetadataUpdateOrBuilder> metadataUpdateBuilder_;
+    /**
+     * <pre>
+     * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+     * </pre>
+     *
+     * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+     * @return Whether the metadataUpdate field is set.
+     */
+    public boolean hasMetadataUpdate() {
+      return ((bitField0_ & 0x00000004) != 0);
+    }
+    /**
+     * <pre>
+     * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+     * </pre>
+     *
+     * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+     * @return The metadataUpdate.
+     */
+    public dev.holdfast.v1.MetadataUpdate getMetadataUpdate() {
+      if (metadataUpdateBuilder_ == null) {
+        return metadataUpdate_ == null ? dev.holdfast.v1.MetadataUpdate.getDefaultInstance() : metadataUpdate_;
+      } else {
+        return metadataUpdateBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+     * </pre>
+     *
+     * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+     */
+    public Builder setMetadataUpdate(dev.holdfast.v1.MetadataUpdate value) {
+      if (metadataUpdateBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        metadataUpdate_ = value;
+      } else {
+        metadataUpdateBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+     * </pre>
+     *
+     * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+     */
+    public Builder setMetadataUpdate(
+        dev.holdfast.v1.MetadataUpdate.Builder builderForValue) {
+      if (metadataUpdateBuilder_ == null) {
+        metadataUpdate_ = builderForValue.build();
+      } else {
+        metadataUpdateBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+     * </pre>
+     *
+     * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+     */
+    public Builder mergeMetadataUpdate(dev.holdfast.v1.MetadataUpdate value) {
+      if (metadataUpdateBuilder_ == null) {
+        if (((bitField0_ & 0x00000004) != 0) &&
+          metadataUpdate_ != null &&
+          metadataUpdate_ != dev.holdfast.v1.MetadataUpdate.getDefaultInstance()) {
+          getMetadataUpdateBuilder().mergeFrom(value);
+        } else {
+          metadataUpdate_ = value;
+        }
+      } else {
+        metadataUpdateBuilder_.mergeFrom(value);
+      }
+      if (metadataUpdate_ != null) {
+        bitField0_ |= 0x00000004;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+     * </pre>
+     *
+     * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+     */
+    public Builder clearMetadataUpdate() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      metadataUpdate_ = null;
+      if (metadataUpdateBuilder_ != null) {
+        metadataUpdateBuilder_.dispose();
+        metadataUpdateBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+     * </pre>
+     *
+     * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+     */
+    public dev.holdfast.v1.MetadataUpdate.Builder getMetadataUpdateBuilder() {
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return getMetadataUpdateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+     * </pre>
+     *
+     * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+     */
+    public dev.holdfast.v1.MetadataUpdateOrBuilder getMetadataUpdateOrBuilder() {
+      if (metadataUpdateBuilder_ != null) {
+        return metadataUpdateBuilder_.getMessageOrBuilder();
+      } else {
+        return metadataUpdate_ == null ?
+            dev.holdfast.v1.MetadataUpdate.getDefaultInstance() : metadataUpdate_;
+      }
+    }
+    /**
+     * <pre>
+     * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+     * </pre>
+     *
+     * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        dev.holdfast.v1.MetadataUpdate, dev.holdfast.v1.MetadataUpdate.Builder, dev.holdfast.v1.MetadataUpdateOrBuilder> 
+        getMetadataUpdateFieldBuilder() {
+      if (metadataUpdateBuilder_ == null) {
+        metadataUpdateBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            dev.holdfast.v1.MetadataUpdate, dev.holdfast.v1.MetadataUpdate.Builder, dev.holdfast.v1.MetadataUpdateOrBuilder>(
+                getMetadataUpdate(),
+                getParentForChildren(),
+                isClean());
+        metadataUpdate_ = null;
+      }
+      return metadataUpdateBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

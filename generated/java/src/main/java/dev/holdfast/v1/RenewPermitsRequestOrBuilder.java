@@ -57,4 +57,31 @@ public interface RenewPermitsRequestOrBuilder extends
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
    */
   com.google.protobuf.DurationOrBuilder getTtlOrBuilder();
+
+  /**
+   * <pre>
+   * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+   * </pre>
+   *
+   * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+   * @return Whether the metadataUpdate field is set.
+   */
+  boolean hasMetadataUpdate();
+  /**
+   * <pre>
+   * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+   * </pre>
+   *
+   * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+   * @return The metadataUpdate.
+   */
+  dev.holdfast.v1.MetadataUpdate getMetadataUpdate();
+  /**
+   * <pre>
+   * Replaces the metadata of the holder, which other callers see. Unset: the metadata stays.
+   * </pre>
+   *
+   * <code>.holdfast.v1.MetadataUpdate metadata_update = 3 [json_name = "metadataUpdate"];</code>
+   */
+  dev.holdfast.v1.MetadataUpdateOrBuilder getMetadataUpdateOrBuilder();
 }

@@ -240,6 +240,99 @@ public final class SemaphoreServiceGrpc {
     return getDeleteSemaphoreMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.ListSemaphoresRequest,
+      dev.holdfast.v1.ListSemaphoresResponse> getListSemaphoresMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListSemaphores",
+      requestType = dev.holdfast.v1.ListSemaphoresRequest.class,
+      responseType = dev.holdfast.v1.ListSemaphoresResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.ListSemaphoresRequest,
+      dev.holdfast.v1.ListSemaphoresResponse> getListSemaphoresMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.ListSemaphoresRequest, dev.holdfast.v1.ListSemaphoresResponse> getListSemaphoresMethod;
+    if ((getListSemaphoresMethod = SemaphoreServiceGrpc.getListSemaphoresMethod) == null) {
+      synchronized (SemaphoreServiceGrpc.class) {
+        if ((getListSemaphoresMethod = SemaphoreServiceGrpc.getListSemaphoresMethod) == null) {
+          SemaphoreServiceGrpc.getListSemaphoresMethod = getListSemaphoresMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.ListSemaphoresRequest, dev.holdfast.v1.ListSemaphoresResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListSemaphores"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.ListSemaphoresRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.ListSemaphoresResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SemaphoreServiceMethodDescriptorSupplier("ListSemaphores"))
+              .build();
+        }
+      }
+    }
+    return getListSemaphoresMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.WatchSemaphoreRequest,
+      dev.holdfast.v1.WatchSemaphoreResponse> getWatchSemaphoreMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "WatchSemaphore",
+      requestType = dev.holdfast.v1.WatchSemaphoreRequest.class,
+      responseType = dev.holdfast.v1.WatchSemaphoreResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.WatchSemaphoreRequest,
+      dev.holdfast.v1.WatchSemaphoreResponse> getWatchSemaphoreMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.WatchSemaphoreRequest, dev.holdfast.v1.WatchSemaphoreResponse> getWatchSemaphoreMethod;
+    if ((getWatchSemaphoreMethod = SemaphoreServiceGrpc.getWatchSemaphoreMethod) == null) {
+      synchronized (SemaphoreServiceGrpc.class) {
+        if ((getWatchSemaphoreMethod = SemaphoreServiceGrpc.getWatchSemaphoreMethod) == null) {
+          SemaphoreServiceGrpc.getWatchSemaphoreMethod = getWatchSemaphoreMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.WatchSemaphoreRequest, dev.holdfast.v1.WatchSemaphoreResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "WatchSemaphore"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.WatchSemaphoreRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.WatchSemaphoreResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SemaphoreServiceMethodDescriptorSupplier("WatchSemaphore"))
+              .build();
+        }
+      }
+    }
+    return getWatchSemaphoreMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.RevokePermitsRequest,
+      dev.holdfast.v1.RevokePermitsResponse> getRevokePermitsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "RevokePermits",
+      requestType = dev.holdfast.v1.RevokePermitsRequest.class,
+      responseType = dev.holdfast.v1.RevokePermitsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.RevokePermitsRequest,
+      dev.holdfast.v1.RevokePermitsResponse> getRevokePermitsMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.RevokePermitsRequest, dev.holdfast.v1.RevokePermitsResponse> getRevokePermitsMethod;
+    if ((getRevokePermitsMethod = SemaphoreServiceGrpc.getRevokePermitsMethod) == null) {
+      synchronized (SemaphoreServiceGrpc.class) {
+        if ((getRevokePermitsMethod = SemaphoreServiceGrpc.getRevokePermitsMethod) == null) {
+          SemaphoreServiceGrpc.getRevokePermitsMethod = getRevokePermitsMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.RevokePermitsRequest, dev.holdfast.v1.RevokePermitsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "RevokePermits"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.RevokePermitsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.RevokePermitsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SemaphoreServiceMethodDescriptorSupplier("RevokePermits"))
+              .build();
+        }
+      }
+    }
+    return getRevokePermitsMethod;
+  }
+
   /**
    * Creates a new async stub that supports all call types for the service
    */
@@ -307,7 +400,8 @@ public final class SemaphoreServiceGrpc {
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
      * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
      * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-     * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+     * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     default void acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request,
@@ -405,6 +499,57 @@ public final class SemaphoreServiceGrpc {
         io.grpc.stub.StreamObserver<dev.holdfast.v1.DeleteSemaphoreResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteSemaphoreMethod(), responseObserver);
     }
+
+    /**
+     * <pre>
+     * Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+     * their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+     * page. Semaphores that the caller may not read are left out. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    default void listSemaphores(dev.holdfast.v1.ListSemaphoresRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.ListSemaphoresResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListSemaphoresMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+     * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+     * state in between. While the store cannot be reached, the watch waits and then goes on.
+     * The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+     * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+     * display and for routing, never a reason to enter the critical section.
+     * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+     * </pre>
+     */
+    default void watchSemaphore(dev.holdfast.v1.WatchSemaphoreRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.WatchSemaphoreResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getWatchSemaphoreMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Takes leases away from their holders, or a waiter out of the queue. For operators.
+     * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+     * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+     * until then. A release by the holder ends the lease earlier.
+     * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+     * work of the revoked holder.
+     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+     * at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * store grants nothing (QUARANTINED).
+     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+     * </pre>
+     */
+    default void revokePermits(dev.holdfast.v1.RevokePermitsRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.RevokePermitsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getRevokePermitsMethod(), responseObserver);
+    }
   }
 
   /**
@@ -464,7 +609,8 @@ public final class SemaphoreServiceGrpc {
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
      * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
      * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-     * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+     * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public void acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request,
@@ -569,6 +715,60 @@ public final class SemaphoreServiceGrpc {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getDeleteSemaphoreMethod(), getCallOptions()), request, responseObserver);
     }
+
+    /**
+     * <pre>
+     * Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+     * their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+     * page. Semaphores that the caller may not read are left out. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public void listSemaphores(dev.holdfast.v1.ListSemaphoresRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.ListSemaphoresResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListSemaphoresMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+     * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+     * state in between. While the store cannot be reached, the watch waits and then goes on.
+     * The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+     * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+     * display and for routing, never a reason to enter the critical section.
+     * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+     * </pre>
+     */
+    public void watchSemaphore(dev.holdfast.v1.WatchSemaphoreRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.WatchSemaphoreResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncServerStreamingCall(
+          getChannel().newCall(getWatchSemaphoreMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Takes leases away from their holders, or a waiter out of the queue. For operators.
+     * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+     * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+     * until then. A release by the holder ends the lease earlier.
+     * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+     * work of the revoked holder.
+     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+     * at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * store grants nothing (QUARANTINED).
+     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+     * </pre>
+     */
+    public void revokePermits(dev.holdfast.v1.RevokePermitsRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.RevokePermitsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getRevokePermitsMethod(), getCallOptions()), request, responseObserver);
+    }
   }
 
   /**
@@ -606,7 +806,8 @@ public final class SemaphoreServiceGrpc {
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
      * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
      * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-     * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+     * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public dev.holdfast.v1.AcquirePermitsResponse acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request) {
@@ -705,6 +906,58 @@ public final class SemaphoreServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getDeleteSemaphoreMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+     * their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+     * page. Semaphores that the caller may not read are left out. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public dev.holdfast.v1.ListSemaphoresResponse listSemaphores(dev.holdfast.v1.ListSemaphoresRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListSemaphoresMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
+     * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
+     * state in between. While the store cannot be reached, the watch waits and then goes on.
+     * The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+     * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
+     * display and for routing, never a reason to enter the critical section.
+     * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
+     * </pre>
+     */
+    public java.util.Iterator<dev.holdfast.v1.WatchSemaphoreResponse> watchSemaphore(
+        dev.holdfast.v1.WatchSemaphoreRequest request) {
+      return io.grpc.stub.ClientCalls.blockingServerStreamingCall(
+          getChannel(), getWatchSemaphoreMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Takes leases away from their holders, or a waiter out of the queue. For operators.
+     * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+     * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+     * until then. A release by the holder ends the lease earlier.
+     * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+     * work of the revoked holder.
+     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+     * at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * store grants nothing (QUARANTINED).
+     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+     * </pre>
+     */
+    public dev.holdfast.v1.RevokePermitsResponse revokePermits(dev.holdfast.v1.RevokePermitsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getRevokePermitsMethod(), getCallOptions(), request);
+    }
   }
 
   /**
@@ -742,7 +995,8 @@ public final class SemaphoreServiceGrpc {
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
      * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
      * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-     * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
+     * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.AcquirePermitsResponse> acquirePermits(
@@ -833,6 +1087,42 @@ public final class SemaphoreServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getDeleteSemaphoreMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * Lists the semaphores, in pages. Names that change during the listing may be missing or appear in
+     * their new state. A page may have fewer semaphores than `page_size`, or none, and still have a next
+     * page. Semaphores that the caller may not read are left out. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.ListSemaphoresResponse> listSemaphores(
+        dev.holdfast.v1.ListSemaphoresRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListSemaphoresMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Takes leases away from their holders, or a waiter out of the queue. For operators.
+     * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
+     * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
+     * until then. A release by the holder ends the lease earlier.
+     * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
+     * work of the revoked holder.
+     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
+     * at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
+     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * store grants nothing (QUARANTINED).
+     * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.RevokePermitsResponse> revokePermits(
+        dev.holdfast.v1.RevokePermitsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getRevokePermitsMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_ACQUIRE_PERMITS = 0;
@@ -842,6 +1132,9 @@ public final class SemaphoreServiceGrpc {
   private static final int METHODID_SET_SEMAPHORE_LIMIT = 4;
   private static final int METHODID_GET_SEMAPHORE = 5;
   private static final int METHODID_DELETE_SEMAPHORE = 6;
+  private static final int METHODID_LIST_SEMAPHORES = 7;
+  private static final int METHODID_WATCH_SEMAPHORE = 8;
+  private static final int METHODID_REVOKE_PERMITS = 9;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -887,6 +1180,18 @@ public final class SemaphoreServiceGrpc {
         case METHODID_DELETE_SEMAPHORE:
           serviceImpl.deleteSemaphore((dev.holdfast.v1.DeleteSemaphoreRequest) request,
               (io.grpc.stub.StreamObserver<dev.holdfast.v1.DeleteSemaphoreResponse>) responseObserver);
+          break;
+        case METHODID_LIST_SEMAPHORES:
+          serviceImpl.listSemaphores((dev.holdfast.v1.ListSemaphoresRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.ListSemaphoresResponse>) responseObserver);
+          break;
+        case METHODID_WATCH_SEMAPHORE:
+          serviceImpl.watchSemaphore((dev.holdfast.v1.WatchSemaphoreRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.WatchSemaphoreResponse>) responseObserver);
+          break;
+        case METHODID_REVOKE_PERMITS:
+          serviceImpl.revokePermits((dev.holdfast.v1.RevokePermitsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.RevokePermitsResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -955,6 +1260,27 @@ public final class SemaphoreServiceGrpc {
               dev.holdfast.v1.DeleteSemaphoreRequest,
               dev.holdfast.v1.DeleteSemaphoreResponse>(
                 service, METHODID_DELETE_SEMAPHORE)))
+        .addMethod(
+          getListSemaphoresMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.holdfast.v1.ListSemaphoresRequest,
+              dev.holdfast.v1.ListSemaphoresResponse>(
+                service, METHODID_LIST_SEMAPHORES)))
+        .addMethod(
+          getWatchSemaphoreMethod(),
+          io.grpc.stub.ServerCalls.asyncServerStreamingCall(
+            new MethodHandlers<
+              dev.holdfast.v1.WatchSemaphoreRequest,
+              dev.holdfast.v1.WatchSemaphoreResponse>(
+                service, METHODID_WATCH_SEMAPHORE)))
+        .addMethod(
+          getRevokePermitsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.holdfast.v1.RevokePermitsRequest,
+              dev.holdfast.v1.RevokePermitsResponse>(
+                service, METHODID_REVOKE_PERMITS)))
         .build();
   }
 
@@ -1010,6 +1336,9 @@ public final class SemaphoreServiceGrpc {
               .addMethod(getSetSemaphoreLimitMethod())
               .addMethod(getGetSemaphoreMethod())
               .addMethod(getDeleteSemaphoreMethod())
+              .addMethod(getListSemaphoresMethod())
+              .addMethod(getWatchSemaphoreMethod())
+              .addMethod(getRevokePermitsMethod())
               .build();
         }
       }

@@ -91,6 +91,36 @@ public final class SemaphoreServiceProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_holdfast_v1_DeleteSemaphoreResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_ListSemaphoresRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_ListSemaphoresRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_ListSemaphoresResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_ListSemaphoresResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_WatchSemaphoreRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_WatchSemaphoreRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_WatchSemaphoreResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_WatchSemaphoreResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_RevokePermitsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_RevokePermitsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_RevokePermitsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_RevokePermitsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_holdfast_v1_Semaphore_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -106,79 +136,114 @@ public final class SemaphoreServiceProto {
     java.lang.String[] descriptorData = {
       "\n#holdfast/v1/semaphore_service.proto\022\013h" +
       "oldfast.v1\032\036google/protobuf/duration.pro" +
-      "to\032\027holdfast/v1/lease.proto\"\322\003\n\025AcquireP" +
-      "ermitsRequest\022\022\n\004name\030\001 \001(\tR\004name\022+\n\003ttl" +
-      "\030\002 \001(\0132\031.google.protobuf.DurationR\003ttl\022<" +
-      "\n\014wait_timeout\030\003 \001(\0132\031.google.protobuf.D" +
-      "urationR\013waitTimeout\022\033\n\tholder_id\030\004 \001(\tR" +
-      "\010holderId\022L\n\010metadata\030\005 \003(\01320.holdfast.v" +
-      "1.AcquirePermitsRequest.MetadataEntryR\010m" +
-      "etadata\022\035\n\nrequest_id\030\006 \001(\tR\trequestId\022&" +
-      "\n\014permit_count\030\007 \001(\005H\000R\013permitCount\210\001\001\022(" +
-      "\n\rinitial_limit\030\010 \001(\005H\001R\014initialLimit\210\001\001" +
-      "\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005v" +
-      "alue\030\002 \001(\tR\005value:\0028\001B\017\n\r_permit_countB\020" +
-      "\n\016_initial_limit\"B\n\026AcquirePermitsRespon" +
-      "se\022(\n\005lease\030\001 \001(\0132\022.holdfast.v1.LeaseR\005l" +
-      "ease\"]\n\023RenewPermitsRequest\022\031\n\010lease_id\030" +
-      "\001 \001(\tR\007leaseId\022+\n\003ttl\030\002 \001(\0132\031.google.pro" +
-      "tobuf.DurationR\003ttl\"@\n\024RenewPermitsRespo" +
-      "nse\022(\n\005lease\030\001 \001(\0132\022.holdfast.v1.LeaseR\005" +
-      "lease\"2\n\025ReleasePermitsRequest\022\031\n\010lease_" +
-      "id\030\001 \001(\tR\007leaseId\"k\n\026ReleasePermitsRespo" +
-      "nse\022\032\n\010released\030\001 \001(\010R\010released\0225\n\nloss_" +
-      "cause\030\002 \001(\0162\026.holdfast.v1.LossCauseR\tlos" +
-      "sCause\"z\n\022HoldPermitsRequest\022>\n\007acquire\030" +
-      "\001 \001(\0132\".holdfast.v1.AcquirePermitsReques" +
-      "tH\000R\007acquire\022\033\n\010lease_id\030\002 \001(\tH\000R\007leaseI" +
-      "dB\007\n\005start\"L\n\023HoldPermitsResponse\0225\n\nhol" +
-      "d_event\030\001 \001(\0132\026.holdfast.v1.HoldEventR\th" +
-      "oldEvent\"\222\001\n\030SetSemaphoreLimitRequest\022\022\n" +
-      "\004name\030\001 \001(\tR\004name\022\031\n\005limit\030\002 \001(\005H\000R\005limi" +
-      "t\210\001\001\022*\n\016expected_limit\030\003 \001(\005H\001R\rexpected" +
-      "Limit\210\001\001B\010\n\006_limitB\021\n\017_expected_limit\"Q\n" +
-      "\031SetSemaphoreLimitResponse\0224\n\tsemaphore\030" +
-      "\001 \001(\0132\026.holdfast.v1.SemaphoreR\tsemaphore" +
-      "\")\n\023GetSemaphoreRequest\022\022\n\004name\030\001 \001(\tR\004n" +
-      "ame\"L\n\024GetSemaphoreResponse\0224\n\tsemaphore" +
-      "\030\001 \001(\0132\026.holdfast.v1.SemaphoreR\tsemaphor" +
-      "e\"B\n\026DeleteSemaphoreRequest\022\022\n\004name\030\001 \001(" +
-      "\tR\004name\022\024\n\005force\030\002 \001(\010R\005force\"\031\n\027DeleteS" +
-      "emaphoreResponse\"\327\002\n\tSemaphore\022\022\n\004name\030\001" +
-      " \001(\tR\004name\022\024\n\005limit\030\002 \001(\005R\005limit\022\035\n\nused" +
-      "_count\030\003 \001(\005R\tusedCount\022/\n\023overcommitted" +
-      "_count\030\004 \001(\005R\022overcommittedCount\022!\n\014wait" +
-      "er_count\030\005 \001(\005R\013waiterCount\022,\n\022last_fenc" +
-      "ing_token\030\006 \001(\003R\020lastFencingToken\022-\n\007hol" +
-      "ders\030\007 \003(\0132\023.holdfast.v1.HolderR\007holders" +
-      "\022-\n\007waiters\030\010 \003(\0132\023.holdfast.v1.WaiterR\007" +
-      "waiters\022!\n\014holder_count\030\t \001(\005R\013holderCou" +
-      "nt2\210\005\n\020SemaphoreService\022Y\n\016AcquirePermit" +
-      "s\022\".holdfast.v1.AcquirePermitsRequest\032#." +
-      "holdfast.v1.AcquirePermitsResponse\022S\n\014Re" +
-      "newPermits\022 .holdfast.v1.RenewPermitsReq" +
-      "uest\032!.holdfast.v1.RenewPermitsResponse\022" +
-      "Y\n\016ReleasePermits\022\".holdfast.v1.ReleaseP" +
-      "ermitsRequest\032#.holdfast.v1.ReleasePermi" +
-      "tsResponse\022R\n\013HoldPermits\022\037.holdfast.v1." +
-      "HoldPermitsRequest\032 .holdfast.v1.HoldPer" +
-      "mitsResponse0\001\022b\n\021SetSemaphoreLimit\022%.ho" +
-      "ldfast.v1.SetSemaphoreLimitRequest\032&.hol" +
-      "dfast.v1.SetSemaphoreLimitResponse\022S\n\014Ge" +
-      "tSemaphore\022 .holdfast.v1.GetSemaphoreReq" +
-      "uest\032!.holdfast.v1.GetSemaphoreResponse\022" +
-      "\\\n\017DeleteSemaphore\022#.holdfast.v1.DeleteS" +
-      "emaphoreRequest\032$.holdfast.v1.DeleteSema" +
-      "phoreResponseB\227\001\n\017dev.holdfast.v1B\025Semap" +
-      "horeServiceProtoP\001Z&holdfast.dev/go/hold" +
-      "fast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Holdf" +
-      "ast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Holdf" +
-      "ast::V1b\006proto3"
+      "to\032\037google/protobuf/timestamp.proto\032\030hol" +
+      "dfast/v1/access.proto\032\027holdfast/v1/lease" +
+      ".proto\"\322\003\n\025AcquirePermitsRequest\022\022\n\004name" +
+      "\030\001 \001(\tR\004name\022+\n\003ttl\030\002 \001(\0132\031.google.proto" +
+      "buf.DurationR\003ttl\022<\n\014wait_timeout\030\003 \001(\0132" +
+      "\031.google.protobuf.DurationR\013waitTimeout\022" +
+      "\033\n\tholder_id\030\004 \001(\tR\010holderId\022L\n\010metadata" +
+      "\030\005 \003(\01320.holdfast.v1.AcquirePermitsReque" +
+      "st.MetadataEntryR\010metadata\022\035\n\nrequest_id" +
+      "\030\006 \001(\tR\trequestId\022&\n\014permit_count\030\007 \001(\005H" +
+      "\000R\013permitCount\210\001\001\022(\n\rinitial_limit\030\010 \001(\005" +
+      "H\001R\014initialLimit\210\001\001\032;\n\rMetadataEntry\022\020\n\003" +
+      "key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001" +
+      "B\017\n\r_permit_countB\020\n\016_initial_limit\"B\n\026A" +
+      "cquirePermitsResponse\022(\n\005lease\030\001 \001(\0132\022.h" +
+      "oldfast.v1.LeaseR\005lease\"\243\001\n\023RenewPermits" +
+      "Request\022\031\n\010lease_id\030\001 \001(\tR\007leaseId\022+\n\003tt" +
+      "l\030\002 \001(\0132\031.google.protobuf.DurationR\003ttl\022" +
+      "D\n\017metadata_update\030\003 \001(\0132\033.holdfast.v1.M" +
+      "etadataUpdateR\016metadataUpdate\"@\n\024RenewPe" +
+      "rmitsResponse\022(\n\005lease\030\001 \001(\0132\022.holdfast." +
+      "v1.LeaseR\005lease\"2\n\025ReleasePermitsRequest" +
+      "\022\031\n\010lease_id\030\001 \001(\tR\007leaseId\"k\n\026ReleasePe" +
+      "rmitsResponse\022\032\n\010released\030\001 \001(\010R\010release" +
+      "d\0225\n\nloss_cause\030\002 \001(\0162\026.holdfast.v1.Loss" +
+      "CauseR\tlossCause\"z\n\022HoldPermitsRequest\022>" +
+      "\n\007acquire\030\001 \001(\0132\".holdfast.v1.AcquirePer" +
+      "mitsRequestH\000R\007acquire\022\033\n\010lease_id\030\002 \001(\t" +
+      "H\000R\007leaseIdB\007\n\005start\"L\n\023HoldPermitsRespo" +
+      "nse\0225\n\nhold_event\030\001 \001(\0132\026.holdfast.v1.Ho" +
+      "ldEventR\tholdEvent\"\222\001\n\030SetSemaphoreLimit" +
+      "Request\022\022\n\004name\030\001 \001(\tR\004name\022\031\n\005limit\030\002 \001" +
+      "(\005H\000R\005limit\210\001\001\022*\n\016expected_limit\030\003 \001(\005H\001" +
+      "R\rexpectedLimit\210\001\001B\010\n\006_limitB\021\n\017_expecte" +
+      "d_limit\"Q\n\031SetSemaphoreLimitResponse\0224\n\t" +
+      "semaphore\030\001 \001(\0132\026.holdfast.v1.SemaphoreR" +
+      "\tsemaphore\")\n\023GetSemaphoreRequest\022\022\n\004nam" +
+      "e\030\001 \001(\tR\004name\"L\n\024GetSemaphoreResponse\0224\n" +
+      "\tsemaphore\030\001 \001(\0132\026.holdfast.v1.Semaphore" +
+      "R\tsemaphore\"B\n\026DeleteSemaphoreRequest\022\022\n" +
+      "\004name\030\001 \001(\tR\004name\022\024\n\005force\030\002 \001(\010R\005force\"" +
+      "\031\n\027DeleteSemaphoreResponse\"\304\001\n\025ListSemap" +
+      "horesRequest\022\037\n\013name_prefix\030\001 \001(\tR\nnameP" +
+      "refix\022\033\n\tholder_id\030\002 \001(\tR\010holderId\022\033\n\tpa" +
+      "ge_size\030\003 \001(\005R\010pageSize\022\035\n\npage_token\030\004 " +
+      "\001(\tR\tpageToken\0221\n\010order_by\030\005 \001(\0162\026.holdf" +
+      "ast.v1.ListOrderR\007orderBy\"\222\001\n\026ListSemaph" +
+      "oresResponse\0226\n\nsemaphores\030\001 \003(\0132\026.holdf" +
+      "ast.v1.SemaphoreR\nsemaphores\022&\n\017next_pag" +
+      "e_token\030\002 \001(\tR\rnextPageToken\022\030\n\007sampled\030" +
+      "\003 \001(\010R\007sampled\"+\n\025WatchSemaphoreRequest\022" +
+      "\022\n\004name\030\001 \001(\tR\004name\"N\n\026WatchSemaphoreRes" +
+      "ponse\0224\n\tsemaphore\030\001 \001(\0132\026.holdfast.v1.S" +
+      "emaphoreR\tsemaphore\"\226\002\n\024RevokePermitsReq" +
+      "uest\022\022\n\004name\030\001 \001(\tR\004name\022%\n\rfencing_toke" +
+      "n\030\002 \001(\003H\000R\014fencingToken\022!\n\013all_holders\030\003" +
+      " \001(\010H\000R\nallHolders\022)\n\017waiter_position\030\004 " +
+      "\001(\005H\000R\016waiterPosition\022=\n\014enqueue_time\030\005 " +
+      "\001(\0132\032.google.protobuf.TimestampR\013enqueue" +
+      "Time\022\024\n\005force\030\006 \001(\010R\005force\022\026\n\006reason\030\007 \001" +
+      "(\tR\006reasonB\010\n\006target\"u\n\025RevokePermitsRes" +
+      "ponse\022#\n\rrevoked_count\030\001 \001(\005R\014revokedCou" +
+      "nt\0227\n\tfree_time\030\002 \001(\0132\032.google.protobuf." +
+      "TimestampR\010freeTime\"\327\002\n\tSemaphore\022\022\n\004nam" +
+      "e\030\001 \001(\tR\004name\022\024\n\005limit\030\002 \001(\005R\005limit\022\035\n\nu" +
+      "sed_count\030\003 \001(\005R\tusedCount\022/\n\023overcommit" +
+      "ted_count\030\004 \001(\005R\022overcommittedCount\022!\n\014w" +
+      "aiter_count\030\005 \001(\005R\013waiterCount\022,\n\022last_f" +
+      "encing_token\030\006 \001(\003R\020lastFencingToken\022-\n\007" +
+      "holders\030\007 \003(\0132\023.holdfast.v1.HolderR\007hold" +
+      "ers\022-\n\007waiters\030\010 \003(\0132\023.holdfast.v1.Waite" +
+      "rR\007waiters\022!\n\014holder_count\030\t \001(\005R\013holder" +
+      "Count2\324\007\n\020SemaphoreService\022_\n\016AcquirePer" +
+      "mits\022\".holdfast.v1.AcquirePermitsRequest" +
+      "\032#.holdfast.v1.AcquirePermitsResponse\"\004\310" +
+      "\363\030\003\022Y\n\014RenewPermits\022 .holdfast.v1.RenewP" +
+      "ermitsRequest\032!.holdfast.v1.RenewPermits" +
+      "Response\"\004\310\363\030\003\022_\n\016ReleasePermits\022\".holdf" +
+      "ast.v1.ReleasePermitsRequest\032#.holdfast." +
+      "v1.ReleasePermitsResponse\"\004\310\363\030\003\022X\n\013HoldP" +
+      "ermits\022\037.holdfast.v1.HoldPermitsRequest\032" +
+      " .holdfast.v1.HoldPermitsResponse\"\004\310\363\030\0030" +
+      "\001\022h\n\021SetSemaphoreLimit\022%.holdfast.v1.Set" +
+      "SemaphoreLimitRequest\032&.holdfast.v1.SetS" +
+      "emaphoreLimitResponse\"\004\310\363\030\004\022Y\n\014GetSemaph" +
+      "ore\022 .holdfast.v1.GetSemaphoreRequest\032!." +
+      "holdfast.v1.GetSemaphoreResponse\"\004\310\363\030\002\022b" +
+      "\n\017DeleteSemaphore\022#.holdfast.v1.DeleteSe" +
+      "maphoreRequest\032$.holdfast.v1.DeleteSemap" +
+      "horeResponse\"\004\310\363\030\004\022_\n\016ListSemaphores\022\".h" +
+      "oldfast.v1.ListSemaphoresRequest\032#.holdf" +
+      "ast.v1.ListSemaphoresResponse\"\004\310\363\030\002\022a\n\016W" +
+      "atchSemaphore\022\".holdfast.v1.WatchSemapho" +
+      "reRequest\032#.holdfast.v1.WatchSemaphoreRe" +
+      "sponse\"\004\310\363\030\0020\001\022\\\n\rRevokePermits\022!.holdfa" +
+      "st.v1.RevokePermitsRequest\032\".holdfast.v1" +
+      ".RevokePermitsResponse\"\004\310\363\030\005B\227\001\n\017dev.hol" +
+      "dfast.v1B\025SemaphoreServiceProtoP\001Z&holdf" +
+      "ast.dev/go/holdfast/v1;holdfastv1\252\002\013Hold" +
+      "fast.V1\312\002\013Holdfast\\V1\342\002\027Holdfast\\V1\\GPBM" +
+      "etadata\352\002\014Holdfast::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.DurationProto.getDescriptor(),
+          com.google.protobuf.TimestampProto.getDescriptor(),
+          dev.holdfast.v1.AccessProto.getDescriptor(),
           dev.holdfast.v1.LeaseProto.getDescriptor(),
         });
     internal_static_holdfast_v1_AcquirePermitsRequest_descriptor =
@@ -204,7 +269,7 @@ public final class SemaphoreServiceProto {
     internal_static_holdfast_v1_RenewPermitsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_RenewPermitsRequest_descriptor,
-        new java.lang.String[] { "LeaseId", "Ttl", });
+        new java.lang.String[] { "LeaseId", "Ttl", "MetadataUpdate", });
     internal_static_holdfast_v1_RenewPermitsResponse_descriptor =
       getDescriptor().getMessageTypes().get(3);
     internal_static_holdfast_v1_RenewPermitsResponse_fieldAccessorTable = new
@@ -271,13 +336,56 @@ public final class SemaphoreServiceProto {
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_DeleteSemaphoreResponse_descriptor,
         new java.lang.String[] { });
-    internal_static_holdfast_v1_Semaphore_descriptor =
+    internal_static_holdfast_v1_ListSemaphoresRequest_descriptor =
       getDescriptor().getMessageTypes().get(14);
+    internal_static_holdfast_v1_ListSemaphoresRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_ListSemaphoresRequest_descriptor,
+        new java.lang.String[] { "NamePrefix", "HolderId", "PageSize", "PageToken", "OrderBy", });
+    internal_static_holdfast_v1_ListSemaphoresResponse_descriptor =
+      getDescriptor().getMessageTypes().get(15);
+    internal_static_holdfast_v1_ListSemaphoresResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_ListSemaphoresResponse_descriptor,
+        new java.lang.String[] { "Semaphores", "NextPageToken", "Sampled", });
+    internal_static_holdfast_v1_WatchSemaphoreRequest_descriptor =
+      getDescriptor().getMessageTypes().get(16);
+    internal_static_holdfast_v1_WatchSemaphoreRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_WatchSemaphoreRequest_descriptor,
+        new java.lang.String[] { "Name", });
+    internal_static_holdfast_v1_WatchSemaphoreResponse_descriptor =
+      getDescriptor().getMessageTypes().get(17);
+    internal_static_holdfast_v1_WatchSemaphoreResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_WatchSemaphoreResponse_descriptor,
+        new java.lang.String[] { "Semaphore", });
+    internal_static_holdfast_v1_RevokePermitsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(18);
+    internal_static_holdfast_v1_RevokePermitsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_RevokePermitsRequest_descriptor,
+        new java.lang.String[] { "Name", "FencingToken", "AllHolders", "WaiterPosition", "EnqueueTime", "Force", "Reason", "Target", });
+    internal_static_holdfast_v1_RevokePermitsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(19);
+    internal_static_holdfast_v1_RevokePermitsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_RevokePermitsResponse_descriptor,
+        new java.lang.String[] { "RevokedCount", "FreeTime", });
+    internal_static_holdfast_v1_Semaphore_descriptor =
+      getDescriptor().getMessageTypes().get(20);
     internal_static_holdfast_v1_Semaphore_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_Semaphore_descriptor,
         new java.lang.String[] { "Name", "Limit", "UsedCount", "OvercommittedCount", "WaiterCount", "LastFencingToken", "Holders", "Waiters", "HolderCount", });
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.holdfast.v1.AccessProto.requiredVerb);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
     com.google.protobuf.DurationProto.getDescriptor();
+    com.google.protobuf.TimestampProto.getDescriptor();
+    dev.holdfast.v1.AccessProto.getDescriptor();
     dev.holdfast.v1.LeaseProto.getDescriptor();
   }
 

@@ -152,8 +152,9 @@ public final class ServerServiceGrpc {
      * store have the change as the store's master asks for. If they do not confirm the change in time, the
      * call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
      * `ended_quarantine`.
-     * Every client that can connect may make this call: open the port to trusted clients only.
-     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+     * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+     * server lets in may make this call.
+     * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     default void endQuarantine(dev.holdfast.v1.EndQuarantineRequest request,
@@ -220,8 +221,9 @@ public final class ServerServiceGrpc {
      * store have the change as the store's master asks for. If they do not confirm the change in time, the
      * call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
      * `ended_quarantine`.
-     * Every client that can connect may make this call: open the port to trusted clients only.
-     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+     * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+     * server lets in may make this call.
+     * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public void endQuarantine(dev.holdfast.v1.EndQuarantineRequest request,
@@ -273,8 +275,9 @@ public final class ServerServiceGrpc {
      * store have the change as the store's master asks for. If they do not confirm the change in time, the
      * call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
      * `ended_quarantine`.
-     * Every client that can connect may make this call: open the port to trusted clients only.
-     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+     * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+     * server lets in may make this call.
+     * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public dev.holdfast.v1.EndQuarantineResponse endQuarantine(dev.holdfast.v1.EndQuarantineRequest request) {
@@ -326,8 +329,9 @@ public final class ServerServiceGrpc {
      * store have the change as the store's master asks for. If they do not confirm the change in time, the
      * call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
      * `ended_quarantine`.
-     * Every client that can connect may make this call: open the port to trusted clients only.
-     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+     * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+     * server lets in may make this call.
+     * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.EndQuarantineResponse> endQuarantine(

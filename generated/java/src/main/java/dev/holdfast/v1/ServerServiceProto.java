@@ -50,54 +50,58 @@ public final class ServerServiceProto {
   static {
     java.lang.String[] descriptorData = {
       "\n holdfast/v1/server_service.proto\022\013hold" +
-      "fast.v1\032\036google/protobuf/duration.proto\"" +
-      "\026\n\024GetServerInfoRequest\"\214\004\n\025GetServerInf" +
-      "oResponse\022\030\n\007version\030\001 \001(\tR\007version\0222\n\007m" +
-      "in_ttl\030\002 \001(\0132\031.google.protobuf.DurationR" +
-      "\006minTtl\0222\n\007max_ttl\030\003 \001(\0132\031.google.protob" +
-      "uf.DurationR\006maxTtl\022:\n\013default_ttl\030\004 \001(\013" +
-      "2\031.google.protobuf.DurationR\ndefaultTtl\022" +
-      "?\n\016max_stream_age\030\005 \001(\0132\031.google.protobu" +
-      "f.DurationR\014maxStreamAge\022(\n\020max_waiter_c" +
-      "ount\030\006 \001(\005R\016maxWaiterCount\0220\n\010features\030\007" +
-      " \003(\0162\024.holdfast.v1.FeatureR\010features\0228\n\013" +
-      "store_state\030\010 \001(\0162\027.holdfast.v1.StoreSta" +
-      "teR\nstoreState\022%\n\016store_warnings\030\t \003(\tR\r" +
-      "storeWarnings\0227\n\nquarantine\030\n \001(\0132\027.hold" +
-      "fast.v1.QuarantineR\nquarantine\".\n\024EndQua" +
-      "rantineRequest\022\026\n\006reason\030\001 \001(\tR\006reason\"o" +
-      "\n\025EndQuarantineResponse\022B\n\020ended_quarant" +
-      "ine\030\001 \001(\0132\027.holdfast.v1.QuarantineR\017ende" +
-      "dQuarantine\022\022\n\004risk\030\002 \001(\tR\004risk\"\212\001\n\nQuar" +
-      "antine\022H\n\022remaining_duration\030\001 \001(\0132\031.goo" +
-      "gle.protobuf.DurationR\021remainingDuration" +
-      "\0222\n\005cause\030\002 \001(\0162\034.holdfast.v1.Quarantine" +
-      "CauseR\005cause*\213\001\n\007Feature\022\027\n\023FEATURE_UNSP" +
-      "ECIFIED\020\000\022\033\n\027FEATURE_EXCLUSIVE_LOCKS\020\001\022\030" +
-      "\n\024FEATURE_SHARED_LOCKS\020\002\022\026\n\022FEATURE_SEMA" +
-      "PHORES\020\003\022\030\n\024FEATURE_AUTOCOMPLETE\020\004*\226\001\n\nS" +
-      "toreState\022\033\n\027STORE_STATE_UNSPECIFIED\020\000\022\025" +
-      "\n\021STORE_STATE_READY\020\001\022\033\n\027STORE_STATE_UNR" +
-      "EACHABLE\020\002\022\033\n\027STORE_STATE_QUARANTINED\020\004\022" +
-      "\032\n\026STORE_STATE_UNSUITABLE\020\003*\217\001\n\017Quaranti" +
-      "neCause\022 \n\034QUARANTINE_CAUSE_UNSPECIFIED\020" +
-      "\000\022\036\n\032QUARANTINE_CAUSE_FORGOTTEN\020\001\022\036\n\032QUA" +
-      "RANTINE_CAUSE_RESTARTED\020\002\022\032\n\026QUARANTINE_" +
-      "CAUSE_CLOCK\020\0032\277\001\n\rServerService\022V\n\rGetSe" +
-      "rverInfo\022!.holdfast.v1.GetServerInfoRequ" +
-      "est\032\".holdfast.v1.GetServerInfoResponse\022" +
-      "V\n\rEndQuarantine\022!.holdfast.v1.EndQuaran" +
-      "tineRequest\032\".holdfast.v1.EndQuarantineR" +
-      "esponseB\224\001\n\017dev.holdfast.v1B\022ServerServi" +
-      "ceProtoP\001Z&holdfast.dev/go/holdfast/v1;h" +
-      "oldfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027" +
-      "Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V1b\006" +
-      "proto3"
+      "fast.v1\032\036google/protobuf/duration.proto\032" +
+      "\030holdfast/v1/access.proto\"\026\n\024GetServerIn" +
+      "foRequest\"\214\004\n\025GetServerInfoResponse\022\030\n\007v" +
+      "ersion\030\001 \001(\tR\007version\0222\n\007min_ttl\030\002 \001(\0132\031" +
+      ".google.protobuf.DurationR\006minTtl\0222\n\007max" +
+      "_ttl\030\003 \001(\0132\031.google.protobuf.DurationR\006m" +
+      "axTtl\022:\n\013default_ttl\030\004 \001(\0132\031.google.prot" +
+      "obuf.DurationR\ndefaultTtl\022?\n\016max_stream_" +
+      "age\030\005 \001(\0132\031.google.protobuf.DurationR\014ma" +
+      "xStreamAge\022(\n\020max_waiter_count\030\006 \001(\005R\016ma" +
+      "xWaiterCount\0220\n\010features\030\007 \003(\0162\024.holdfas" +
+      "t.v1.FeatureR\010features\0228\n\013store_state\030\010 " +
+      "\001(\0162\027.holdfast.v1.StoreStateR\nstoreState" +
+      "\022%\n\016store_warnings\030\t \003(\tR\rstoreWarnings\022" +
+      "7\n\nquarantine\030\n \001(\0132\027.holdfast.v1.Quaran" +
+      "tineR\nquarantine\".\n\024EndQuarantineRequest" +
+      "\022\026\n\006reason\030\001 \001(\tR\006reason\"o\n\025EndQuarantin" +
+      "eResponse\022B\n\020ended_quarantine\030\001 \001(\0132\027.ho" +
+      "ldfast.v1.QuarantineR\017endedQuarantine\022\022\n" +
+      "\004risk\030\002 \001(\tR\004risk\"\212\001\n\nQuarantine\022H\n\022rema" +
+      "ining_duration\030\001 \001(\0132\031.google.protobuf.D" +
+      "urationR\021remainingDuration\0222\n\005cause\030\002 \001(" +
+      "\0162\034.holdfast.v1.QuarantineCauseR\005cause*\350" +
+      "\001\n\007Feature\022\027\n\023FEATURE_UNSPECIFIED\020\000\022\033\n\027F" +
+      "EATURE_EXCLUSIVE_LOCKS\020\001\022\030\n\024FEATURE_SHAR" +
+      "ED_LOCKS\020\002\022\026\n\022FEATURE_SEMAPHORES\020\003\022\030\n\024FE" +
+      "ATURE_AUTOCOMPLETE\020\004\022\021\n\rFEATURE_LISTS\020\005\022" +
+      "\023\n\017FEATURE_WATCHES\020\006\022\026\n\022FEATURE_REVOCATI" +
+      "ON\020\007\022\033\n\027FEATURE_METADATA_UPDATE\020\010*\226\001\n\nSt" +
+      "oreState\022\033\n\027STORE_STATE_UNSPECIFIED\020\000\022\025\n" +
+      "\021STORE_STATE_READY\020\001\022\033\n\027STORE_STATE_UNRE" +
+      "ACHABLE\020\002\022\033\n\027STORE_STATE_QUARANTINED\020\004\022\032" +
+      "\n\026STORE_STATE_UNSUITABLE\020\003*\217\001\n\017Quarantin" +
+      "eCause\022 \n\034QUARANTINE_CAUSE_UNSPECIFIED\020\000" +
+      "\022\036\n\032QUARANTINE_CAUSE_FORGOTTEN\020\001\022\036\n\032QUAR" +
+      "ANTINE_CAUSE_RESTARTED\020\002\022\032\n\026QUARANTINE_C" +
+      "AUSE_CLOCK\020\0032\313\001\n\rServerService\022\\\n\rGetSer" +
+      "verInfo\022!.holdfast.v1.GetServerInfoReque" +
+      "st\032\".holdfast.v1.GetServerInfoResponse\"\004" +
+      "\310\363\030\001\022\\\n\rEndQuarantine\022!.holdfast.v1.EndQ" +
+      "uarantineRequest\032\".holdfast.v1.EndQuaran" +
+      "tineResponse\"\004\310\363\030\007B\224\001\n\017dev.holdfast.v1B\022" +
+      "ServerServiceProtoP\001Z&holdfast.dev/go/ho" +
+      "ldfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Hol" +
+      "dfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Hol" +
+      "dfast::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.DurationProto.getDescriptor(),
+          dev.holdfast.v1.AccessProto.getDescriptor(),
         });
     internal_static_holdfast_v1_GetServerInfoRequest_descriptor =
       getDescriptor().getMessageTypes().get(0);
@@ -129,7 +133,13 @@ public final class ServerServiceProto {
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_Quarantine_descriptor,
         new java.lang.String[] { "RemainingDuration", "Cause", });
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.holdfast.v1.AccessProto.requiredVerb);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
     com.google.protobuf.DurationProto.getDescriptor();
+    dev.holdfast.v1.AccessProto.getDescriptor();
   }
 
   // @@protoc_insertion_point(outer_class_scope)

@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
   private Waiter() {
     holderId_ = "";
     mode_ = 0;
+    identity_ = "";
   }
 
   @java.lang.Override
@@ -260,7 +261,8 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Timestamp enqueueTime_;
   /**
    * <pre>
-   * Time at which the request entered the queue, on the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+   * waiter in a revocation.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -272,7 +274,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Time at which the request entered the queue, on the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+   * waiter in a revocation.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -284,7 +287,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Time at which the request entered the queue, on the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+   * waiter in a revocation.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -292,6 +296,53 @@ java.lang.String defaultValue) {
   @java.lang.Override
   public com.google.protobuf.TimestampOrBuilder getEnqueueTimeOrBuilder() {
     return enqueueTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : enqueueTime_;
+  }
+
+  public static final int IDENTITY_FIELD_NUMBER = 7;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object identity_ = "";
+  /**
+   * <pre>
+   * The identity that the waiter has proven. Empty if the server does not authenticate callers.
+   * </pre>
+   *
+   * <code>string identity = 7 [json_name = "identity"];</code>
+   * @return The identity.
+   */
+  @java.lang.Override
+  public java.lang.String getIdentity() {
+    java.lang.Object ref = identity_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      identity_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The identity that the waiter has proven. Empty if the server does not authenticate callers.
+   * </pre>
+   *
+   * <code>string identity = 7 [json_name = "identity"];</code>
+   * @return The bytes for identity.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getIdentityBytes() {
+    java.lang.Object ref = identity_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      identity_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   private byte memoizedIsInitialized = -1;
@@ -328,6 +379,9 @@ java.lang.String defaultValue) {
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(6, getEnqueueTime());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(identity_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 7, identity_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -367,6 +421,9 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(6, getEnqueueTime());
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(identity_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(7, identity_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -396,6 +453,8 @@ java.lang.String defaultValue) {
       if (!getEnqueueTime()
           .equals(other.getEnqueueTime())) return false;
     }
+    if (!getIdentity()
+        .equals(other.getIdentity())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -423,6 +482,8 @@ java.lang.String defaultValue) {
       hash = (37 * hash) + ENQUEUE_TIME_FIELD_NUMBER;
       hash = (53 * hash) + getEnqueueTime().hashCode();
     }
+    hash = (37 * hash) + IDENTITY_FIELD_NUMBER;
+    hash = (53 * hash) + getIdentity().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -596,6 +657,7 @@ java.lang.String defaultValue) {
         enqueueTimeBuilder_.dispose();
         enqueueTimeBuilder_ = null;
       }
+      identity_ = "";
       return this;
     }
 
@@ -651,6 +713,9 @@ java.lang.String defaultValue) {
             ? enqueueTime_
             : enqueueTimeBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.identity_ = identity_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -719,6 +784,11 @@ java.lang.String defaultValue) {
       if (other.hasEnqueueTime()) {
         mergeEnqueueTime(other.getEnqueueTime());
       }
+      if (!other.getIdentity().isEmpty()) {
+        identity_ = other.identity_;
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -781,6 +851,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 58: {
+              identity_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1211,7 +1286,8 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> enqueueTimeBuilder_;
     /**
      * <pre>
-     * Time at which the request entered the queue, on the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+     * waiter in a revocation.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1222,7 +1298,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time at which the request entered the queue, on the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+     * waiter in a revocation.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1237,7 +1314,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time at which the request entered the queue, on the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+     * waiter in a revocation.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1257,7 +1335,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time at which the request entered the queue, on the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+     * waiter in a revocation.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1275,7 +1354,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time at which the request entered the queue, on the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+     * waiter in a revocation.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1300,7 +1380,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time at which the request entered the queue, on the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+     * waiter in a revocation.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1317,7 +1398,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time at which the request entered the queue, on the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+     * waiter in a revocation.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1329,7 +1411,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time at which the request entered the queue, on the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+     * waiter in a revocation.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1344,7 +1427,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time at which the request entered the queue, on the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+     * waiter in a revocation.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1361,6 +1445,98 @@ java.lang.String defaultValue) {
         enqueueTime_ = null;
       }
       return enqueueTimeBuilder_;
+    }
+
+    private java.lang.Object identity_ = "";
+    /**
+     * <pre>
+     * The identity that the waiter has proven. Empty if the server does not authenticate callers.
+     * </pre>
+     *
+     * <code>string identity = 7 [json_name = "identity"];</code>
+     * @return The identity.
+     */
+    public java.lang.String getIdentity() {
+      java.lang.Object ref = identity_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        identity_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The identity that the waiter has proven. Empty if the server does not authenticate callers.
+     * </pre>
+     *
+     * <code>string identity = 7 [json_name = "identity"];</code>
+     * @return The bytes for identity.
+     */
+    public com.google.protobuf.ByteString
+        getIdentityBytes() {
+      java.lang.Object ref = identity_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        identity_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The identity that the waiter has proven. Empty if the server does not authenticate callers.
+     * </pre>
+     *
+     * <code>string identity = 7 [json_name = "identity"];</code>
+     * @param value The identity to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIdentity(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      identity_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The identity that the waiter has proven. Empty if the server does not authenticate callers.
+     * </pre>
+     *
+     * <code>string identity = 7 [json_name = "identity"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearIdentity() {
+      identity_ = getDefaultInstance().getIdentity();
+      bitField0_ = (bitField0_ & ~0x00000040);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The identity that the waiter has proven. Empty if the server does not authenticate callers.
+     * </pre>
+     *
+     * <code>string identity = 7 [json_name = "identity"];</code>
+     * @param value The bytes for identity to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIdentityBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      identity_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -123,7 +123,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Time at which the request entered the queue, on the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+   * waiter in a revocation.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -132,7 +133,8 @@ java.lang.String defaultValue);
   boolean hasEnqueueTime();
   /**
    * <pre>
-   * Time at which the request entered the queue, on the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+   * waiter in a revocation.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -141,10 +143,31 @@ java.lang.String defaultValue);
   com.google.protobuf.Timestamp getEnqueueTime();
   /**
    * <pre>
-   * Time at which the request entered the queue, on the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display, and to name this
+   * waiter in a revocation.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
    */
   com.google.protobuf.TimestampOrBuilder getEnqueueTimeOrBuilder();
+
+  /**
+   * <pre>
+   * The identity that the waiter has proven. Empty if the server does not authenticate callers.
+   * </pre>
+   *
+   * <code>string identity = 7 [json_name = "identity"];</code>
+   * @return The identity.
+   */
+  java.lang.String getIdentity();
+  /**
+   * <pre>
+   * The identity that the waiter has proven. Empty if the server does not authenticate callers.
+   * </pre>
+   *
+   * <code>string identity = 7 [json_name = "identity"];</code>
+   * @return The bytes for identity.
+   */
+  com.google.protobuf.ByteString
+      getIdentityBytes();
 }

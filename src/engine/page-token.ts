@@ -1,5 +1,5 @@
-import { badPageToken } from './autocomplete-errors';
-import { hashId } from './index/id-hash';
+import { HoldfastError } from './errors';
+import { hashId } from './id-hash';
 
 /**
  * A page token contains the position at which a page ended, and a checksum that binds the token to its request. A token
@@ -34,6 +34,13 @@ export function decodePageToken<T>(
   const position = genuine ? parsed(text) : undefined;
   if (!isPosition(position)) throw badPageToken();
   return position;
+}
+
+export function badPageToken(): HoldfastError {
+  const description = 'does not belong to this request';
+  return new HoldfastError('INVALID_FIELD', `page_token ${description}; start again without a page_token`, {
+    violations: [{ field: 'page_token', description }],
+  });
 }
 
 function parsed(text: string): unknown {

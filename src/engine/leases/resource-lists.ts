@@ -1,0 +1,190 @@
+import { answerWithinMs } from '../answer-time';
+import type { Call } from '../call';
+import type { Clock } from '../clock';
+import { badPageToken, decodePageToken, encodePageToken, type Binding } from '../page-token';
+import { walkBuckets } from './bucket-walk';
+import type { ResourceView, Service } from './lease';
+import { translateListFailure } from './lease-errors';
+import type { ListStep, PermitsStore, WaiterCount } from './permits-store';
+import type { ListRequest, MayRead, ResourcePage } from './requests';
+import { resourceShownToClients } from './views';
+
+/** The longest time for one page (ms). A page that ends here may have fewer resources than asked for. */
+const LONGEST_PAGE_MS = 2000;
+/** The most names that one page looks at. */
+const MOST_NAMES = 50_000;
+/** The most names that a list by waiters compares. */
+const MOST_COMPARED = 20_000;
+/** A page ends when its resources have this size, because a client accepts 4 MiB. One resource has at most 0.2 MiB. */
+const MOST_PAGE_BYTES = 2 * 1024 * 1024;
+/** How many winners of a list by waiters are read at a time. */
+const MOST_READS = 8;
+
+/** A part of each binding, so that a later version can refuse or translate the tokens of this version. */
+const TOKEN_VERSION = 'list 1';
+
+type Listing = Omit<ListStep, 'bucket' | 'after' | 'mostShown'>;
+
+/** The pages of ListLocks and ListSemaphores. A list changes no lease. */
+export class ResourceLists {
+  constructor(
+    private readonly store: PermitsStore,
+    private readonly clock: Clock,
+  ) {}
+
+  async page(
+    call: Call,
+    service: Service,
+    request: ListRequest,
+    mayRead: MayRead = () => true,
+  ): Promise<ResourcePage> {
+    const { namePrefix, holderId, order } = request;
+    const listing = { service, namePrefix, holderId, caller: call.connection };
+    try {
+      return order === 'fixed'
+        ? await this.inFixedOrder(call, listing, request, mayRead)
+        : await this.byWaiters(call, listing, request, mayRead);
+    } catch (error) {
+      throw translateListFailure(error, service);
+    }
+  }
+
+  private async inFixedOrder(
+    call: Call,
+    listing: Listing,
+    { pageSize, pageToken }: ListRequest,
+    mayRead: MayRead,
+  ): Promise<ResourcePage> {
+    const { service, namePrefix, holderId } = listing;
+    const binding: Binding = [TOKEN_VERSION, service, call.identity, namePrefix, holderId];
+    const isPosition = (value: unknown): value is StoredPosition =>
+      isListPosition(value, namePrefix, this.store.bucketCount);
+    const start = decodePageToken(binding, pageToken, isPosition);
+    const resources: ResourceView[] = [];
+    let bytes = 0;
+    const end = await walkBuckets(
+      {
+        ...this.bounds(call, mayRead),
+        mostNames: MOST_NAMES,
+        look: ({ bucket, after }) =>
+          this.store.listViews({ ...listing, bucket, after, mostShown: pageSize - resources.length }),
+        nameOf: ({ name }) => name,
+        take: (view) => {
+          if (!mayRead(view.name)) return false;
+          resources.push(resourceShownToClients(service, view));
+          bytes += sizeOf(view);
+          return resources.length >= pageSize || bytes >= MOST_PAGE_BYTES;
+        },
+      },
+      start === undefined ? { bucket: 0, after: '' } : { bucket: start[0], after: start[1] },
+    );
+    const nextPageToken = end === undefined ? '' : encodePageToken(binding, [end.bucket, end.after]);
+    return { resources, nextPageToken, sampled: false };
+  }
+
+  private async byWaiters(
+    call: Call,
+    listing: Listing,
+    { pageSize, pageToken }: ListRequest,
+    mayRead: MayRead,
+  ): Promise<ResourcePage> {
+    if (pageToken !== '') throw badPageToken();
+    let most: WaiterCount[] = [];
+    const end = await walkBuckets<WaiterCount>(
+      {
+        ...this.bounds(call, mayRead),
+        // No position is told to the caller.
+        mayRead: () => true,
+        mostNames: MOST_COMPARED,
+        look: ({ bucket, after }) =>
+          this.store.listWaiterCounts({ ...listing, bucket, after, mostShown: MOST_COMPARED }),
+        nameOf: ({ name }) => name,
+        take: (one) => {
+          if (mayRead(one.name)) most.push(one);
+          // A sort of all names would take several milliseconds.
+          if (most.length >= 2 * pageSize) most = firstByWaiters(most, pageSize);
+          return false;
+        },
+      },
+      { bucket: 0, after: '' },
+    );
+    const views = await this.read(call, listing, firstByWaiters(most, pageSize));
+    const resources: ResourceView[] = [];
+    let bytes = 0;
+    for (const view of firstByWaiters(views, pageSize)) {
+      bytes += sizeOf(view);
+      if (bytes >= MOST_PAGE_BYTES) break;
+      resources.push(resourceShownToClients(listing.service, view));
+    }
+    return { resources, nextPageToken: '', sampled: end !== undefined };
+  }
+
+  /** The present views of these names. Names that are no longer in use are left out. */
+  private async read(
+    call: Call,
+    { service, holderId }: Listing,
+    names: readonly WaiterCount[],
+  ): Promise<ResourceView[]> {
+    const views: ResourceView[] = [];
+    for (let from = 0; from < names.length && !call.cancelled; from += MOST_READS) {
+      const reads = names
+        .slice(from, from + MOST_READS)
+        .map(({ name }) => this.store.inspect({ service, name }, call.connection));
+      views.push(...(await Promise.all(reads)));
+    }
+    return views.filter((view) => isInUse(service, view) && showsHolder(view, holderId));
+  }
+
+  private bounds(call: Call, mayRead: MayRead) {
+    const { clock, store } = this;
+    const withinMs = Math.min(LONGEST_PAGE_MS, answerWithinMs(call.timeoutMs));
+    return {
+      clock,
+      bucketCount: store.bucketCount,
+      mayRead,
+      endAt: call.receivedAt + withinMs,
+      isCancelled: () => call.cancelled,
+    };
+  }
+}
+
+/** The names with the most waiters. Names with equally many stay in their order. */
+function firstByWaiters<Item extends { readonly waiterCount: number }>(
+  items: readonly Item[],
+  count: number,
+): Item[] {
+  return [...items].sort((one, other) => other.waiterCount - one.waiterCount).slice(0, count);
+}
+
+function isInUse(service: Service, { limit, holderCount, waiterCount }: ResourceView): boolean {
+  return service === 'semaphore' ? limit !== undefined : holderCount + waiterCount > 0;
+}
+
+function showsHolder({ holders, waiters }: ResourceView, holderId: string): boolean {
+  if (holderId === '') return true;
+  return [...holders, ...waiters].some((one) => one.holderId === holderId);
+}
+
+/** A bound for the other fields of a resource, a holder, a waiter and a pair of metadata, in bytes. */
+const OTHER_FIELDS = { resource: 64, holder: 384, pair: 16 } as const;
+
+/** A bound for the size of the message, in bytes. */
+function sizeOf({ name, holders, waiters }: ResourceView): number {
+  let bytes = Buffer.byteLength(name) + OTHER_FIELDS.resource;
+  for (const { holderId, metadata } of [...holders, ...waiters]) {
+    bytes += Buffer.byteLength(holderId) + OTHER_FIELDS.holder;
+    for (const [key, value] of Object.entries(metadata)) {
+      bytes += Buffer.byteLength(key) + Buffer.byteLength(value) + OTHER_FIELDS.pair;
+    }
+  }
+  return bytes;
+}
+
+type StoredPosition = readonly [bucket: number, after: string];
+
+function isListPosition(value: unknown, namePrefix: string, bucketCount: number): value is StoredPosition {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  const [bucket, after] = value as unknown[];
+  const isBucket = Number.isInteger(bucket) && (bucket as number) >= 0 && (bucket as number) < bucketCount;
+  return isBucket && typeof after === 'string' && (after === '' || after.startsWith(namePrefix));
+}

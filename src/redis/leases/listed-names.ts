@@ -1,0 +1,77 @@
+import { permitsList, permitsUnlist } from '../../../generated/redis/scripts';
+import { StoreFailure } from '../../engine/errors';
+import type { Resource, ResourceView } from '../../engine/leases/lease';
+import type { ListedPart, ListStep, WaiterCount } from '../../engine/leases/permits-store';
+import type { Commands } from '../connection/command-runner';
+import { script, type Turn } from '../connection/operation';
+import type { Reply } from '../connection/script-command';
+import { LEASE_LAYOUT, namesKeys } from '../keys';
+import { parseInspect, parseList } from './permits-replies';
+
+const scripts = { list: script(permitsList), unlist: script(permitsUnlist) };
+export const listScripts = Object.values(scripts);
+
+/** The most names that one script looks at, so that a script takes Redis well under a millisecond. */
+const MOST_LOOKED_AT = 64;
+
+export interface ListedNamesOptions {
+  readonly commands: Commands;
+  readonly prefix: string;
+  /** The most holders, and the most waiters, that a view of a resource has. */
+  readonly shownCount: number;
+  /** Reads one resource exactly. */
+  readonly inspect: (resource: Resource, caller?: object) => Promise<ResourceView>;
+}
+
+/** Steps of lists over the indexes of names (scripts/leases/shared/layout.lua). */
+export class ListedNames {
+  constructor(private readonly options: ListedNamesOptions) {}
+
+  async views(step: ListStep): Promise<ListedPart<ResourceView>> {
+    const { service, caller } = step;
+    const { items, ...part } = await this.look(step, true, (item) => {
+      const [name, view, isInexact] = item as [string, Reply[], string];
+      return parseInspect({ service, name }, [view, isInexact]);
+    });
+    const exact = items.map(async ({ shown, isExact }) =>
+      isExact ? shown : await this.options.inspect({ service, name: shown.name }, caller),
+    );
+    return { items: await Promise.all(exact), ...part };
+  }
+
+  waiterCounts(step: ListStep): Promise<ListedPart<WaiterCount>> {
+    return this.look(step, false, ([name, waiterCount]) => ({
+      name: name as string,
+      waiterCount: Number(waiterCount),
+    }));
+  }
+
+  private look<Item>(
+    { service, bucket, after, namePrefix, holderId, mostShown, caller }: ListStep,
+    wantsViews: boolean,
+    parseItem: (item: readonly Reply[]) => Item,
+  ): Promise<ListedPart<Item>> {
+    const { commands, prefix, shownCount } = this.options;
+    const keys = namesKeys(prefix, service, bucket);
+    const turn: Turn = { priority: 'low', caller };
+    const most = Math.min(mostShown, MOST_LOOKED_AT);
+    const args = [namePrefix, after, MOST_LOOKED_AT, most, holderId, wantsViews ? 1 : 0, shownCount];
+    const read = async (reply: Reply[]): Promise<ListedPart<Item>> => {
+      // The store has leases of another layout.
+      if (reply.length === 0) throw new StoreFailure('no', 'unavailable');
+      const { unused, ...part } = parseList(reply, parseItem);
+      if (unused.length > 0) await this.unlist(keys, unused, turn);
+      return part;
+    };
+    return commands.run(scripts.list, keys, [LEASE_LAYOUT, ...args], read, turn);
+  }
+
+  /** Takes names out of the index. A name that stays there by a failure costs only the time of the next list. */
+  private async unlist(keys: readonly string[], names: readonly string[], turn: Turn): Promise<void> {
+    const { commands } = this.options;
+    const unlisting = commands.run(scripts.unlist, keys, [LEASE_LAYOUT, ...names], () => undefined, turn);
+    await unlisting.catch((error: unknown) => {
+      if (!(error instanceof StoreFailure)) throw error;
+    });
+  }
+}

@@ -1,0 +1,34 @@
+#!lua flags=allow-oom
+-- Shows a resource to a server with watches, and registers the server, so that scripts tell the server of changes.
+--
+-- KEYS   the resource's keys (shared/constants.lua)
+-- ARGV   1 server  2 maximum number of holders and of waiters to show  3 version of the server's layout of leases
+-- Reply  resource_view, 1: too many expired leases are left to count the permits in use, so the server must touch the
+--        resource first, 0: the view is exact, Redis's time (us)
+--        nothing                           the bucket has leases of another layout
+-- Holds  The view is as of the registration or later, so the server misses no change in between. Works while grants pause
+--        and when memory is full. Changes no request, and moves no expiry of a resource that was used. A server is registered
+--        anew when half of WATCHED_US has passed, so that most reads write nothing. An unknown semaphore has no
+--        registration. More than MOST_WATCHERS servers are not registered, and learn of changes by their next read.
+--
+-- @include ../shared/layout-of.lua
+-- @include shared/resource-view.lua
+-- @include shared/watchers.lua
+local UNUSED_EXPIRY_MS = '10000' -- the expiry of a name that has only registrations
+local server, max_shown = ARGV[1], tonumber(ARGV[2])
+
+local layout = layout_of(redis.call('GET', EPOCH_KEY))
+if layout and layout ~= ARGV[3] then return {} end
+begin(server, '')
+if meta.limit == nil and is_semaphore() then meta.limit = tonumber(redis.call('GET', limit_key())) end
+
+local servers, count = watching_servers()
+local last = servers[server]
+local is_new = not last and count < MOST_WATCHERS and (meta.limit ~= nil or not is_semaphore())
+if is_new or last and math.abs(now - last) > WATCHED_US / 2 then
+  servers[server] = now
+  redis.call('HSET', STATE_KEY, 'w', cmsgpack.pack(servers))
+  if meta.expires == 0 then redis.call('PEXPIRE', STATE_KEY, UNUSED_EXPIRY_MS) end
+end
+local view = resource_view(max_shown)
+return { view, more and 1 or 0, NOW_TEXT }

@@ -1,0 +1,24 @@
+-- The servers with watches of the resource: the field `w` of STATE_KEY is a MessagePack table of server id -> time of the
+-- last registration (us). permits-watch.lua registers a server again and again, as long as the server has watches.
+-- @include servers.lua
+
+-- The servers whose registration counts, with its time, and their number. A time that is later than the clock counts for
+-- WATCHED_US too, because Redis's clock may have been set back.
+-- @rare
+local function watching_servers()
+  local servers, count = {}, 0
+  for server, time in pairs(watchers and cmsgpack.unpack(watchers) or {}) do
+    if math.abs(now - time) <= WATCHED_US then servers[server], count = time, count + 1 end
+  end
+  return servers, count
+end
+
+-- Tells the servers with watches that something has changed that watches show: the hint has the nil UUID in place of a
+-- request id (src/redis/leases/hints.ts). A lost hint costs at most a second, because these servers also read the resource
+-- every second.
+-- @rare
+local function tell_watchers()
+  local servers, count = watching_servers()
+  if count == 0 then redis.call('HDEL', STATE_KEY, 'w') end -- later changes shall not look at old registrations
+  for server in pairs(servers) do tell_server(server, '00000000-0000-0000-0000-000000000000') end
+end

@@ -1,0 +1,59 @@
+import type { Clock } from '../../engine/clock';
+import { escapeText } from '../../wire/escape-text';
+import type { Log } from '../grpc/log';
+import type { Authenticator, Caller, PresentedCredentials } from './caller';
+import { CredentialError } from './credential-errors';
+import type { OpenCredentials } from './open-credentials';
+import { RefusalLog } from './refusal-log';
+
+export interface AccessOptions {
+  readonly authenticator: Authenticator;
+  readonly open: OpenCredentials;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A call that is to be let in. */
+export interface ArrivingCall extends PresentedCredentials {
+  readonly method: () => string;
+  /** The address of the client. */
+  readonly peer: () => string;
+}
+
+/** Who may call this server. Every call of the call wrapper comes here first, before its handler. */
+export class Access {
+  /** The open calls, which end with their credentials. */
+  readonly open: OpenCredentials;
+  private readonly authenticator: Authenticator;
+  private readonly refusals: RefusalLog;
+
+  constructor({ authenticator, open, clock, log }: AccessOptions) {
+    this.authenticator = authenticator;
+    this.open = open;
+    this.refusals = new RefusalLog(log, clock);
+  }
+
+  /** Proves the caller. Throws or rejects with the error for the client. */
+  prove(call: ArrivingCall): Caller | Promise<Caller> {
+    try {
+      const caller = this.authenticator.authenticate(call);
+      if (!(caller instanceof Promise)) return caller;
+      return caller.catch((error: unknown) => this.refuse(call, error));
+    } catch (error) {
+      return this.refuse(call, error);
+    }
+  }
+
+  close(): void {
+    this.open.close();
+    this.authenticator.close();
+  }
+
+  private refuse({ method, peer }: ArrivingCall, error: unknown): never {
+    if (error instanceof CredentialError) {
+      const { reason, detail } = error;
+      this.refusals.write(() => ({ reason, detail: escapeText(detail), method: method(), peer: peer() }));
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,162 @@
+import { HoldfastError } from '../../engine/errors';
+import { MAX_NAME_BYTES } from '../../engine/names';
+import type { CallRule } from './call-rules';
+import type { NameChecks } from './named-resources';
+import type { Permissions, Policy } from './policy';
+import type { ServiceName, Verb } from './verbs';
+
+/** Calls that are checked again in one turn of the event loop, after a reload of the policy. */
+const CALLS_PER_TURN = 200;
+
+/** The present policy, and the open calls that it allows. */
+export class Authorization {
+  private readonly open = new Set<CallPermissions>();
+  private recheckCount = 0;
+
+  constructor(private current: Policy) {}
+
+  get policy(): Policy {
+    return this.current;
+  }
+
+  /** The number of open calls. */
+  get size(): number {
+    return this.open.size;
+  }
+
+  /** Uses a new policy for all later checks, and ends the open calls that the new policy no longer allows. */
+  replace(policy: Policy): void {
+    this.current = policy;
+    this.recheckCount += 1;
+    this.recheckSome([...this.open], 0, this.recheckCount);
+  }
+
+  /** The call is checked again with each new policy until `delete`. */
+  add(call: CallPermissions): void {
+    this.open.add(call);
+  }
+
+  delete(call: CallPermissions): void {
+    this.open.delete(call);
+  }
+
+  private recheckSome(calls: readonly CallPermissions[], from: number, recheck: number): void {
+    if (recheck !== this.recheckCount) return;
+    const end = Math.min(from + CALLS_PER_TURN, calls.length);
+    for (const call of calls.slice(from, end)) if (this.open.has(call)) call.recheck();
+    if (end < calls.length) setImmediate(() => this.recheckSome(calls, end, recheck));
+  }
+}
+
+interface Requirement {
+  readonly verb: Verb;
+  readonly name: string;
+}
+
+/** A permission that the caller lacks. */
+export interface MissingPermission extends Requirement {
+  readonly service: ServiceName;
+  readonly error: HoldfastError;
+}
+
+/** A call that learns of its missing permissions. */
+export interface CheckedCall {
+  readonly identity: string;
+  /** Called for each refusal before NOT_ALLOWED is thrown, and after a reload that no longer allows the open call. */
+  permissionMissing(missing: MissingPermission, afterReload: boolean): void;
+}
+
+/** The permissions of the caller of one call. Remembers the names of the call's last message, to check them again. */
+export class CallPermissions implements NameChecks {
+  private policy: Policy;
+  private permissions: Permissions;
+  private first: Requirement | undefined;
+  private second: Requirement | undefined;
+
+  constructor(
+    private readonly authorization: Authorization,
+    private readonly rule: CallRule,
+    private readonly call: CheckedCall,
+  ) {
+    this.policy = authorization.policy;
+    this.permissions = this.policy.permissionsOf(call.identity);
+  }
+
+  /** Checks the names of a request, or of one message of a stream. Throws NOT_ALLOWED. */
+  check(request: unknown): void {
+    this.rule.checkNames(request, this);
+  }
+
+  require(name: string): void {
+    const { verb } = this.rule;
+    if (verb === 'none') return;
+    // The first name of a message.
+    this.first = undefined;
+    this.second = undefined;
+    this.requireVerb(verb, name);
+  }
+
+  requireVerb(verb: Verb, name: string): void {
+    if (!this.may(verb, name)) throw this.refuse({ verb, name }, false);
+    if (this.first === undefined) this.first = { verb, name };
+    else this.second = { verb, name };
+  }
+
+  requireAgain(): void {
+    const missing = this.missing();
+    if (missing !== undefined) throw this.refuse(missing, false);
+  }
+
+  may(verb: Verb, name: string): boolean {
+    const { policy } = this.authorization;
+    if (policy !== this.policy) {
+      this.policy = policy;
+      this.permissions = policy.permissionsOf(this.call.identity);
+    }
+    return this.permissions.allows(this.rule.service, verb, name);
+  }
+
+  mayRead(name: string): boolean {
+    return this.may('read', name);
+  }
+
+  /** True: the caller may not read the first name of the call. */
+  get hidesHolders(): boolean {
+    return this.first !== undefined && !this.mayRead(this.first.name);
+  }
+
+  /** The policy has changed. */
+  recheck(): void {
+    const missing = this.missing();
+    if (missing !== undefined) this.refuse(missing, true);
+  }
+
+  private missing(): Requirement | undefined {
+    return [this.first, this.second].find((one) => one !== undefined && !this.may(one.verb, one.name));
+  }
+
+  private refuse({ verb, name }: Requirement, afterReload: boolean): HoldfastError {
+    const { service } = this.rule;
+    const error = notAllowed(this.call.identity, service, verb, name);
+    this.call.permissionMissing({ service, verb, name, error }, afterReload);
+    return error;
+  }
+}
+
+const KINDS: Readonly<Record<ServiceName, string>> = {
+  LockService: 'lock',
+  SemaphoreService: 'semaphore',
+  AutocompleteService: 'dictionary or list',
+  ServerService: 'server',
+};
+
+/** The text names the identity, the verb and the name, and nothing of the policy. */
+function notAllowed(identity: string, service: ServiceName, verb: Verb, name: string): HoldfastError {
+  // A name that is too long is cut, because the handler has not checked its length.
+  const shown = name.length > MAX_NAME_BYTES ? `${name.slice(0, MAX_NAME_BYTES)}…` : name;
+  const subject = service === 'ServerService' ? 'this server' : `${KINDS[service]} ${JSON.stringify(shown)}`;
+  return new HoldfastError(
+    'NOT_ALLOWED',
+    `${identity} does not have the permission "${verb}" for ${subject}; ask the operator for the permission`,
+  );
+}

@@ -1,0 +1,12 @@
+import type { AuditLog } from './audit-log';
+import type { Authorization } from './authorization';
+import type { CallRule } from './call-rules';
+
+/** What callers may do, and the record of what they did. */
+export interface CallControl {
+  /** The rules of the calls of the contract, by path. Other calls are not checked. */
+  readonly rules: ReadonlyMap<string, CallRule>;
+  /** Undefined: every caller may do everything. */
+  readonly authorization: Authorization | undefined;
+  readonly audit: AuditLog;
+}

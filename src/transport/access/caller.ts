@@ -1,0 +1,42 @@
+import type { X509Certificate } from 'node:crypto';
+
+/** A proven caller. */
+export interface Caller {
+  /**
+   * `spiffe://…`, `dns:…`, `jwt:<issuer>#<claim>` or `token:…`; at most 256 bytes, no control characters. Empty: no
+   * authentication is configured.
+   */
+  readonly identity: string;
+  /**
+   * The end of the credential on the monotonic clock (ms). Infinity: the credential does not end. The end may change
+   * while a call is open, for example when an operator removes a token.
+   */
+  readonly expiresAt: number;
+}
+
+/** The client certificate of a connection. */
+export interface PresentedCertificate {
+  readonly certificate: X509Certificate;
+  /** Why TLS did not verify the certificate, for the log. Undefined: the certificate is verified. */
+  readonly problem: string | undefined;
+}
+
+/** The evidence that a call brings for its caller. */
+export interface PresentedCredentials {
+  /** The values of the metadata `authorization`. */
+  readonly authorization: readonly string[];
+  /** Identifies the connection. An authenticator may keep results per connection. */
+  readonly connection: object;
+  /** Undefined: the client presented no certificate, or the connection has no TLS. */
+  readonly peerCertificate: () => PresentedCertificate | undefined;
+}
+
+/** Proves the caller of a call. */
+export interface Authenticator {
+  /**
+   * Throws or rejects with a HoldfastError NO_CREDENTIAL or BAD_CREDENTIAL. Answers without a promise if the credential
+   * is known already.
+   */
+  authenticate(call: PresentedCredentials): Caller | Promise<Caller>;
+  close(): void;
+}

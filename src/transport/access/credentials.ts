@@ -1,0 +1,60 @@
+import type { Clock } from '../../engine/clock';
+import { readBearer, tokenDigest } from './bearer';
+import type { Authenticator, Caller, PresentedCredentials } from './caller';
+import type { ClientCertificates } from './client-certificates';
+import { expiredCredential, noCredential, refusedCredential } from './credential-errors';
+import type { JsonWebTokens } from './json-web-tokens';
+import type { TokenFile } from './token-file';
+
+/** The configured ways in. At least one is defined. */
+export interface CredentialKinds {
+  readonly tokens?: Pick<TokenFile, 'find'> | undefined;
+  readonly jsonWebTokens?: Pick<JsonWebTokens, 'find'> | undefined;
+  readonly certificates?: Pick<ClientCertificates, 'find'> | undefined;
+}
+
+/**
+ * Proves a caller by a bearer token or by the client certificate. A bad credential is refused even if the call has a
+ * good one too. With both, the bearer token names the caller.
+ */
+export class Credentials implements Authenticator {
+  constructor(
+    private readonly kinds: CredentialKinds,
+    private readonly clock: Clock,
+    private readonly onClose: () => void = () => undefined,
+  ) {}
+
+  authenticate(call: PresentedCredentials): Caller | Promise<Caller> {
+    const { tokens, jsonWebTokens, certificates } = this.kinds;
+    const token = readBearer(call.authorization);
+    const certified = certificates?.find(call);
+    if (certified !== undefined) this.current(certified, 'the client certificate has expired');
+    if (token !== undefined) return this.bearer(token, call.connection);
+    if (certified !== undefined) return certified;
+    const bearer = tokens !== undefined || jsonWebTokens !== undefined;
+    throw noCredential({ bearer, certificate: certificates !== undefined });
+  }
+
+  close(): void {
+    this.onClose();
+  }
+
+  private bearer(token: string, connection: object): Caller | Promise<Caller> {
+    const { tokens, jsonWebTokens } = this.kinds;
+    const digest = tokenDigest(token);
+    const known = tokens?.find(digest);
+    if (known !== undefined) return this.current(known, 'the token of the token file has expired');
+    // A JSON web token has two dots.
+    if (jsonWebTokens === undefined || token.split('.', 4).length !== 3) {
+      throw refusedCredential('the token is in no token file, and is no JSON web token');
+    }
+    const found = jsonWebTokens.find(token, digest, connection);
+    if (found instanceof Promise) return found;
+    return this.current(found, 'the JSON web token has expired');
+  }
+
+  private current(caller: Caller, ended: string): Caller {
+    if (caller.expiresAt > this.clock.now()) return caller;
+    throw expiredCredential(ended);
+  }
+}

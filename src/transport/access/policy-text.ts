@@ -1,0 +1,140 @@
+import { isNode, LineCounter, parseDocument, type Document } from 'yaml';
+import { z } from 'zod';
+import { MAX_NAME_BYTES } from '../../engine/names';
+import { escapeText } from '../../wire/escape-text';
+import type { PolicyRule } from './policy';
+import { SERVICES, VERBS } from './verbs';
+
+/** The content of a policy file. */
+export interface PolicyContent {
+  readonly rules: readonly PolicyRule[];
+  /** Rules that are valid, but may mean something else than their author thinks. */
+  readonly warnings: readonly string[];
+}
+
+/** A text that is no policy. Each problem has the line and the path of its place in the file. */
+export interface PolicyProblems {
+  readonly problems: readonly string[];
+}
+
+/** The most problems that are reported at once. */
+const MAX_PROBLEMS = 20;
+/** The most pairs of a service and a name in all rules, so that the rules of an identity compile in about 1 ms. */
+const MAX_PAIRS = 5000;
+const MAX_IDENTITY_BYTES = 256;
+
+const BEGINNINGS = ['spiffe://', 'dns:', 'jwt:', 'token:'] as const;
+const CONTROL = /\p{Cc}/u;
+
+const text = (maxBytes: number) =>
+  z
+    .string({ error: 'must be a text; put a number or a date into quotes' })
+    .refine((value) => Buffer.byteLength(value) <= maxBytes, `must not be longer than ${maxBytes} bytes`)
+    .refine((value) => !CONTROL.test(value), 'must not contain control characters')
+    .refine(
+      (value) => !value.includes('\u{FFFD}') && Buffer.from(value).toString() === value,
+      'must be valid UTF-8 without U+FFFD',
+    );
+
+const glob = text(MAX_IDENTITY_BYTES)
+  .refine((value) => !value.includes('**'), '"**" is not supported: "*" stands for any characters except "/"')
+  .refine(
+    mayMatch,
+    `matches no identity: identities begin with ${BEGINNINGS.map((beginning) => `"${beginning}"`).join(', ')}`,
+  );
+
+const list = <T extends z.ZodType>(item: T, what: string) =>
+  z.array(item, { error: `must be a list of ${what}, such as [a, b]` });
+
+const oneOf = <T extends readonly [string, ...string[]]>(values: T) =>
+  z.enum(values, { error: `must be one of ${values.join(', ')}` });
+
+const notEmpty = 'must have at least one item; "" in names stands for every name';
+
+const ruleSchema = z.strictObject({
+  identities: list(glob, 'globs').min(1, notEmpty),
+  services: list(oneOf(SERVICES), 'services').min(1, notEmpty),
+  names: list(text(MAX_NAME_BYTES), 'prefixes of names').min(1, notEmpty),
+  allow: list(oneOf(VERBS), 'verbs'),
+});
+
+const policySchema = z.strictObject({
+  rules: list(ruleSchema, 'rules').refine(
+    (rules) =>
+      rules.reduce((sum, { services, names }) => sum + services.length * names.length, 0) <= MAX_PAIRS,
+    `must not have more than ${MAX_PAIRS} pairs of a service and a name in all rules together`,
+  ),
+});
+
+/** Whether the part before the first star begins as an identity may begin. */
+function mayMatch(value: string): boolean {
+  const [head = ''] = value.split('*');
+  const isWhole = head.length === value.length;
+  return BEGINNINGS.some(
+    (beginning) => head.startsWith(beginning) || (!isWhole && beginning.startsWith(head)),
+  );
+}
+
+/** Reads the text of a policy file. Strict: an unknown key, a wrong type or a misspelt verb makes the text no policy. */
+export function readPolicy(source: string): PolicyContent | PolicyProblems {
+  const lines = new LineCounter();
+  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
+  const broken = [...document.errors, ...document.warnings];
+  if (broken.length > 0) {
+    return {
+      problems: shown(broken.map(({ pos, message }) => `line ${lines.linePos(pos[0]).line}: ${message}`)),
+    };
+  }
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    return { problems: shown([String(error)]) };
+  }
+  const result = policySchema.safeParse(value);
+  if (result.success) return { ...result.data, warnings: warningsOf(result.data.rules, document, lines) };
+  return { problems: shown(result.error.issues.map((issue) => problemOf(issue, document, lines))) };
+}
+
+function warningsOf(rules: readonly PolicyRule[], document: Document, lines: LineCounter): readonly string[] {
+  const warnings = rules.flatMap(({ names }, rule) =>
+    names.flatMap((name, index) =>
+      name.endsWith('*')
+        ? [
+            `${placeOf(['rules', rule, 'names', index], document, lines)}: a name is a prefix, and "*" stands for itself in it; remove "*" unless names contain "*"`,
+          ]
+        : [],
+    ),
+  );
+  return shown(warnings);
+}
+
+function shown(problems: readonly string[]): readonly string[] {
+  const few = problems.slice(0, MAX_PROBLEMS).map((problem) => escapeText(problem.slice(0, 500)));
+  const more = problems.length - few.length;
+  return more > 0 ? [...few, `and ${more} more problems`] : few;
+}
+
+function problemOf(issue: z.core.$ZodIssue, document: Document, lines: LineCounter): string {
+  const path = issue.path as readonly (string | number)[];
+  if (issue.code === 'unrecognized_keys') {
+    const [key = ''] = issue.keys;
+    return `${placeOf([...path, key], document, lines)}: is not a known key`;
+  }
+  if (issue.code === 'invalid_type' && path.length === 0) return 'line 1: the file must have the key rules';
+  const isMissing = document.getIn(path, true) === undefined;
+  return `${placeOf(path, document, lines)}: ${isMissing ? 'is required' : issue.message}`;
+}
+
+/** The line of the value at a path, or of the nearest value around it, and the path as `rules[2].allow[0]`. */
+function placeOf(path: readonly (string | number)[], document: Document, lines: LineCounter): string {
+  const name = path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
+    .join('')
+    .replace(/^\./, '');
+  for (let length = path.length; length >= 0; length--) {
+    const node = document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return `line ${lines.linePos(node.range[0]).line}: ${name}`;
+  }
+  return `line 1: ${name}`;
+}

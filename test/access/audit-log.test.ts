@@ -1,0 +1,92 @@
+import { AuditLog } from '../../src/transport/access/audit-log';
+import type { Log } from '../../src/transport/grpc/log';
+import { ManualClock } from '../support/manual-clock';
+
+interface Line {
+  readonly level: string;
+  readonly fields: Record<string, unknown>;
+}
+
+function started() {
+  const lines: Line[] = [];
+  const write = (level: string) => (fields: object) => void lines.push({ level, fields: { ...fields } });
+  const log: Log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+  const clock = new ManualClock();
+  return { lines, clock, audit: new AuditLog(log, clock) };
+}
+
+const caller = (identity: string) => ({
+  identity,
+  peer: () => '10.0.0.7:50000',
+  method: '/holdfast.v1.LockService/GetLock',
+});
+const refusal = { service: 'LockService', verb: 'read', name: 'team-b/x', outcome: 'NOT_ALLOWED' } as const;
+
+test('a refusal has one line with the caller, its address, the call, the verb and the name', () => {
+  const { lines, audit } = started();
+  audit.refused(caller('token:a'), refusal);
+  expect(lines).toEqual([
+    {
+      level: 'warn',
+      fields: {
+        identity: 'token:a',
+        peer: '10.0.0.7:50000',
+        method: '/holdfast.v1.LockService/GetLock',
+        action: 'refused',
+        service: 'LockService',
+        verb: 'read',
+        name: 'team-b/x',
+        outcome: 'NOT_ALLOWED',
+      },
+    },
+  ]);
+});
+
+test('a flood of refusals costs one line per identity and second, with the number of the others', async () => {
+  const { lines, clock, audit } = started();
+  for (let count = 0; count < 1000; count++) audit.refused(caller('token:a'), refusal);
+  audit.refused(caller('token:b'), refusal);
+  expect(lines.map(({ fields }) => fields['identity'])).toEqual(['token:a', 'token:b']);
+  await clock.advance(1000);
+  expect(lines.slice(2).map(({ fields }) => fields)).toEqual([
+    { identity: 'token:a', action: 'refused', outcome: 'NOT_ALLOWED', suppressed: 999 },
+  ]);
+  audit.refused(caller('token:b'), refusal);
+  expect(lines).toHaveLength(4);
+  await clock.advance(3000);
+  expect(lines).toHaveLength(4);
+  audit.close();
+});
+
+test('many identities share one line', async () => {
+  const { lines, clock, audit } = started();
+  for (let count = 0; count < 500; count++) audit.refused(caller(`token:${count}`), refusal);
+  expect(lines).toHaveLength(101);
+  await clock.advance(1000);
+  expect(lines.slice(101).map(({ fields }) => fields)).toEqual([
+    { identity: 'several identities', action: 'refused', outcome: 'NOT_ALLOWED', suppressed: 399 },
+  ]);
+  audit.close();
+});
+
+test('close writes the numbers that are left', () => {
+  const { lines, audit } = started();
+  audit.refused(caller('token:a'), refusal);
+  audit.refused(caller('token:a'), refusal);
+  audit.close();
+  expect(lines[1]?.fields['suppressed']).toBe(1);
+});
+
+test('texts of clients are escaped and cut', () => {
+  const { lines, audit } = started();
+  const act = {
+    action: 'revoke',
+    name: '\u001b[2Jx\u202e',
+    requestReason: `a\nb${'x'.repeat(1000)}`,
+  } as const;
+  audit.act(caller('token:a'), act, 'OK');
+  expect(lines[0]?.fields).toMatchObject({
+    name: '\\u{1b}[2Jx\\u{202e}',
+    requestReason: expect.stringMatching(/^a\\u\{a\}bx{509}…$/) as string,
+  });
+});

@@ -1,0 +1,149 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { decodeProtectedHeader, type FlattenedJWSInput, type JWTHeaderParameters } from 'jose';
+import { systemClock } from '../../src/engine/clock';
+import { KeysUnavailable } from '../../src/transport/access/key-set';
+import { KeySetFile } from '../../src/transport/access/key-set-file';
+import { defaultKeySetTimes, KeySetUrl, type KeySetTimes } from '../../src/transport/access/key-set-url';
+import { eventually } from '../support/eventually';
+import { scratchFolder } from '../support/scratch-folder';
+import { IssuerServer, keySetText, sign, signingKey, type SigningKey } from './issuer';
+
+let [first, second]: SigningKey[] = [];
+beforeAll(async () => {
+  [first, second] = await Promise.all([signingKey('first'), signingKey('second')]);
+});
+
+const warnings: string[] = [];
+const ignore = (): void => undefined;
+const log = {
+  debug: ignore,
+  info: ignore,
+  error: ignore,
+  warn: (_: object, text: string) => void warnings.push(text),
+};
+let changes = 0;
+const onChanged = (): void => void (changes += 1);
+let issuer: IssuerServer;
+const closers: (() => void)[] = [];
+beforeEach(async () => {
+  warnings.length = changes = 0;
+  issuer = await IssuerServer.start();
+});
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+  issuer.close();
+});
+
+const quick: KeySetTimes = {
+  ...defaultKeySetTimes,
+  requestMs: 2000,
+  coolDownMs: 0,
+  firstRetryMs: 20,
+  longestRetryMs: 40,
+};
+
+async function open(times: Partial<KeySetTimes> = {}): Promise<KeySetUrl> {
+  const keys = new KeySetUrl({
+    url: issuer.url,
+    clock: systemClock,
+    log,
+    onChanged,
+    times: { ...quick, ...times },
+  });
+  closers.push(() => keys.close());
+  await keys.start();
+  return keys;
+}
+
+async function find(keys: Pick<KeySetUrl, 'find'>, key: SigningKey): Promise<unknown> {
+  const token = await sign(key);
+  return keys.find(decodeProtectedHeader(token) as JWTHeaderParameters, {} as FlattenedJWSInput);
+}
+
+test('a key set is requested at the start, and its keys are found without further requests', async () => {
+  issuer.answer = await keySetText([first!]);
+  const keys = await open();
+  for (let count = 0; count < 5; count += 1) expect(await find(keys, first!)).toBeDefined();
+  expect(issuer.requestCount).toBe(1);
+});
+
+test('an unknown kid causes one request, so a rotated key is found', async () => {
+  issuer.answer = await keySetText([first!]);
+  const keys = await open();
+  issuer.answer = await keySetText([first!, second!]);
+  expect(await Promise.all([find(keys, second!), find(keys, second!)])).not.toContain(undefined);
+  expect(issuer.requestCount).toBe(2);
+  expect(changes).toBe(2);
+});
+
+test('unknown kids cause no further request within the cool-down', async () => {
+  issuer.answer = await keySetText([first!]);
+  const keys = await open({ coolDownMs: 60_000 });
+  for (let count = 0; count < 5; count += 1)
+    await expect(find(keys, second!)).rejects.toThrow('no applicable key');
+  expect(issuer.requestCount).toBe(1);
+});
+
+test.each<[string, IssuerServer['answer']]>([
+  ['answers with an error', 503],
+  ['redirects', 302],
+  ['does not answer', 'silence'],
+  ['answers with a text that is no key set', '<html>'],
+  ['answers with too much', 'x'.repeat(300_000)],
+])('the last keys stay in use while the issuer %s', async (_title, answer) => {
+  issuer.answer = await keySetText([first!]);
+  const keys = await open({ refreshMs: 20, requestMs: 200 });
+  issuer.answer = answer;
+  await eventually('a warning', () => warnings.length > 0);
+  expect(await find(keys, first!)).toBeDefined();
+  expect(warnings[0]).toContain('the last keys stay in use');
+  issuer.answer = await keySetText([second!]);
+  await eventually('the new key', () => find(keys, second!).catch(() => undefined));
+});
+
+test('the last keys are not used longer than their bound', async () => {
+  issuer.answer = await keySetText([first!]);
+  const keys = await open({ refreshMs: 20, staleMs: 300 });
+  expect(await find(keys, first!)).toBeDefined();
+  issuer.answer = 503;
+  await eventually('the end of the keys', () =>
+    find(keys, first!).then(
+      () => false,
+      (error: unknown) => error instanceof KeysUnavailable,
+    ),
+  );
+  await eventually('a warning', () => warnings.some((text) => text.includes('JSON web tokens are refused')));
+});
+
+test('a server starts while the issuer is down, and requests the keys with growing pauses', async () => {
+  issuer.answer = 503;
+  const keys = await open({ firstRetryMs: 50, longestRetryMs: 100_000, coolDownMs: 100_000 });
+  await expect(find(keys, first!)).rejects.toThrow(KeysUnavailable);
+  // Pauses of 50, 100, 200 … ms.
+  await eventually('three requests', () => issuer.requestCount >= 3);
+  issuer.answer = await keySetText([first!]);
+  await eventually('the key', () => find(keys, first!).catch(() => undefined));
+});
+
+test('a key set in a file is loaded again, and a bad file changes nothing', async () => {
+  const path = join(scratchFolder(), 'keys.json');
+  writeFileSync(path, await keySetText([first!]));
+  const keys = new KeySetFile({ setting: 'HOLDFAST_AUTH_JWT_JWKS', path }, log, onChanged, 10);
+  closers.push(() => keys.close());
+  await keys.start();
+  expect(await find(keys, first!)).toBeDefined();
+  writeFileSync(path, '{"keys":[');
+  await eventually('a warning', () => warnings.length > 0);
+  expect(await find(keys, first!)).toBeDefined();
+  rmSync(path);
+  writeFileSync(path, await keySetText([second!]));
+  await eventually('the new key', () => find(keys, second!).catch(() => undefined));
+});
+
+test('a server does not start with a bad file', async () => {
+  const path = join(scratchFolder(), 'keys.json');
+  writeFileSync(path, '{}');
+  const keys = new KeySetFile({ setting: 'HOLDFAST_AUTH_JWT_JWKS', path }, log, onChanged);
+  await expect(keys.start()).rejects.toThrow('HOLDFAST_AUTH_JWT_JWKS cannot be used');
+});

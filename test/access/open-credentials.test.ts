@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import type { Caller } from '../../src/transport/access/caller';
+import { OpenCredentials } from '../../src/transport/access/open-credentials';
+import { ManualClock } from '../support/manual-clock';
+
+class Fixture {
+  readonly clock = new ManualClock(10_000);
+  readonly open = new OpenCredentials(this.clock);
+  readonly ended: string[] = [];
+
+  caller(lifeMs: number): { identity: string; expiresAt: number } {
+    return { identity: 'token:alice', expiresAt: this.clock.now() + lifeMs };
+  }
+
+  /** Opens a call. Returns the function that reports the end of the call. */
+  call(caller: Caller, name: string): () => void {
+    const place = this.open.add(caller, { credentialEnded: () => void this.ended.push(name) });
+    return () => place.close();
+  }
+}
+
+test('the calls of a caller end within 100 ms after the end of the credential, and not before', async () => {
+  const fixture = new Fixture();
+  const caller = fixture.caller(5050);
+  fixture.call(caller, 'a');
+  fixture.call(caller, 'b');
+  fixture.call(fixture.caller(60_000), 'other');
+  await fixture.clock.advance(5049);
+  expect(fixture.ended).toEqual([]);
+  await fixture.clock.advance(101);
+  expect(fixture.ended).toEqual(['a', 'b']);
+});
+
+test('a call that has ended is not ended again, and leaves nothing behind', async () => {
+  const fixture = new Fixture();
+  const done = fixture.call(fixture.caller(1000), 'a');
+  done();
+  done();
+  await fixture.clock.advance(5000);
+  expect(fixture.ended).toEqual([]);
+  await fixture.clock.advance(10_000);
+  expect(fixture.open.size).toBe(0);
+});
+
+test('a credential without an end never ends its calls, until the credential is withdrawn', async () => {
+  const fixture = new Fixture();
+  const caller = fixture.caller(Infinity);
+  fixture.call(caller, 'a');
+  await fixture.clock.advance(10 ** 9);
+  expect(fixture.ended).toEqual([]);
+  caller.expiresAt = -Infinity;
+  fixture.open.changed(caller);
+  await fixture.clock.advance(0);
+  expect(fixture.ended).toEqual(['a']);
+});
+
+test('an end that moves is heeded, earlier and later', async () => {
+  const fixture = new Fixture();
+  const [early, late] = [fixture.caller(10_000), fixture.caller(1000)];
+  fixture.call(early, 'early');
+  fixture.call(late, 'late');
+  early.expiresAt = fixture.clock.now() + 500;
+  late.expiresAt = fixture.clock.now() + 5000;
+  fixture.open.changed(early);
+  fixture.open.changed(late);
+  await fixture.clock.advance(2000);
+  expect(fixture.ended).toEqual(['early']);
+  await fixture.clock.advance(3200);
+  expect(fixture.ended).toEqual(['early', 'late']);
+});
+
+test('many calls of one credential end in several turns of the event loop', async () => {
+  const fixture = new Fixture();
+  const caller = fixture.caller(100);
+  for (let count = 0; count < 200; count += 1) fixture.call(caller, 'a');
+  await fixture.clock.advance(201);
+  expect(fixture.ended.length).toBeLessThan(200);
+  while (fixture.ended.length < 200) await new Promise(setImmediate);
+});
+
+test('in any order of calls and ends, exactly the calls of ended credentials end', async () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('open' as const), caller: fc.nat(4) }),
+    fc.record({ kind: fc.constant('close' as const), call: fc.nat(30) }),
+    fc.record({
+      kind: fc.constant('move' as const),
+      caller: fc.nat(4),
+      lifeMs: fc.integer({ min: -500, max: 3000 }),
+    }),
+    fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(900) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const fixture = new Fixture();
+      const callers = Array.from({ length: 5 }, (_, index) => fixture.caller(500 + index * 700));
+      const calls: {
+        caller: (typeof callers)[number];
+        close: () => void;
+        state: 'open' | 'closed' | 'ended';
+      }[] = [];
+      for (const one of steps) {
+        if (one.kind === 'open') {
+          const caller = callers[one.caller]!;
+          const call = { caller, state: 'open' as 'open' | 'closed' | 'ended', close: () => undefined };
+          const place = fixture.open.add(caller, { credentialEnded: () => void (call.state = 'ended') });
+          calls.push(Object.assign(call, { close: () => place.close() }));
+        } else if (one.kind === 'close') {
+          const call = calls[one.call];
+          if (call?.state === 'open') {
+            call.state = 'closed';
+            call.close();
+          }
+        } else if (one.kind === 'move') {
+          const caller = callers[one.caller]!;
+          caller.expiresAt = fixture.clock.now() + one.lifeMs;
+          fixture.open.changed(caller);
+        } else {
+          await fixture.clock.advance(one.ms);
+        }
+        for (const { caller, state } of calls) {
+          const now = fixture.clock.now();
+          if (state === 'open')
+            expect(caller.expiresAt).toBeGreaterThan(one.kind === 'wait' ? now - 100 : -Infinity);
+        }
+      }
+      await fixture.clock.advance(10_000);
+      expect(calls.every(({ state }) => state !== 'open')).toBe(true);
+      await fixture.clock.advance(10_000);
+      expect(fixture.open.size).toBe(0);
+    }),
+  );
+});

@@ -1,0 +1,112 @@
+import { readPolicy } from '../../src/transport/access/policy-text';
+
+const GOOD = `# Team A
+rules:
+  - identities: ["token:team-a-*"]
+    services: [LockService, SemaphoreService]
+    names: ["team-a/"]
+    allow: [read, use]
+`;
+
+function problemsOf(text: string): readonly string[] {
+  const read = readPolicy(text);
+  if ('problems' in read) return read.problems;
+  throw new Error('the text is a policy');
+}
+
+/** GOOD with a change of one line. */
+function changed(line: string, to: string): string {
+  if (!GOOD.includes(line)) throw new Error(`no line ${line}`);
+  return GOOD.replace(line, to);
+}
+
+test('a good text gives its rules', () => {
+  expect(readPolicy(GOOD)).toEqual({
+    rules: [
+      {
+        identities: ['token:team-a-*'],
+        services: ['LockService', 'SemaphoreService'],
+        names: ['team-a/'],
+        allow: ['read', 'use'],
+      },
+    ],
+    warnings: [],
+  });
+  expect(readPolicy('rules: []')).toEqual({ rules: [], warnings: [] });
+});
+
+test.each([
+  [
+    'a misspelt verb',
+    changed('[read, use]', '[read, uses]'),
+    'line 6: rules[0].allow[1]: must be one of read, use',
+  ],
+  [
+    'a misspelt service',
+    changed('[LockService, ', '[Lockservice, '),
+    'line 4: rules[0].services[0]: must be one of',
+  ],
+  ['a misspelt key', changed('    allow:', '    alow:'), 'line 6: rules[0].alow: is not a known key'],
+  ['a missing key', changed('    names: ["team-a/"]\n', ''), 'line 3: rules[0].names: is required'],
+  ['an unknown key at the top', `${GOOD}rule: []\n`, 'line 7: rule: is not a known key'],
+  [
+    'a text in place of a list',
+    changed('["team-a/"]', '"team-a/"'),
+    'line 5: rules[0].names: must be a list',
+  ],
+  ['a number in place of a name', changed('["team-a/"]', '[7]'), 'line 5: rules[0].names[0]: must be a text'],
+  ['no identity', changed('["token:team-a-*"]', '[]'), 'line 3: rules[0].identities: must have at least one'],
+  ['no name', changed('["team-a/"]', '[]'), 'line 5: rules[0].names: must have at least one'],
+  [
+    'two stars',
+    changed('token:team-a-*', 'token:**'),
+    'line 3: rules[0].identities[0]: "**" is not supported',
+  ],
+  ['an identity of no kind', changed('token:team-a', 'tokens:team-a'), 'identities[0]: matches no identity'],
+  [
+    'a control character',
+    changed('team-a/', 'team-a\\n'),
+    'line 5: rules[0].names[0]: must not contain control',
+  ],
+  ['U+FFFD', changed('team-a/', 'team-a\\uFFFD'), 'line 5: rules[0].names[0]: must be valid UTF-8'],
+  [
+    'a long name',
+    changed('team-a/', 'x'.repeat(513)),
+    'line 5: rules[0].names[0]: must not be longer than 512 bytes',
+  ],
+  ['a key twice', changed('    allow:', '    names: ["x"]\n    allow:'), 'line 6: Map keys must be unique'],
+  ['no YAML', 'rules: [', 'line 1: '],
+  ['a file cut short', GOOD.slice(0, -4), 'line 6: '],
+  ['an empty file', '', 'the file must have the key rules'],
+  ['a list at the top', '- rules', 'the file must have the key rules'],
+  ['a tag', 'rules: !secret []', 'line 1: Unresolved tag'],
+  ['two documents', `${GOOD}---\nrules: []\n`, 'line '],
+])('a text with %s is no policy, and the problem has its line and path', (_title, text, problem) => {
+  expect(problemsOf(text).join('\n')).toContain(problem);
+});
+
+test('a text that multiplies itself by aliases is refused', () => {
+  const levels = Array.from({ length: 12 }, (_, level) =>
+    level === 0 ? 'a0: &a0 [x]' : `a${level}: &a${level} [${`*a${level - 1},`.repeat(9)}]`,
+  );
+  expect(problemsOf(levels.join('\n'))).toHaveLength(1);
+});
+
+test('a star at the end of a name is allowed, with a warning', () => {
+  expect(readPolicy(changed('team-a/', 'team-a/*'))).toMatchObject({
+    warnings: [expect.stringContaining('line 5: rules[0].names[0]: a name is a prefix')],
+  });
+});
+
+test('all problems are reported at once, up to a bound', () => {
+  const problems = problemsOf(`rules:\n${'  - {}\n'.repeat(50)}`);
+  expect(problems).toHaveLength(21);
+  expect(problems.at(-1)).toBe('and 180 more problems');
+});
+
+test('more names than the bound are refused', () => {
+  const names = Array.from({ length: 2501 }, (_, index) => `"n${index}"`).join(',');
+  expect(problemsOf(changed('"team-a/"', names)).join()).toContain(
+    'line 3: rules: must not have more than 5000 pairs',
+  );
+});

@@ -1,0 +1,243 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
+import { SuggestStreamRequest } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
+import type { Call } from '../../src/engine/call';
+import { tokenDigest } from '../../src/transport/access/bearer';
+import { AUDIENCE, ISSUER, keySetText, sign, signingKey, type SigningKey } from '../access/issuer';
+import { eventually } from '../support/eventually';
+import { scratchFolder } from '../support/scratch-folder';
+import { suggestRequest } from './autocomplete-calls';
+import { contractCalls } from './contract-calls';
+import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
+import { frame, RawConnection, type RawOutcome } from './raw-call';
+
+/** Bearer tokens, in front of fake engines. No call of an engine: no command to Redis. */
+
+const ACQUIRE = '/holdfast.v1.LockService/AcquireLock';
+const acquireBody = frame(AcquireLockRequest.encode(acquireRequest()).finish());
+
+let folder: string;
+let tokens: string;
+let key: SigningKey;
+let harness: Harness;
+let connection: RawConnection;
+
+const tokenLine = (identity: string, token: string, endsInMs?: number) =>
+  `${identity} sha256:${tokenDigest(token)}${
+    endsInMs === undefined ? '' : ` ${new Date(Date.now() + endsInMs).toISOString()}`
+  }\n`;
+
+const TOKENS = tokenLine('alice', 'good-token') + tokenLine('old', 'old-token', -1000);
+
+beforeAll(async () => {
+  folder = scratchFolder();
+  tokens = join(folder, 'tokens');
+  writeFileSync(tokens, TOKENS);
+  key = await signingKey('k');
+  writeFileSync(join(folder, 'keys'), await keySetText([key]));
+  const keys = { setting: 'HOLDFAST_AUTH_JWT_JWKS', path: join(folder, 'keys') };
+  harness = await Harness.start({
+    access: {
+      tokens: { setting: 'HOLDFAST_AUTH_TOKENS', path: tokens },
+      jwt: { issuer: ISSUER, audience: AUDIENCE, keys, claim: 'sub' },
+    },
+  });
+  connection = new RawConnection(harness.target);
+});
+beforeEach(() => {
+  harness.permits.reset();
+  harness.autocomplete.reset();
+  harness.logged.splice(0);
+});
+afterAll(async () => {
+  connection.close();
+  await harness.close();
+});
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+function acquire(headers: Record<string, string | string[]> = {}): Promise<RawOutcome> {
+  return connection.call({ path: ACQUIRE, body: acquireBody, headers });
+}
+
+function engineCalls(): unknown[] {
+  return [...harness.permits.calls, ...harness.autocomplete.calls];
+}
+
+test('every call of the contract without a credential is NO_CREDENTIAL, before any engine is called', async () => {
+  const calls = contractCalls(['SuggestStream']);
+  expect(calls.length).toBeGreaterThan(20);
+  for (const one of calls) {
+    const error = await one.failure(harness);
+    expect([one.path, error.code, error.details]).toEqual([
+      one.path,
+      status.UNAUTHENTICATED,
+      expect.stringContaining('[NO_CREDENTIAL]'),
+    ]);
+  }
+  const stream = connection.open({ path: '/holdfast.v1.AutocompleteService/SuggestStream' });
+  stream.write(frame(SuggestStreamRequest.encode({ queryId: 1n, suggest: suggestRequest() }).finish()));
+  expect(await stream.outcome).toMatchObject({ code: status.UNAUTHENTICATED, reason: 'NO_CREDENTIAL' });
+  expect(engineCalls()).toEqual([]);
+});
+
+test('health and reflection answer without a credential', async () => {
+  const health = harness.health();
+  expect(await call(health, health.check, { service: '' })).toEqual({ status: 1 });
+  const outcome = await connection.call({
+    path: '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+  });
+  expect(outcome.code).toBe(status.OK);
+});
+
+test('a server can do without reflection', async () => {
+  const silent = await Harness.start({ reflection: false });
+  const raw = new RawConnection(silent.target);
+  const outcome = await raw.call({ path: '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo' });
+  expect(outcome.code).toBe(status.UNIMPLEMENTED);
+  raw.close();
+  await silent.close();
+});
+
+/** The identity that the engine gets. */
+async function identityOf(headers: Record<string, string>): Promise<string | undefined> {
+  let identity: string | undefined;
+  const { acquire: normal } = harness.permits.engine;
+  harness.permits.answers.acquire = async (engineCall: Call) => {
+    identity = engineCall.identity;
+    harness.permits.answers = {};
+    return normal(engineCall, 'lock', undefined as never);
+  };
+  await acquire(headers);
+  return identity;
+}
+
+test('the engine gets the identity of a token, and of a JSON web token', async () => {
+  expect(await identityOf(bearer('good-token'))).toBe('token:alice');
+  expect(await identityOf({ authorization: 'bearer good-token' })).toBe('token:alice');
+  const jwt = await sign(key);
+  expect(await identityOf(bearer(jwt))).toBe('jwt:https://login.example#alice');
+  expect(await identityOf(bearer(jwt))).toBe('jwt:https://login.example#alice');
+});
+
+test.each<[string, Record<string, string | string[]>, string]>([
+  ['an unknown token', bearer('another'), 'is not accepted'],
+  ['an expired token', bearer('old-token'), 'has expired'],
+  ['a token in another scheme', { authorization: 'Basic Z29vZC10b2tlbg==' }, 'malformed'],
+  ['a token without a scheme', { authorization: 'good-token' }, 'malformed'],
+  ['an empty token', { authorization: 'Bearer' }, 'malformed'],
+  ['a token with a space', { authorization: 'Bearer good token' }, 'malformed'],
+  ['a token of 9 KiB', bearer('x'.repeat(9000)), 'malformed'],
+  ['the digest of a token', bearer(tokenDigest('good-token')), 'is not accepted'],
+  ['an unsigned JSON web token', bearer('eyJhbGciOiJub25lIn0.e30.AAAA'), 'not accepted'],
+])('a call with %s is BAD_CREDENTIAL', async (_title, headers, message) => {
+  const outcome = await acquire(headers);
+  expect(outcome).toMatchObject({ code: status.UNAUTHENTICATED, reason: 'BAD_CREDENTIAL' });
+  expect(outcome.message).toContain(message);
+  expect(engineCalls()).toEqual([]);
+});
+
+test('headers with a forwarded certificate or identity are no credential', async () => {
+  const outcome = await acquire({
+    'x-forwarded-client-cert': 'By=spiffe://a;Hash=00;URI=spiffe://example.org/admin',
+    'x-client-cert': 'MIIB',
+    'x-ssl-client-verify': 'SUCCESS',
+    'ssl-client-subject-dn': 'CN=admin',
+    'x-forwarded-user': 'admin',
+    'x-amzn-mtls-clientcert': 'MIIB',
+  });
+  expect(outcome).toMatchObject({ code: status.UNAUTHENTICATED, reason: 'NO_CREDENTIAL' });
+});
+
+test('the log has the precise cause, and never the token', async () => {
+  await eventually('a line of the log', async () => {
+    await acquire(bearer('secret-token'));
+    return harness.logged.length > 0;
+  });
+  expect(harness.logged[0]).toMatchObject({
+    level: 'warn',
+    message: 'refused a credential',
+    fields: {
+      reason: 'BAD_CREDENTIAL',
+      detail: 'the token is in no token file, and is no JSON web token',
+      method: ACQUIRE,
+      peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) as string,
+    },
+  });
+  expect(JSON.stringify(harness.logged)).not.toContain('secret-token');
+});
+
+/** Opens a hold stream and a waiting acquire. Resolves when both have reached the engine. */
+async function openWaits(token: string) {
+  const cancelled: string[] = [];
+  let reached = 0;
+  harness.permits.answers.hold = (engineCall) => {
+    reached += 1;
+    engineCall.onCancelled(() => cancelled.push('hold'));
+    return new Promise(() => undefined);
+  };
+  harness.permits.answers.acquire = (engineCall) => {
+    reached += 1;
+    engineCall.onCancelled(() => cancelled.push('acquire'));
+    return new Promise(() => undefined);
+  };
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${token}`);
+  const locks = harness.locks();
+  const request = acquireRequest({ requestId: UUID_V4 });
+  const hold = drainStream(locks.holdLock({ start: { $case: 'acquire', value: request } }, metadata));
+  const wait = failureOf(call(locks, locks.acquireLock, acquireRequest(), { metadata }));
+  await eventually('both calls to reach the engine', () => reached === 2);
+  return { hold: hold.then(({ error }) => error), wait, cancelled };
+}
+
+function expectEnded(error: ServiceError | undefined): void {
+  expect(error?.code).toBe(status.UNAUTHENTICATED);
+  expect(error?.details).toContain('the credential of this call has ended');
+  expect(error?.details).toContain('[BAD_CREDENTIAL]');
+}
+
+test.each([
+  ['a token of the token file', () => Promise.resolve('short-token')],
+  ['a JSON web token', () => sign(key, { endsIn: -27 })],
+])('streams and waits end when %s ends', async (_title, makeToken) => {
+  writeFileSync(tokens, TOKENS + tokenLine('short', 'short-token', 4000));
+  await eventually('the token', async () => (await acquire(bearer('short-token'))).code === status.OK);
+  const { hold, wait, cancelled } = await openWaits(await makeToken());
+  expectEnded(await hold);
+  expectEnded(await wait);
+  await eventually('the handlers to know', () => cancelled.length === 2);
+});
+
+test('streams and waits end when the operator removes the token, and those of others continue', async () => {
+  writeFileSync(tokens, TOKENS + tokenLine('bob', 'stolen'));
+  await eventually('the token', async () => (await acquire(bearer('stolen'))).code === status.OK);
+  const { hold, wait, cancelled } = await openWaits('stolen');
+  const others = await openWaits('good-token');
+  writeFileSync(tokens, TOKENS);
+  expectEnded(await hold);
+  expectEnded(await wait);
+  await eventually('the handlers to know', () => cancelled.length === 2);
+  expect(others.cancelled).toEqual([]);
+  expect((await acquire(bearer('stolen'))).reason).toBe('BAD_CREDENTIAL');
+});
+
+test('a server without authentication ignores credentials, and the engine gets no identity', async () => {
+  const open = await Harness.start();
+  const raw = new RawConnection(open.target);
+  let identity: string | undefined;
+  open.permits.answers.acquire = (engineCall) => {
+    identity = engineCall.identity;
+    return Promise.reject(new Error('seen'));
+  };
+  await raw.call({ path: ACQUIRE, body: acquireBody, headers: bearer('anything') });
+  expect(identity).toBe('');
+  raw.close();
+  await open.close();
+});
+
+test('the token file of the test has no token in it', () => {
+  expect(readFileSync(tokens, 'utf8')).not.toContain('good-token');
+});

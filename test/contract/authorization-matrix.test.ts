@@ -1,0 +1,237 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, status } from '@grpc/grpc-js';
+import { AutocompleteServiceService } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import { AcquireLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
+import {
+  AcquirePermitsRequest,
+  SemaphoreServiceService,
+} from '../../generated/typescript/holdfast/v1/semaphore_service';
+import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
+import { encodeLeaseId } from '../../src/engine/leases/lease-id';
+import {
+  describedCalls,
+  SERVICES,
+  VERBS,
+  type DescribedCall,
+  type Verb,
+} from '../../src/transport/access/verbs';
+import { ROOT } from '../support/root';
+import { batch, commit, entry, entries, suggestRequest } from './autocomplete-calls';
+import { UUID_V4, type Harness } from './harness';
+import { makeCall, startWithPolicy, type Method } from './policy-harness';
+
+/**
+ * Every call of the contract, by every identity, with every kind of request, for allowed and foreign names. Exactly the
+ * allowed calls reach an engine.
+ */
+
+const CALLS = describedCalls(readFileSync(join(ROOT, 'generated/descriptor.binpb')));
+
+const DEFINITIONS: Readonly<Record<string, unknown>> = {
+  LockService: LockServiceService,
+  SemaphoreService: SemaphoreServiceService,
+  AutocompleteService: AutocompleteServiceService,
+  ServerService: ServerServiceService,
+};
+
+function methodOf({ service, method }: DescribedCall): Method {
+  const definition = DEFINITIONS[service] as Readonly<Record<string, Method>>;
+  return definition[method.charAt(0).toLowerCase() + method.slice(1)] as Method;
+}
+
+/** Each verb has an identity with this verb alone. */
+const IDENTITIES = [...VERBS.map((verb) => `only-${verb}`), 'all', 'other-team', 'root', 'nobody'];
+const NAMES = ['team-a/x', 'team-a/', 'team-ab/x', 'team-a', 'team-b/x', '*', 'TEAM-A/x', 'team-á/x'];
+
+const everywhere = { services: [...SERVICES], names: ['team-a/'] };
+const RULES = [
+  ...VERBS.map((verb) => ({ ...everywhere, identities: [`token:only-${verb}`], allow: [verb] })),
+  { ...everywhere, identities: ['token:all'], allow: [...VERBS] },
+  { ...everywhere, identities: ['token:other-team'], names: ['team-b/'], allow: [...VERBS] },
+  { ...everywhere, identities: ['token:root'], names: [''], allow: [...VERBS] },
+];
+
+/** Whether the policy allows a verb, in the words of the test. */
+function has(identity: string, verb: Verb, name: string): boolean {
+  if (identity === 'root') return true;
+  if (identity === 'other-team') return name.startsWith('team-b/');
+  return name.startsWith('team-a/') && (identity === 'all' || identity === `only-${verb}`);
+}
+
+/** One form of a request, and the permissions that it needs. */
+interface Form {
+  readonly title: string;
+  readonly messages: readonly object[];
+  readonly needs: readonly (readonly [Verb, string])[];
+}
+
+const OWN = 'team-a/own';
+
+function leaseIdOf(service: string, name: string): string {
+  const resource = { service: service === 'LockService' ? 'lock' : 'semaphore', name } as const;
+  return encodeLeaseId({ resource, requestId: UUID_V4, secret: 'A'.repeat(22) });
+}
+
+/** The forms of a request that names `name`. */
+function formsOf(call: DescribedCall, name: string): readonly Form[] {
+  const verb = call.verb as Verb;
+  const needs = [[verb, name]] as const;
+  const good = requestOf(call, name);
+  const simple = (title: string, fields: object): Form => ({
+    title,
+    messages: [{ ...good, ...fields }],
+    needs,
+  });
+  switch (call.method) {
+    case 'GetServerInfo':
+    case 'ListLocks':
+    case 'ListSemaphores':
+    case 'ListDictionaries':
+      return [{ title: 'all', messages: [good], needs: [] }];
+    case 'EndQuarantine':
+      return [{ title: 'all', messages: [good], needs: [['admin', '']] }];
+    case 'HoldLock':
+    case 'HoldPermits': {
+      const fields = { name, requestId: UUID_V4 };
+      const value =
+        call.service === 'LockService'
+          ? AcquireLockRequest.create(fields)
+          : AcquirePermitsRequest.create(fields);
+      const acquire = { $case: 'acquire', value };
+      const leaseId = { $case: 'leaseId', value: leaseIdOf(call.service, name) };
+      return [simple('acquire', { start: acquire }), simple('attach', { start: leaseId })];
+    }
+    case 'DeleteSemaphore':
+      return [
+        simple('gentle', {}),
+        { ...simple('force', { force: true }), needs: [...needs, ['admin', name]] },
+      ];
+    case 'PutEntries':
+      return [simple('small', {}), simple('large', { entries: entries(300) })];
+    case 'Suggest':
+      return suggestForms(name, needs, (suggest) => suggest);
+    case 'SuggestStream':
+      return suggestForms(name, needs, (suggest) => ({ queryId: 1n, suggest }));
+    case 'ImportDictionary': {
+      const start = { part: { $case: 'start', value: { dictionary: name, profile: undefined } } };
+      const parts = [start, { part: batch([entry()]) }, { part: commit(1) }];
+      return [{ title: 'import', messages: parts, needs }];
+    }
+    default:
+      return [simple('all', {})];
+  }
+}
+
+function suggestForms(
+  name: string,
+  needs: Form['needs'],
+  wrap: (suggest: object) => object,
+): readonly Form[] {
+  const form = (title: string, dictionary: string, recentsList: string, more: Form['needs']): Form => ({
+    title,
+    messages: [wrap(suggestRequest({ dictionary, recentsList }))],
+    needs: more,
+  });
+  return [
+    form('without recents', name, '', needs),
+    form('with recents', OWN, name, [['read', OWN], ...needs]),
+    form('with own recents', name, OWN, [...needs, ['read', OWN]]),
+  ];
+}
+
+function requestOf(call: DescribedCall, name: string): object {
+  const request = methodOf(call).requestDeserialize(Buffer.alloc(0));
+  const values: Readonly<Record<string, unknown>> = {
+    name,
+    dictionary: name,
+    list: name,
+    leaseId: leaseIdOf(call.service, name),
+    limit: 1,
+    text: 'New York',
+    entryId: 'nyc',
+    entries: [entry()],
+    entryIds: ['nyc'],
+    reason: 'a test',
+    target: { $case: 'allHolders', value: true },
+  };
+  const known = Object.entries(values).filter(([field]) => field in request);
+  return { ...request, ...Object.fromEntries(known) };
+}
+
+let harness: Harness;
+let client: Client;
+let engineCallCount = 0;
+
+beforeAll(async () => {
+  ({ harness } = await startWithPolicy(IDENTITIES, RULES));
+  client = harness.client(Client);
+  harness.store.onEndQuarantine = () => {
+    engineCallCount += 1;
+    return Promise.resolve(undefined);
+  };
+});
+afterAll(() => harness.close());
+
+function engineCalls(): number {
+  const count = engineCallCount + harness.permits.calls.length + harness.autocomplete.calls.length;
+  engineCallCount = 0;
+  harness.permits.reset();
+  harness.autocomplete.reset();
+  return count;
+}
+
+/** The reason of a refusal, also of a refusal in a message. */
+function reasonOf({ answers, error }: Awaited<ReturnType<typeof makeCall>>): string {
+  if (error !== undefined) return String(error.metadata.get('holdfast-reason')[0] ?? error.details);
+  return /NOT_ALLOWED/.test(
+    JSON.stringify(answers, (_, value: unknown) => (typeof value === 'bigint' ? 0 : value)),
+  )
+    ? 'NOT_ALLOWED'
+    : 'OK';
+}
+
+test('every call of the contract has a verb, and the tables of the server have every call', () => {
+  expect(CALLS.length).toBeGreaterThan(30);
+  expect(CALLS.filter(({ verb }) => verb === undefined)).toEqual([]);
+});
+
+test.each(CALLS.map((call) => [`${call.service}/${call.method}`, call] as const))(
+  '%s reaches an engine exactly if the policy allows each of its names',
+  async (_title, call) => {
+    for (const name of NAMES) {
+      for (const form of formsOf(call, name)) {
+        for (const identity of IDENTITIES) {
+          engineCalls();
+          const outcome = await makeCall(client, methodOf(call), form.messages, identity);
+          const expected = form.needs.every(([verb, needed]) => has(identity, verb, needed));
+          const where = `${identity} ${form.title} ${name}`;
+          const reason = reasonOf(outcome);
+          const count = engineCalls();
+          expect([where, reason === 'NOT_ALLOWED']).toEqual([where, !expected]);
+          if (!expected) expect([where, count]).toEqual([where, 0]);
+          // GetServerInfo needs no engine.
+          else if (call.method !== 'GetServerInfo' && reason !== 'NOT_IMPLEMENTED') {
+            expect([where, reason, count > 0]).toEqual([where, expect.anything(), true]);
+          }
+          if (!expected && outcome.error !== undefined) {
+            expect(outcome.error.code).toBe(status.PERMISSION_DENIED);
+            expect(outcome.error.details).toContain(`token:${identity} does not have the permission "`);
+          }
+        }
+      }
+    }
+  },
+);
+
+test('a refusal names the identity, the verb and the name, and nothing of the policy', async () => {
+  const acquire = CALLS.find(({ method }) => method === 'AcquireLock') as DescribedCall;
+  const { error } = await makeCall(client, methodOf(acquire), [requestOf(acquire, 'team-b/x')], 'only-use');
+  expect(error?.details).toBe(
+    'token:only-use does not have the permission "use" for lock "team-b/x"; ask the operator for the permission [NOT_ALLOWED]',
+  );
+});
+
+test('refused calls leave nothing behind', () => {
+  expect(harness.openCalls).toBe(0);
+});

@@ -1,0 +1,160 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { credentials } from '@grpc/grpc-js';
+import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
+import { ServerCertificates } from '../../src/transport/access/server-certificates';
+import { Authority, type Issued } from '../support/certificates';
+import { eventually } from '../support/eventually';
+import { scratchFolder } from '../support/scratch-folder';
+import { acquireRequest, call, Harness } from './harness';
+
+/** The server's own certificate changes while clients connect. */
+
+let folder: string;
+let authority: Authority;
+let cert: string;
+let key: string;
+let harness: Harness;
+
+const files = () => ({
+  certificate: { setting: 'HOLDFAST_TLS_CERT', path: cert },
+  key: { setting: 'HOLDFAST_TLS_KEY', path: key },
+});
+
+beforeAll(() => {
+  folder = scratchFolder();
+  authority = new Authority(folder);
+  [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+});
+beforeEach(async () => {
+  use(authority.issueForServer());
+  harness = await Harness.start({ access: { tls: files() } });
+});
+afterEach(() => harness.close());
+
+/** Replaces both files at once, as far as two files can be replaced at once. */
+function use(issued: Issued): void {
+  for (const [path, source] of [
+    [cert, issued.cert],
+    [key, issued.key],
+  ] as const) {
+    writeFileSync(`${path}.new`, readFileSync(source));
+    renameSync(`${path}.new`, path);
+  }
+}
+
+/** The serial number of the certificate that a new connection gets. */
+async function serial(): Promise<string> {
+  const [host, port] = harness.target.split(':');
+  const socket = connect({
+    host,
+    port: Number(port),
+    ca: authority.pem,
+    ALPNProtocols: ['h2'],
+    servername: 'localhost',
+  });
+  try {
+    await once(socket, 'secureConnect');
+    return socket.getPeerCertificate().serialNumber;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function callOnNewConnection(): Promise<void> {
+  const client = harness.client(LockServiceClient, credentials.createSsl(authority.pem));
+  try {
+    await call(client, client.acquireLock, acquireRequest(), { deadline: Date.now() + 30_000 });
+  } finally {
+    client.close();
+  }
+}
+
+const warned = (text: string): boolean =>
+  harness.logged.some(({ level, fields }) => level === 'warn' && String(fields['problem']).includes(text));
+
+test('rotations under load fail no connection, and open connections continue', async () => {
+  const lasting = harness.client(LockServiceClient, credentials.createSsl(authority.pem));
+  await call(lasting, lasting.acquireLock, acquireRequest());
+  let isDone = false;
+  let connectionCount = 0;
+  const load = Array.from({ length: 4 }, async () => {
+    while (!isDone) {
+      await callOnNewConnection();
+      connectionCount += 1;
+    }
+  });
+  const serials = new Set<string>([await serial()]);
+  for (let rotation = 0; rotation < 3; rotation += 1) {
+    use(authority.issueForServer());
+    await eventually('the next certificate', async () => !serials.has(await serial()));
+    serials.add(await serial());
+  }
+  isDone = true;
+  await Promise.all(load);
+  expect(connectionCount).toBeGreaterThan(10);
+  expect(serials.size).toBe(4);
+  await call(lasting, lasting.acquireLock, acquireRequest());
+});
+
+test.each<[string, () => void, string]>([
+  [
+    'the key does not match',
+    () => writeFileSync(key, readFileSync(authority.issueForServer().key)),
+    'key values mismatch',
+  ],
+  ['the certificate is missing', () => rmSync(cert), 'HOLDFAST_TLS_CERT cannot be read'],
+  ['the key is missing', () => rmSync(key), 'HOLDFAST_TLS_KEY cannot be read'],
+  ['the certificate is half written', () => halve(cert), 'cut off or damaged'],
+  ['the key is half written', () => halve(key), 'HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY cannot be used'],
+  ['the certificate is empty', () => writeFileSync(cert, ''), 'no certificate in PEM form'],
+])('new connections get the last good certificate while %s', async (_title, damage, problem) => {
+  const before = await serial();
+  damage();
+  await eventually('a warning', () => warned(problem));
+  for (let count = 0; count < 5; count += 1) await callOnNewConnection();
+  expect(await serial()).toBe(before);
+  // The same problem is logged once.
+  await sleep(2200);
+  expect(harness.logged.filter(({ level }) => level === 'warn')).toHaveLength(1);
+  use(authority.issueForServer());
+  await eventually('the next certificate', async () => (await serial()) !== before);
+});
+
+function halve(path: string): void {
+  const whole = readFileSync(path);
+  writeFileSync(path, whole.subarray(0, whole.length / 2));
+}
+
+test('a chain whose last certificate is cut off is refused', async () => {
+  const before = await serial();
+  const next = authority.issueForServer();
+  writeFileSync(key, readFileSync(next.key));
+  writeFileSync(cert, Buffer.concat([readFileSync(next.cert), authority.pem.subarray(0, 100)]));
+  await eventually('a warning', () => warned('cut off or damaged'));
+  expect(await serial()).toBe(before);
+});
+
+test.each<[string, number, string]>([
+  ['warns 14 days before the certificate ends', 14, 'a certificate ends in 14 days'],
+  ['reports a certificate that has ended', -1, 'a certificate has ended'],
+  ['does not warn earlier', 15, ''],
+])('the server %s', async (_title, days, message) => {
+  use(authority.issueForServer({ days }));
+  const lines: unknown[] = [];
+  const keep = (fields: object, text: string): void => void lines.push([text, fields]);
+  const ignore = (): void => undefined;
+  const certificates = new ServerCertificates(files(), {
+    debug: ignore,
+    info: ignore,
+    warn: keep,
+    error: keep,
+  });
+  await certificates.start();
+  certificates.close();
+  const end = expect.stringMatching(/^20\d\d-.*Z$/) as string;
+  expect(lines).toEqual(message === '' ? [] : [[message, { setting: 'HOLDFAST_TLS_CERT', end }]]);
+});

@@ -1,0 +1,183 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
+import { once } from 'node:events';
+import { credentials, Metadata, status, type ChannelCredentials } from '@grpc/grpc-js';
+import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
+import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
+import { tokenDigest } from '../../src/transport/access/bearer';
+import { Authority, type Issued, type Wanted } from '../support/certificates';
+import { eventually } from '../support/eventually';
+import { scratchFolder } from '../support/scratch-folder';
+import { someLease } from './fake-engines';
+import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
+
+/** Client certificates over real TLS. */
+
+let folder: string;
+let servers: Authority;
+let clients: Authority;
+let others: Authority;
+let harness: Harness;
+let clientCa: string;
+let identities: string[];
+
+beforeAll(async () => {
+  folder = scratchFolder();
+  [servers, clients, others] = ['servers', 'clients', 'others'].map(
+    (name) => new Authority(folder, name),
+  ) as [Authority, Authority, Authority];
+  const { cert, key } = servers.issueForServer();
+  clientCa = join(folder, 'client-ca.pem');
+  writeFileSync(clientCa, clients.pem);
+  writeFileSync(join(folder, 'tokens'), `alice sha256:${tokenDigest('good-token')}\n`);
+  harness = await Harness.start({
+    access: {
+      tls: {
+        certificate: { setting: 'HOLDFAST_TLS_CERT', path: cert },
+        key: { setting: 'HOLDFAST_TLS_KEY', path: key },
+        clientAuthority: { setting: 'HOLDFAST_TLS_CLIENT_CA', path: clientCa },
+      },
+      tokens: { setting: 'HOLDFAST_AUTH_TOKENS', path: join(folder, 'tokens') },
+    },
+  });
+});
+beforeEach(() => {
+  identities = [];
+  harness.permits.reset();
+  harness.permits.answers.acquire = ({ identity }) => {
+    identities.push(identity);
+    return Promise.resolve(someLease);
+  };
+});
+afterAll(() => harness.close());
+
+function channel(issued?: Issued): ChannelCredentials {
+  if (issued === undefined) return credentials.createSsl(servers.pem);
+  return credentials.createSsl(servers.pem, readFileSync(issued.key), readFileSync(issued.cert));
+}
+
+const withToken = (token: string): { metadata: Metadata } => {
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${token}`);
+  return { metadata };
+};
+
+async function acquire(issued?: Issued, options: { metadata?: Metadata } = {}): Promise<string | undefined> {
+  const client = harness.client(LockServiceClient, channel(issued));
+  await call(client, client.acquireLock, acquireRequest(), { ...options, deadline: Date.now() + 30_000 });
+  client.close();
+  return identities.at(-1);
+}
+
+const SPIFFE: Wanted = { names: 'URI:spiffe://example.org/worker' };
+
+test('a client certificate proves its caller', async () => {
+  expect(await acquire(clients.issue(SPIFFE))).toBe('spiffe://example.org/worker');
+  expect(await acquire(clients.issue({ names: 'DNS:worker.example', commonName: 'admin' }))).toBe(
+    'dns:worker.example',
+  );
+});
+
+test('a call without a certificate is NO_CREDENTIAL, and health answers without a certificate', async () => {
+  const error = await failureOf(acquire());
+  expect(error.code).toBe(status.UNAUTHENTICATED);
+  expect(error.details).toContain('or connect with a client certificate [NO_CREDENTIAL]');
+  const health = harness.client(HealthClient, channel());
+  expect(await call(health, health.check, { service: '' })).toEqual({ status: 1 });
+});
+
+test.each<[string, () => Issued, string]>([
+  ['of another authority', () => others.issue(SPIFFE), 'is not accepted'],
+  ['that has expired', () => clients.issue({ ...SPIFFE, days: -1 }), 'has expired'],
+  ['for servers only', () => clients.issue({ ...SPIFFE, usage: 'serverAuth' }), 'is not accepted'],
+  ['with only a common name', () => clients.issue({ commonName: 'worker.example' }), 'is not accepted'],
+  ['with only an address', () => clients.issue({ names: 'IP:127.0.0.1' }), 'is not accepted'],
+])('a certificate %s is BAD_CREDENTIAL, with or without a good token', async (_title, issue, message) => {
+  const issued = issue();
+  for (const options of [{}, withToken('good-token')]) {
+    const error = await failureOf(acquire(issued, options));
+    expect(error.code).toBe(status.UNAUTHENTICATED);
+    expect(error.details).toContain(message);
+    expect(error.details).toContain('[BAD_CREDENTIAL]');
+  }
+  expect(identities).toEqual([]);
+});
+
+test('a good token names the caller, and a bad token is not rescued by a certificate', async () => {
+  const good = clients.issue(SPIFFE);
+  expect(await acquire(undefined, withToken('good-token'))).toBe('token:alice');
+  expect(await acquire(good, withToken('good-token'))).toBe('token:alice');
+  const error = await failureOf(acquire(good, withToken('bad-token')));
+  expect(error.details).toContain('[BAD_CREDENTIAL]');
+});
+
+test('streams end when the certificate ends', async () => {
+  harness.permits.answers.hold = () => new Promise(() => undefined);
+  // The shortest lifetime that openssl makes is a day, so the end is moved here.
+  const now = Date.now.bind(Date);
+  const day = jest.spyOn(Date, 'now').mockImplementation(() => now() + 86_400_000 - 3000);
+  const client = harness.client(LockServiceClient, channel(clients.issue({ ...SPIFFE, days: 1 })));
+  const hold = drainStream(
+    client.holdLock({ start: { $case: 'acquire', value: acquireRequest({ requestId: UUID_V4 }) } }),
+  );
+  await eventually('the stream', () => harness.permits.verbs.includes('hold'));
+  day.mockRestore();
+  const { error } = await hold;
+  expect(error?.details).toContain('the credential of this call has ended');
+  expect((await failureOf(call(client, client.acquireLock, acquireRequest()))).details).toContain(
+    'has expired',
+  );
+});
+
+test.each<SecureVersion>(['TLSv1.2', 'TLSv1.3'])(
+  'a session of %s is not resumed, because a resumption would skip the check of the certificate',
+  async (maxVersion) => {
+    const { cert, key } = clients.issue(SPIFFE);
+    const [host, port] = harness.target.split(':');
+    const open = async (session?: Buffer): Promise<TLSSocket> => {
+      const socket = connectTls({
+        ...{ host, port: Number(port), ca: servers.pem, cert: readFileSync(cert), key: readFileSync(key) },
+        ALPNProtocols: ['h2'],
+        maxVersion,
+        ...(session && { session }),
+      });
+      socket.on('error', () => undefined);
+      await once(socket, 'secureConnect');
+      return socket;
+    };
+    const first = await open();
+    const session = await Promise.race([
+      once(first, 'session').then(([bytes]) => bytes as Buffer),
+      new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 500)),
+    ]);
+    const second = await open(session ?? first.getSession());
+    expect(second.isSessionReused()).toBe(false);
+    first.destroy();
+    second.destroy();
+  },
+);
+
+test('another authority of clients is trusted without a restart, and open connections continue', async () => {
+  const client = harness.client(LockServiceClient, channel(clients.issue(SPIFFE)));
+  await call(client, client.acquireLock, acquireRequest());
+  const newcomer = others.issue({ names: 'DNS:new.example' });
+  writeFileSync(clientCa, Buffer.concat([clients.pem, others.pem]));
+  await eventually('the new authority', () => acquire(newcomer).catch(() => undefined));
+  expect(identities.at(-1)).toBe('dns:new.example');
+  writeFileSync(clientCa, others.pem);
+  const old = clients.issue(SPIFFE);
+  await eventually('the end of the old authority', () =>
+    acquire(old).then(
+      () => false,
+      () => true,
+    ),
+  );
+  await call(client, client.acquireLock, acquireRequest());
+  expect(identities.at(-1)).toBe('spiffe://example.org/worker');
+  writeFileSync(clientCa, '');
+  await eventually('a warning', () =>
+    harness.logged.some(({ fields }) => String(fields['problem']).includes('CLIENT_CA')),
+  );
+  expect(await acquire(newcomer)).toBe('dns:new.example');
+});

@@ -1,0 +1,89 @@
+import { status } from '@grpc/grpc-js';
+import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
+import { HoldLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
+import type { Call } from '../../src/engine/call';
+import { eventually } from '../support/eventually';
+import { someLease } from './fake-engines';
+import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
+import { frame, RawConnection } from './raw-call';
+
+/** Connections that reach their maximum age. */
+
+const MAX_AGE_MS = 500;
+
+let harness: Harness;
+/** The connections of the calls that reached the engine. */
+let connections: Set<object>;
+beforeEach(async () => {
+  harness = await Harness.start({ connectionMaxAgeMs: MAX_AGE_MS });
+  connections = new Set();
+});
+afterEach(() => harness.close());
+
+const seen = ({ connection }: Call): void => void connections.add(connection);
+
+test('a client with calls all the time moves to new connections, and no call fails', async () => {
+  harness.permits.answers.inspect = (engineCall) => {
+    seen(engineCall);
+    return Promise.reject(new Error('seen'));
+  };
+  const locks = harness.locks();
+  let failures = 0;
+  const ask = async (): Promise<void> => {
+    const { code } = await failureOf(call(locks, locks.getLock, { name: 'a' }));
+    if (code !== status.INTERNAL) failures += 1;
+  };
+  while (connections.size < 4) await Promise.all(Array.from({ length: 20 }, ask));
+  expect(failures).toBe(0);
+});
+
+test('a hold stream ends with REATTACH and an immediate retry, and its lease is not released', async () => {
+  harness.permits.answers.hold = (_call, _service, _start, sink) => {
+    sink.send({ kind: 'granted', lease: someLease });
+    return new Promise(() => undefined);
+  };
+  const stream = harness.locks().holdLock({
+    start: { $case: 'acquire', value: acquireRequest({ requestId: UUID_V4 }) },
+  });
+  const { messages, error } = await drainStream(stream);
+  expect(messages).toHaveLength(1);
+  expect(error?.code).toBe(status.UNAVAILABLE);
+  expect(error?.details).toBe(
+    'the connection has reached its maximum age: a lease or a wait continues; open the stream again [REATTACH]',
+  );
+  expect(error?.metadata.get('grpc-retry-pushback-ms')).toEqual(['0']);
+  expect(harness.permits.verbs).toEqual(['hold']);
+});
+
+test('a unary call that waits gets its answer on the old connection', async () => {
+  harness.permits.answers.acquire = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 4 * MAX_AGE_MS));
+    return someLease;
+  };
+  const locks = harness.locks();
+  const { lease } = await call(locks, locks.acquireLock, acquireRequest());
+  expect(lease?.name).toBe('hello');
+});
+
+test('a connection without calls is closed, also the connection of a client that ignores the announcement', async () => {
+  const connection = new RawConnection(harness.target);
+  await connection.call({ path: '/grpc.health.v1.Health/Check', body: frame(Buffer.alloc(0)) });
+  await eventually('the end of the connection', () => connection.closed);
+});
+
+test('connections have no maximum age by default', async () => {
+  const young = await Harness.start();
+  const connection = new RawConnection(young.target);
+  const hold = connection.open({ path: '/holdfast.v1.LockService/HoldLock' });
+  young.permits.answers.hold = () => new Promise(() => undefined);
+  hold.write(
+    frame(HoldLockRequest.encode({ start: { $case: 'leaseId', value: someLease.leaseId } }).finish()),
+  );
+  hold.end();
+  const health = young.client(HealthClient);
+  await new Promise((resolve) => setTimeout(resolve, 2 * MAX_AGE_MS));
+  expect(await call(health, health.check, { service: '' })).toEqual({ status: 1 });
+  expect(connection.closed).toBe(false);
+  connection.close();
+  await young.close();
+});

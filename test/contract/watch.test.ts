@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import { holdfastError } from '../../clients/typescript';
+import type { WatchLockResponse } from '../../generated/typescript/holdfast/v1/lock_service';
+import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
+import type { Call } from '../../src/engine/call';
+import { HoldfastError } from '../../src/engine/errors';
+import type { ResourceView, Service } from '../../src/engine/leases/lease';
+import type { WatchSink } from '../../src/engine/leases/requests';
+import { eventually } from '../support/eventually';
+import { call, drainStream, Harness } from './harness';
+import { alice } from './lease-messages';
+
+const view: ResourceView = {
+  name: 'hello',
+  limit: 10,
+  usedCount: 12,
+  lastFencingToken: alice.fencingToken,
+  holderCount: 1,
+  waiterCount: 0,
+  holders: [alice],
+  waiters: [],
+};
+
+let harness: Harness;
+let locks: ReturnType<Harness['locks']>;
+let semaphores: SemaphoreServiceClient;
+beforeAll(async () => {
+  harness = await Harness.start();
+  locks = harness.locks();
+  semaphores = harness.client(SemaphoreServiceClient);
+});
+afterEach(() => harness.permits.reset());
+afterAll(() => harness.close());
+
+const watch = (service: Service, name: string) =>
+  service === 'lock'
+    ? drainStream<object>(locks.watchLock({ name }))
+    : drainStream<object>(semaphores.watchSemaphore({ name }));
+
+/** The engine sends these views to each watch, and then ends the watch with the error. */
+function answerWith(views: readonly ResourceView[], error?: Error): void {
+  harness.permits.answers.watch = (_call, _service, _name, sink) => {
+    for (const one of views) sink.send(one);
+    return error ? Promise.reject(error) : Promise.resolve();
+  };
+}
+
+describe.each(['lock', 'semaphore'] as const)('a watch of a %s', (service) => {
+  it.each([
+    ['no name', '', 'is required'],
+    ['a name with a control character', 'a\x00b', 'control'],
+    ['a name of 513 bytes', 'x'.repeat(513), '513 bytes'],
+  ])('with %s ends with INVALID_FIELD, and does not reach the engine', async (_, name, text) => {
+    const { messages, error } = await watch(service, name);
+    expect(messages).toEqual([]);
+    expect(error?.code).toBe(status.INVALID_ARGUMENT);
+    expect(holdfastError(error)).toMatchObject({ reason: 'INVALID_FIELD' });
+    expect(error?.details).toContain(text);
+    expect(harness.permits.calls).toEqual([]);
+  });
+
+  it('sends each view in the form of the Get call', async () => {
+    answerWith([view]);
+    harness.permits.answers.inspect = () => Promise.resolve(view);
+    const { messages, error } = await watch(service, 'hello');
+    expect(error).toBeUndefined();
+    const got =
+      service === 'lock'
+        ? await call(locks, locks.getLock, { name: 'hello' })
+        : await call(semaphores, semaphores.getSemaphore, { name: 'hello' });
+    expect(messages).toEqual([got]);
+    expect(harness.permits.calls[0]?.slice(0, 3)).toEqual(['watch', service, 'hello']);
+  });
+
+  it.each(['REATTACH', 'DRAINING', 'NO_SUCH_SEMAPHORE', 'QUOTA_EXCEEDED'] as const)(
+    'ends with the status of %s after the views before',
+    async (reason) => {
+      answerWith([view], new HoldfastError(reason, 'the text'));
+      const { messages, error } = await watch(service, 'hello');
+      expect(messages.length).toBeLessThanOrEqual(1); // grpc-js may drop unread messages when a stream ends with an error
+      expect(holdfastError(error)?.reason).toBe(reason);
+      expect(error?.details).toBe(`the text [${reason}]`);
+    },
+  );
+});
+
+describe('a client that reads its watch slowly', () => {
+  interface Opened {
+    readonly call: Call;
+    readonly sink: WatchSink;
+    readonly end: () => void;
+  }
+
+  async function open() {
+    let opened: Opened | undefined;
+    harness.permits.answers.watch = (engineCall, _service, _name, sink) =>
+      new Promise((resolve) => (opened = { call: engineCall, sink, end: resolve }));
+    const stream = locks.watchLock({ name: 'hello' });
+    return { stream, engine: await eventually('the watch to open', () => opened) };
+  }
+
+  /** More messages than the HTTP/2 windows and all buffers can hold. */
+  const FLOOD = 30_000;
+  async function flood({ sink }: Opened): Promise<void> {
+    for (let sent = 1; sent <= FLOOD; sent += 1) {
+      sink.send({ ...view, lastFencingToken: BigInt(sent) });
+      if (sent % 1000 === 0) await sleep(1); // the sockets get time to write
+    }
+  }
+  const tokens = (messages: readonly WatchLockResponse[]) =>
+    messages.map(({ lock }) => Number(lock?.lastFencingToken));
+
+  it('gets the newest state, and not each state in between, in order', async () => {
+    const { stream, engine } = await open();
+    const reading = drainStream(stream.pause());
+    stream.pause();
+    await flood(engine);
+    engine.end();
+    stream.resume();
+    const { messages, error } = await reading;
+    expect(error).toBeUndefined();
+    const seen = tokens(messages);
+    expect(seen.at(-1)).toBe(FLOOD);
+    expect(seen.length).toBeLessThan(FLOOD / 2);
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
+  });
+
+  it('gets new states after it reads again', async () => {
+    const { stream, engine } = await open();
+    const seen: number[] = [];
+    stream.on('data', (message: WatchLockResponse) => seen.push(...tokens([message])));
+    stream.on('error', () => undefined);
+    stream.pause();
+    await flood(engine);
+    stream.resume();
+    await eventually('the newest state', () => seen.at(-1) === FLOOD);
+    engine.sink.send({ ...view, lastFencingToken: BigInt(FLOOD + 1) });
+    await eventually('the next state', () => seen.at(-1) === FLOOD + 1);
+    engine.end();
+  });
+
+  it('causes no error on the server when it disconnects', async () => {
+    const { stream, engine } = await open();
+    let cancelled = 0;
+    engine.call.onCancelled(() => (cancelled += 1));
+    stream.pause();
+    stream.on('error', () => undefined);
+    await flood(engine);
+    stream.cancel();
+    await eventually('the cancel to arrive', () => cancelled === 1);
+    engine.sink.send(view);
+    engine.end();
+    await sleep(20);
+    engine.sink.send(view);
+    expect(harness.logged).toEqual([]);
+  });
+});

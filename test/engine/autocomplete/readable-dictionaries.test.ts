@@ -1,0 +1,88 @@
+import { Autocomplete } from '../../../src/engine/autocomplete/autocomplete';
+import type { NameReader } from '../../../src/engine/autocomplete/autocomplete-engine';
+import type { EntryStore } from '../../../src/engine/autocomplete/entry-store';
+import { systemIdentities } from '../../../src/engine/identities';
+import { ManualClock } from '../../support/manual-clock';
+
+/** ListDictionaries for a caller that may not read every name. */
+
+const NAMES = Array.from(
+  { length: 100 },
+  (_, index) => `${index % 10 === 7 ? 'b' : 'a'}-${String(index)}`,
+).sort();
+
+let inspected: string[];
+beforeEach(() => (inspected = []));
+
+function engine(names: readonly string[] = NAMES): Autocomplete {
+  const entries: Partial<EntryStore> = {
+    names: (prefix, after, limit) =>
+      Promise.resolve(
+        names.filter((name) => name.startsWith(prefix) && name > (after ?? '')).slice(0, limit),
+      ),
+    inspect: (name) => {
+      inspected.push(name);
+      return Promise.resolve({ kind: 'ok' } as never);
+    },
+  };
+  return new Autocomplete({
+    entries: entries as EntryStore,
+    recents: {} as never,
+    indexes: { stateOf: () => ({ loadState: 'not-loaded', memoryBytes: 0 }) } as never,
+    clock: new ManualClock(),
+    identities: systemIdentities,
+    onDefect: (error) => {
+      throw error;
+    },
+  });
+}
+
+const reader = (prefix: string): NameReader => ({
+  identity: `token:${prefix}`,
+  mayRead: (name) => name.startsWith(prefix),
+});
+
+async function all(of: Autocomplete, by: NameReader, pageSize: number) {
+  const names: string[] = [];
+  const tokens: string[] = [];
+  for (let token = ''; ;) {
+    const page = await of.listDictionaries('', pageSize, token, by);
+    names.push(...page.dictionaries.map(({ name }) => name));
+    token = page.nextPageToken;
+    if (token === '') return { names, tokens };
+    tokens.push(Buffer.from(token, 'base64url').toString('utf8', 8));
+  }
+}
+
+test.each([1, 3, 10, 500])(
+  'pages of %i have exactly the readable names, and the store is asked for no other',
+  async (size) => {
+    for (const prefix of ['a-', 'b-', '', 'c']) {
+      inspected = [];
+      const expected = NAMES.filter((name) => name.startsWith(prefix));
+      expect((await all(engine(), reader(prefix), size)).names).toEqual(expected);
+      expect(inspected).toEqual(expected);
+    }
+  },
+);
+
+test('no page token has a name that the caller may not read', async () => {
+  const { tokens } = await all(engine(), reader('b-'), 3);
+  expect(tokens.length).toBeGreaterThan(1);
+  expect(tokens.filter((token) => !token.startsWith('"b-'))).toEqual([]);
+});
+
+test('a page token of another identity is refused', async () => {
+  const { nextPageToken } = await engine().listDictionaries('', 3, '', reader('a-'));
+  await expect(engine().listDictionaries('', 3, nextPageToken, reader('b-'))).rejects.toMatchObject({
+    reason: 'INVALID_FIELD',
+  });
+});
+
+test('one call takes a bounded number of steps over names that the caller may not read', async () => {
+  const many = Array.from({ length: 500 }, (_, index) => `a-${String(index).padStart(4, '0')}`);
+  const page = await engine(many).listDictionaries('', 1, '', reader('b-'));
+  expect(page.dictionaries).toEqual([]);
+  expect(page.nextPageToken).not.toBe('');
+  expect((await all(engine(many), reader('b-'), 1)).names).toEqual([]);
+});

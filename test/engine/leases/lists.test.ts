@@ -1,0 +1,358 @@
+import fc from 'fast-check';
+import { HoldfastError } from '../../../src/engine/errors';
+import type { ResourceView, Service } from '../../../src/engine/leases/lease';
+import type { ListRequest, MayRead, ResourcePage } from '../../../src/engine/leases/requests';
+import type { ListStep } from '../../../src/engine/leases/permits-store';
+import { EngineFixture, Pending } from '../../support/engine-fixture';
+import { acquireRequest, FakeCall, RecordedSink, type FakeCallOptions } from '../../support/fake-call';
+import { ManualClock, settled } from '../../support/manual-clock';
+import { ModelWorld, type ModelStore } from '../../support/model-store';
+import { free, holder } from '../../support/watched-views';
+
+const FIRST_PAGE: ListRequest = { namePrefix: '', holderId: '', pageSize: 50, pageToken: '', order: 'fixed' };
+
+interface Asked {
+  readonly service?: Service;
+  readonly mayRead?: MayRead;
+  readonly options?: FakeCallOptions;
+}
+
+function list(
+  on: EngineFixture | EngineFixture<ModelStore>,
+  values: Partial<ListRequest> = {},
+  { service = 'lock', mayRead, options = {} }: Asked = {},
+): Pending<ResourcePage> {
+  const call = new FakeCall(on.clock, options);
+  const page = on.permits.list(call, service, { ...FIRST_PAGE, ...values }, mayRead);
+  return new Pending(call, new RecordedSink(on.clock), page);
+}
+
+function view(name: string, values: Partial<ResourceView> = {}): ResourceView {
+  return { ...free, name, holderCount: 1, holders: [holder()], ...values };
+}
+
+const namesOf = ({ resources }: ResourcePage) => resources.map(({ name }) => name);
+
+describe('a list on a fake store of 4 buckets', () => {
+  let on: EngineFixture;
+  beforeEach(() => {
+    on = EngineFixture.onFakeStore();
+  });
+  afterEach(() => on.expectRest());
+
+  /** Answers all steps in flight: the names of each bucket, and the last name. Returns the steps. */
+  async function answer(
+    names: Readonly<Record<number, readonly string[]>>,
+    last: Readonly<Record<number, string>> = {},
+  ): Promise<ListStep[]> {
+    const steps: ListStep[] = [];
+    await settled();
+    for (const _ of on.store.inFlight) {
+      const sent = await on.store.next('listViews');
+      const { bucket } = sent.command;
+      steps.push(sent.command);
+      const items = (names[bucket] ?? []).map((name) => view(name));
+      await sent.answer({ items, last: last[bucket] ?? '', lookedAtCount: items.length });
+    }
+    return steps;
+  }
+
+  it('looks at one bucket, then at two, then at four, as long as they are finished', async () => {
+    const page = list(on);
+    expect((await answer({ 0: ['a', 'b'] })).map(({ bucket }) => bucket)).toEqual([0]);
+    expect((await answer({ 1: ['c'], 2: ['d'] })).map(({ bucket }) => bucket)).toEqual([1, 2]);
+    expect((await answer({})).map(({ bucket }) => bucket)).toEqual([3]);
+    await settled();
+    expect(namesOf(page.value)).toEqual(['a', 'b', 'c', 'd']);
+    expect(page.value).toMatchObject({ nextPageToken: '', sampled: false });
+  });
+
+  it('asks for the fields of the request, and for as many resources as the page has room for', async () => {
+    const connection = {};
+    const page = list(
+      on,
+      { namePrefix: 'a', holderId: 'alice', pageSize: 3 },
+      { service: 'semaphore', options: { connection } },
+    );
+    const common = { service: 'semaphore', namePrefix: 'a', holderId: 'alice', caller: connection };
+    expect(await answer({ 0: ['a1'] })).toEqual([{ ...common, bucket: 0, after: '', mostShown: 3 }]);
+    expect(await answer({})).toMatchObject([
+      { bucket: 1, mostShown: 2 },
+      { bucket: 2, mostShown: 2 },
+    ]);
+    await answer({});
+    expect(namesOf(page.value)).toEqual(['a1']);
+  });
+
+  it('goes on in a bucket that is not finished, and forgets what it has seen of later buckets', async () => {
+    const page = list(on);
+    await answer({});
+    await answer({ 1: ['a'], 2: ['x'] }, { 1: 'a' });
+    expect(await answer({ 1: ['b'] })).toMatchObject([{ bucket: 1, after: 'a' }]);
+    expect(await answer({ 2: ['x'] })).toMatchObject([
+      { bucket: 2, after: '' },
+      { bucket: 3, after: '' },
+    ]);
+    await settled();
+    expect(namesOf(page.value)).toEqual(['a', 'b', 'x']);
+  });
+
+  it('ends a bucket whose step makes no progress', async () => {
+    const page = list(on);
+    await answer({}, { 0: 'edited' });
+    expect(await answer({}, { 0: 'edited' })).toMatchObject([{ bucket: 0, after: 'edited' }]);
+    expect(await answer({})).toMatchObject([{ bucket: 1 }, { bucket: 2 }]);
+    await answer({});
+    await settled();
+    expect(namesOf(page.value)).toEqual([]);
+  });
+
+  it('continues after the last resource of a full page', async () => {
+    const page = list(on, { pageSize: 2 });
+    await answer({ 0: ['a'] });
+    await answer({ 1: ['b', 'c'], 2: ['d'] });
+    await settled();
+    expect(namesOf(page.value)).toEqual(['a', 'b']);
+    const next = list(on, { pageSize: 2, pageToken: page.value.nextPageToken });
+    expect(await answer({ 1: ['c'] })).toMatchObject([{ bucket: 1, after: 'b' }]);
+    await answer({ 2: ['d'] });
+    await settled();
+    expect(namesOf(next.value)).toEqual(['c', 'd']);
+  });
+
+  it.each<[string, Partial<ListRequest>, Asked]>([
+    ['name_prefix', { namePrefix: 'b' }, {}],
+    ['holder_id', { holderId: 'bob' }, {}],
+    ['identity', {}, { options: { identity: 'token:mallory' } }],
+    ['service', {}, { service: 'semaphore' }],
+    ['order', { order: 'waiter-count' }, {}],
+  ])('refuses a token of a request with another %s', async (_, values, asked) => {
+    const page = list(on, { pageSize: 1 });
+    await answer({ 0: ['b'] });
+    await settled();
+    const { nextPageToken: pageToken } = page.value;
+    const refused = list(on, { pageSize: 1, pageToken, ...values }, asked);
+    await settled();
+    expect(refused.failure).toMatchObject({
+      reason: 'INVALID_FIELD',
+      details: { violations: [{ field: 'page_token' }] },
+    });
+    expect(on.store.inFlight).toEqual([]);
+    // The page size may change.
+    list(on, { pageSize: 7, pageToken });
+    expect(await answer({}, {})).toMatchObject([{ bucket: 0, after: 'b', mostShown: 7 }]);
+    await answer({});
+    await answer({});
+  });
+
+  it('refuses each text that is no token', async () => {
+    for (const pageToken of ['x', 'AAAA', 'A'.repeat(40_000), '{"bucket":1}', '\u0000', '==']) {
+      const refused = list(on, { pageToken });
+      await settled();
+      expect(refused.failure.reason).toBe('INVALID_FIELD');
+    }
+    expect(on.store.log).toEqual([]);
+  });
+
+  it('leaves out names that the caller may not read, and ends no page at such a name', async () => {
+    const mayRead = (name: string) => !name.startsWith('secret');
+    const page = list(on, { pageSize: 2 }, { mayRead });
+    await answer({ 0: ['a', 'secret 1'] }, { 0: 'secret 1' });
+    // The time of the page is over, but the last name is secret.
+    await on.clock.advance(10_000);
+    await answer({ 0: ['secret 2'] }, { 0: 'secret 2' });
+    expect(page.over).toBe(false);
+    await answer({ 0: [] }, { 0: 'b' });
+    await settled();
+    expect(namesOf(page.value)).toEqual(['a']);
+    const token = Buffer.from(page.value.nextPageToken, 'base64url').toString('latin1');
+    expect(token).toContain('"b"');
+    expect(token).not.toContain('secret');
+  });
+
+  it('ends a page after 2 s, or shortly before the deadline of the call, with a token', async () => {
+    for (const [options, ms] of [
+      [{}, 2000],
+      [{ timeoutMs: 1000 }, 900],
+    ] as const) {
+      const page = list(on, {}, { options });
+      await on.clock.advance(ms - 1);
+      await answer({ 0: ['a'] });
+      expect(page.over).toBe(false);
+      await on.clock.advance(1);
+      await answer({ 1: ['b'] });
+      await settled();
+      expect(namesOf(page.value)).toEqual(['a', 'b']);
+      list(on, { pageToken: page.value.nextPageToken });
+      expect(await answer({})).toMatchObject([{ bucket: 3, after: '' }]);
+    }
+  });
+
+  it('ends a page after 50,000 names, although none is shown', async () => {
+    const page = list(on, { holderId: 'nobody' });
+    const sent = await on.store.next('listViews');
+    await sent.answer({ items: [], last: '', lookedAtCount: 50_000 });
+    await settled();
+    expect(page.value.resources).toEqual([]);
+    expect(page.value.nextPageToken).not.toBe('');
+  });
+
+  it('ends a page of large resources before the size of a message is reached', async () => {
+    const page = list(on, { pageSize: 500 });
+    const large = holder({ metadata: { text: '€'.repeat(1365) } });
+    const items = Array.from({ length: 64 }, (_, i) => view(String(i), { holders: Array(16).fill(large) }));
+    const sent = await on.store.next('listViews');
+    await sent.answer({ items, last: '63', lookedAtCount: 64 });
+    await settled();
+    const { resources, nextPageToken } = page.value;
+    const bytes = resources.length * 16 * 4095;
+    expect(bytes).toBeGreaterThan(1.5 * 2 ** 20);
+    expect(bytes).toBeLessThan(2.5 * 2 ** 20);
+    list(on, { pageSize: 500, pageToken: nextPageToken });
+    expect(await answer({})).toMatchObject([{ after: String(resources.length - 1) }]);
+    await answer({});
+    await answer({});
+  });
+
+  it('stops when the call is cancelled', async () => {
+    const page = list(on);
+    await settled();
+    page.call.cancel();
+    await answer({ 0: ['a'] });
+    await settled();
+    expect(page.over).toBe(true);
+    expect(on.store.inFlight).toEqual([]);
+  });
+
+  it.each([
+    ['unavailable', 'STORE_UNAVAILABLE', 'the list of locks'],
+    ['overloaded', 'OVERLOADED', 'the list of locks'],
+  ] as const)('ends with an error of a read if the store is %s', async (kind, reason, text) => {
+    for (const order of ['fixed', 'waiter-count'] as const) {
+      const page = list(on, { order });
+      const sent = await on.store.next(order === 'fixed' ? 'listViews' : 'listWaiterCounts');
+      await sent.fail('unknown', kind);
+      expect(page.failure).toMatchObject({ reason });
+      expect(page.failure.message).toContain(text);
+    }
+  });
+
+  it('hides the permits of a lock and the mode of a semaphore, as a single read does', async () => {
+    for (const service of ['lock', 'semaphore'] as const) {
+      const page = list(on, {}, { service });
+      await answer({ 0: ['a'] });
+      await answer({});
+      await answer({});
+      await settled();
+      const [shown] = page.value.resources[0]?.holders ?? [];
+      expect(shown).toMatchObject(service === 'lock' ? { permitCount: 1 } : { mode: undefined });
+    }
+  });
+
+  it('by waiters reads the names with the most waiters, and shows their present state', async () => {
+    const page = list(on, { order: 'waiter-count', pageSize: 2 });
+    const items = [3, 0, 9, 4].map((waiterCount, i) => ({ name: `n${i}`, waiterCount }));
+    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', lookedAtCount: 4 });
+    for (let bucket = 1; bucket < 4; bucket += 1) {
+      await (await on.store.next('listWaiterCounts')).answer({ items: [], last: '', lookedAtCount: 0 });
+    }
+    const reads = [await on.store.next('inspect'), await on.store.next('inspect')];
+    expect(reads.map(({ resource }) => resource.name)).toEqual(['n2', 'n3']);
+    await reads[0]!.answer(view('n2', { waiterCount: 1 }));
+    await reads[1]!.answer(view('n3', { waiterCount: 5 }));
+    expect(namesOf(page.value)).toEqual(['n3', 'n2']);
+    expect(page.value).toMatchObject({ nextPageToken: '', sampled: false });
+  });
+
+  it('by waiters leaves out names that are free or without the label by now', async () => {
+    const page = list(on, { order: 'waiter-count', holderId: 'alice' });
+    const items = ['a', 'b', 'c'].map((name) => ({ name, waiterCount: 1 }));
+    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', lookedAtCount: 50_000 });
+    await (await on.store.next('inspect')).answer({ ...free, name: 'a' });
+    await (await on.store.next('inspect')).answer(view('b', { holders: [holder({ holderId: 'bob' })] }));
+    await (await on.store.next('inspect')).answer(view('c'));
+    expect(namesOf(page.value)).toEqual(['c']);
+    expect(page.value.sampled).toBe(true);
+  });
+
+  it('by waiters compares 20,000 names at most, and shows no name that the caller may not read', async () => {
+    const mayRead = (name: string) => name !== 'secret';
+    const page = list(on, { order: 'waiter-count', pageSize: 1 }, { mayRead });
+    for (let step = 0; step < 4; step += 1) {
+      const items = [
+        { name: 'secret', waiterCount: 99 },
+        { name: `n${step}`, waiterCount: step },
+      ];
+      await (
+        await on.store.next('listWaiterCounts')
+      ).answer({ items, last: `n${step}`, lookedAtCount: 5000 });
+    }
+    const read = await on.store.next('inspect');
+    expect(read.resource.name).toBe('n3');
+    await read.answer(view('n3'));
+    expect(page.value).toMatchObject({ sampled: true, nextPageToken: '' });
+  });
+
+  it('by waiters has no page token', async () => {
+    const page = list(on, { order: 'waiter-count', pageToken: 'x' });
+    await settled();
+    expect(page.failure).toBeInstanceOf(HoldfastError);
+    expect(page.failure.reason).toBe('INVALID_FIELD');
+  });
+});
+
+/** The locks are free, held, or held with waiters. */
+describe('the pages of a list over a model of the store', () => {
+  const name = fc.oneof(
+    fc.string({ minLength: 1, maxLength: 4, unit: 'grapheme' }),
+    fc.constantFrom('a', 'aa', 'ab', 'b'),
+  );
+  const names = fc.dictionary(name, fc.nat(4), { minKeys: 0, maxKeys: 30, noNullPrototype: true });
+
+  async function allPages(on: EngineFixture<ModelStore>, values: Partial<ListRequest>): Promise<string[]> {
+    const found: string[] = [];
+    let pageToken = '';
+    do {
+      const page = list(on, { ...values, pageToken });
+      await settled();
+      found.push(...namesOf(page.value));
+      pageToken = page.value.nextPageToken;
+    } while (pageToken !== '');
+    return found;
+  }
+
+  it('have each name in use once, and the most contended names first by waiters', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        names,
+        fc.integer({ min: 1, max: 7 }),
+        fc.constantFrom('', 'a'),
+        async (users, pageSize, namePrefix) => {
+          const clock = new ManualClock(1_000_000);
+          const world = new ModelWorld(clock);
+          const on = new EngineFixture(clock, world.store('s1'));
+          for (const [lock, count] of Object.entries(users)) {
+            for (let i = 0; i < count; i += 1) {
+              const call = new FakeCall(clock);
+              void on.permits
+                .acquire(call, 'lock', acquireRequest({ name: lock, requestId: on.identities.requestId() }))
+                .catch(() => undefined);
+            }
+          }
+          await settled();
+          const wanted = Object.entries(users).filter(
+            ([lock, count]) => count > 0 && lock.startsWith(namePrefix),
+          );
+          const found = await allPages(on, { namePrefix, pageSize });
+          expect([...found].sort()).toEqual(wanted.map(([lock]) => lock).sort());
+          const top = list(on, { namePrefix, pageSize, order: 'waiter-count' });
+          await settled();
+          const counts = top.value.resources.map(({ waiterCount }) => waiterCount);
+          const expected = wanted.map(([, count]) => count - 1).sort((a, b) => b - a);
+          expect(counts).toEqual(expected.slice(0, pageSize));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});

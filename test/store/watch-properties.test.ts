@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import type { Arena } from '../support/permits-arena';
+import { SLOTS } from '../support/permits-arena';
+import { randomSteps } from '../support/permits-commands';
+import { PermitsFixture } from '../support/permits-fixture';
+import { PermitsModel } from '../support/permits-model';
+import type { TestServer } from '../support/permits-server';
+import { assertWithinTime } from '../support/timed-property';
+
+describe('after random commands of two servers with watches', () => {
+  let on: PermitsFixture;
+  let servers: TestServer[];
+  beforeAll(async () => {
+    on = await PermitsFixture.open({ frozenClock: true });
+    servers = [await on.server('s1'), await on.server('s2')];
+  });
+  afterAll(() => on.close());
+
+  async function newArena(service: 'lock' | 'semaphore'): Promise<Arena> {
+    const resource = on.resource(service);
+    return {
+      resource,
+      limit: service === 'semaphore' ? 5 : undefined,
+      model: new PermitsModel(),
+      slots: Array.from({ length: SLOTS }, () => []),
+      stored: await on.stored(resource),
+    };
+  }
+
+  it('each change that a watch shows is told, and the answers are the same as without watches', async () => {
+    await assertWithinTime(
+      fc.commands(randomSteps, { maxCommands: 60, size: 'max' }),
+      async (steps) => {
+        const arenas = [await newArena('lock'), await newArena('semaphore')];
+        const world = { fixture: on, servers, arenas, log: [], checksWatches: true };
+        await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
+      },
+      { runs: 1000, timeLimitMs: 8000 },
+    );
+  }, 100_000);
+});
