@@ -24,6 +24,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
       'leases/permits-renew.lua': [
         '`refusal and end_of(id) + clock_shift <= rival_until` without `refusal`',
         "`attach == '' and request.answered ~= ''` without `request.answered ~= ''`",
+        "`metadata ~= '' and metadata ~= request.metadata` without `metadata ~= request.metadata`",
         'true for `has_changed` (2)',
       ],
       'leases/permits-touch.lua': [
@@ -178,7 +179,6 @@ export const EXPLANATIONS: readonly Explanation[] = [
       'leases/shared/answer.lua': ['`more and 1 or 0` without `0`'],
       'leases/permits-withdraw.lua': ["`request and request.ticket or ''` without `''`"],
       'leases/shared/answer-finished.lua': ["`request.fencing_token or ''` without `''`"],
-      'leases/shared/holder-view.lua': ['`request.revoked or 0` without `0`'],
     },
   },
 ];

@@ -324,6 +324,17 @@ describe('permits-revoke', () => {
       expect(await bob.claim()).toEqual(REVOKED);
     });
 
+    it('keeps the permits if the call has taken over a lease that another call was answered with', async () => {
+      const { lock, alice, byToken } = await held();
+      const newer = await fixture.request('s2', lock, { requestId: alice.requestId, stream: true });
+      is('granted', await newer.queue());
+      await step(lock, byToken);
+      for (const reply of [await newer.queue(), await newer.claim(), await newer.withdraw()])
+        expect(reply).toEqual(REVOKED);
+      is('kept', await newer.giveBack(byToken.fencingToken));
+      is('refused', await (await fixture.request('s1', lock)).try());
+    });
+
     it.each([true, false])('leaves a tombstone without a token (force: %p)', async (force) => {
       const { lock, bob, byToken } = await unheard();
       await step(lock, byToken, { force });
@@ -570,6 +581,27 @@ describe('permits-revoke', () => {
     s3.grants = [];
     expect(await step(lock, { kind: 'token', fencingToken: 1n })).toEqual(NO_WAITER);
     expect(s3.grants).toHaveLength(1);
+  });
+
+  it.each([
+    ['an acquire', (one: Requester) => one.queue()],
+    ['a claim', (one: Requester) => one.claim()],
+    ['a withdrawal', (one: Requester) => one.withdraw()],
+    ['a return', (one: Requester) => one.giveBack(one.token)],
+  ])('lets %s of a revoked request grant permits that are free', async (_, act) => {
+    const semaphore = fixture.resource('semaphore');
+    await fixture.setLimit(semaphore, 2);
+    const revoked = await fixture.request('s1', semaphore, { ttlMs: 20_000 });
+    const other = await fixture.request('s1', semaphore, { ttlMs: 5000 });
+    for (const one of [revoked, other]) is('granted', await one.try());
+    const waiter = await fixture.request('s1', semaphore);
+    await waiter.queue();
+    await fixture.revoke(revoked);
+    await fixture.passInUse(semaphore, 5000);
+    const s1 = await fixture.server('s1');
+    s1.grants = [];
+    is('finished', await act(revoked));
+    expect(s1.grants).toMatchObject([{ call: { requestId: waiter.requestId } }]);
   });
 
   it('skips leases and waiters whose record was deleted manually', async () => {

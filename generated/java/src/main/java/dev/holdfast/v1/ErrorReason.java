@@ -67,7 +67,8 @@ public enum ErrorReason
    * The lock or the permits were not granted within `wait_timeout`. The request no longer waits.
    *
    *   - Code: ABORTED.
-   *   - Metadata: `holder_id` of one current holder, `waiter_count`.
+   *   - Metadata: `holder_id` of one current holder (empty if the caller may not read the name),
+   *     `waiter_count`.
    *   - Retry: helps, after the delay in RetryInfo.
    *   - Client: retry, or set a longer `wait_timeout`. A retry with the same `request_id` within 10
    *     seconds keeps its place in the queue.
@@ -493,7 +494,8 @@ public enum ErrorReason
    * The lock or the permits were not granted within `wait_timeout`. The request no longer waits.
    *
    *   - Code: ABORTED.
-   *   - Metadata: `holder_id` of one current holder, `waiter_count`.
+   *   - Metadata: `holder_id` of one current holder (empty if the caller may not read the name),
+   *     `waiter_count`.
    *   - Retry: helps, after the delay in RetryInfo.
    *   - Client: retry, or set a longer `wait_timeout`. A retry with the same `request_id` within 10
    *     seconds keeps its place in the queue.
