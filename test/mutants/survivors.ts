@@ -21,6 +21,12 @@ export const EXPLANATIONS: readonly Explanation[] = [
         "`meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), first, last)` without `meta.queue > 0`",
         "`meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), '0', MAX_OFFERS - 1)` without `meta.offers > 0`",
       ],
+      'leases/permits-list.lua': [
+        "`meta.is_spilled == 1 and redis.call('ZCOUNT', key_of('ends'), latest, '+inf') > 0` without `meta.is_spilled == 1`",
+        "`meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), latest, '+inf') > 0` without `meta.offers > 0`",
+        'delete `more = false`',
+        '`more and 1` without `1`',
+      ],
       'leases/permits-renew.lua': [
         '`refusal and end_of(id) + clock_shift <= rival_until` without `refusal`',
         "`attach == '' and request.answered ~= ''` without `request.answered ~= ''`",
@@ -55,6 +61,8 @@ export const EXPLANATIONS: readonly Explanation[] = [
         'delete `known_ends[id] = time`',
         'delete `return` (3)',
       ],
+      'leases/shared/names.lua': ['delete `if not is_first then return end`'],
+      'leases/shared/other-names.lua': ['`meta.limit == nil and has_semaphores` without `has_semaphores`'],
       'leases/shared/past.lua': [
         "delete `if tombs == '' or struct.unpack(ELEMENT, tombs) > now then return end`",
         "`tombs == '' or struct.unpack(ELEMENT, tombs) > now` without `struct.unpack(ELEMENT, tombs) > now`",

@@ -7,7 +7,7 @@ import { is } from '../support/reply-kinds';
 
 const RETENTION_MS = 600;
 
-/** Epochs and the limits that SetSemaphoreLimit has set. */
+/** Epochs, the limits that SetSemaphoreLimit has set, and the indexes of the names of semaphores. */
 const LASTING = /^test:\{\d+\}:(epoch$|s:limit:|s\d+:names$)/;
 
 /** Keys of idle names expire. The expiry of a key never decides about a lease. */

@@ -1,4 +1,6 @@
+import type { Resource } from '../../src/engine/leases/lease';
 import type { RevokeTarget } from '../../src/engine/leases/permits-store';
+import { listStep } from '../support/listed-names';
 import { PermitsFixture } from '../support/permits-fixture';
 import { is } from '../support/reply-kinds';
 import { failureOf } from '../support/store-failure';
@@ -139,5 +141,16 @@ describe('when the memory of Redis is full', () => {
     is('removed', await fixture.remove(semaphore, { force: true }));
     expect(await waiter.claim()).toEqual({ kind: 'unknown-resource' });
     expect(await holder.renew(holder.secret)).toEqual({ kind: 'finished', cause: 'revoked' });
+  });
+
+  it('a list shows the locks in use, and takes forgotten names out of the index', async () => {
+    const [held, forgotten] = [fixture.resource(), fixture.resource()];
+    for (const lock of [held, forgotten]) is('granted', await (await fixture.request('s1', lock)).try());
+    await fixture.redis.command('DEL', fixture.key(forgotten, 'state'));
+    await fill();
+    const { store } = await fixture.server('s1');
+    const listed = async (lock: Resource) => (await store.listViews(listStep(lock))).items.length;
+    expect([await listed(held), await listed(forgotten)]).toEqual([1, 0]);
+    expect((await fixture.stored(forgotten)).isIndexed).toBe(false);
   });
 });

@@ -1,12 +1,9 @@
-import type { Resource, ResourceView, Service } from '../../src/engine/leases/lease';
+import type { Resource, ResourceView } from '../../src/engine/leases/lease';
 import type { ListedPart, ListStep, WaiterCount } from '../../src/engine/leases/permits-store';
-import { bucketOf, namesKeys } from '../../src/redis/keys';
+import { listStep, namesOfOneBucket, newPrefix } from '../support/listed-names';
 import { PermitsFixture } from '../support/permits-fixture';
-import { Requester } from '../support/permits-requester';
-import { PREFIX } from '../support/permits-server';
+import type { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
-
-const MINUTE = 60_000;
 
 let fixture: PermitsFixture;
 beforeAll(async () => {
@@ -14,41 +11,13 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-function stepOf({ service, name }: Resource, values: Partial<ListStep> = {}): ListStep {
-  return {
-    service,
-    bucket: bucketOf(name),
-    after: '',
-    namePrefix: name,
-    holderId: '',
-    mostShown: 64,
-    ...values,
-  };
-}
-
 /** The views that a list shows of names that begin with the name of this resource. */
 async function listed(resource: Resource, values?: Partial<ListStep>): Promise<ListedPart<ResourceView>> {
-  return (await fixture.server('s1')).store.listViews(stepOf(resource, values));
+  return (await fixture.server('s1')).store.listViews(listStep(resource, values));
 }
 
 async function counted(resource: Resource, values?: Partial<ListStep>): Promise<ListedPart<WaiterCount>> {
-  return (await fixture.server('s1')).store.listWaiterCounts(stepOf(resource, values));
-}
-
-let prefixes = 0;
-
-/** A prefix that no other name has, because the mutation run repeats tests on one Redis. */
-function newPrefix(text: string): string {
-  prefixes += 1;
-  return `${prefixes} ${text}`;
-}
-
-/** Names of one bucket, in the order of their bytes. */
-function namesOfOneBucket(count: number, prefix: string): string[] {
-  const bucket = bucketOf(`${prefix}0`);
-  const names: string[] = [];
-  for (let i = 0; names.length < count; i += 1) if (bucketOf(prefix + i) === bucket) names.push(prefix + i);
-  return names.sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+  return (await fixture.server('s1')).store.listWaiterCounts(listStep(resource, values));
 }
 
 async function heldLock(name?: string, holderId = ''): Promise<{ lock: Resource; holder: Requester }> {
@@ -59,11 +28,6 @@ async function heldLock(name?: string, holderId = ''): Promise<{ lock: Resource;
 }
 
 const isIndexed = async (resource: Resource) => (await fixture.stored(resource)).isIndexed;
-const isListed = async (resource: Resource) => (await fixture.stored(resource)).numbers.isListed === '1';
-
-function indexKey({ service, name }: Resource): string {
-  return namesKeys(PREFIX, service, bucketOf(name))[0];
-}
 
 describe('permits-list', () => {
   it('shows a lock with a holder as an inspection does', async () => {
@@ -104,6 +68,33 @@ describe('permits-list', () => {
     await fixture.pass(expired.lock, 1);
     expect((await listed(expired.lock)).items).toEqual([]);
     expect((await counted(expired.lock)).items).toEqual([]);
+  });
+
+  it('shows a lock with an expired lease and a waiter', async () => {
+    const { lock } = await heldLock();
+    is('waiting', await (await fixture.request('s2', lock)).queue());
+    await fixture.pass(lock, 20_001);
+    expect((await listed(lock)).items).toMatchObject([{ holderCount: 0, waiterCount: 1 }]);
+    expect((await counted(lock)).items).toEqual([{ name: lock.name, waiterCount: 1 }]);
+  });
+
+  it('shows a lock although a lease and a waiter have no record', async () => {
+    const { lock } = await heldLock();
+    is('waiting', await (await fixture.request('s1', lock)).queue());
+    await fixture.addGhost(lock, 'ends', Number(await fixture.now()) + 1);
+    await fixture.addGhost(lock, 'queue', 1);
+    expect((await listed(lock)).items).toMatchObject([{ holders: [{}], waiters: [{ position: 2 }] }]);
+  });
+
+  it.each([undefined, 'edited manually'])('shows names while their epoch is %p', async (epoch) => {
+    const { lock } = await heldLock();
+    const key = fixture.epochKey(lock);
+    const before = String(await fixture.redis.command('GET', key));
+    await (epoch === undefined
+      ? fixture.redis.command('DEL', key)
+      : fixture.redis.command('SET', key, epoch));
+    expect((await listed(lock)).items).toHaveLength(1);
+    await fixture.redis.command('SET', key, before);
   });
 
   it('shows a lock with many holders until the last lease has expired', async () => {
@@ -156,9 +147,84 @@ describe('permits-list', () => {
     expect((await listed(semaphore)).items).toMatchObject([{ usedCount: 7, holderCount: 1 }]);
   });
 
+  it('needs one script for all names, and three more for a name with many expired leases', async () => {
+    const namePrefix = newPrefix('scripts/');
+    const semaphores = namesOfOneBucket(3, namePrefix).map(
+      (name) => ({ service: 'semaphore', name }) as const,
+    );
+    for (const semaphore of semaphores) is('set', await fixture.setLimit(semaphore, 200));
+    const [first, , last] = semaphores as [Resource, Resource, Resource];
+    const scripts = async () => {
+      await fixture.redis.command('CONFIG', 'RESETSTAT');
+      expect((await listed(first, { namePrefix })).items).toHaveLength(3);
+      const stats = String(await fixture.redis.command('INFO', 'commandstats'));
+      return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]);
+    };
+    await scripts(); // Redis may not know the scripts yet.
+    expect(await scripts()).toBe(1);
+    for (let i = 0; i < 70; i += 1) {
+      is('granted', await (await fixture.request('s1', last, { ttlMs: 1000 })).try());
+    }
+    await fixture.passInUse(last, 1001);
+    expect(await scripts()).toBe(4);
+  });
+
+  it('shows each lock of a bucket as an inspection does, and none that is free', async () => {
+    const namePrefix = newPrefix('mixed/');
+    const all = namesOfOneBucket(7, namePrefix).map((name) => ({ service: 'lock', name }) as const);
+    const [free, locks] = [all[6] as Resource, all.slice(0, 6)];
+    // Holders and waiters of each lock, so that each lock has less of something than the lock before.
+    const counts = [
+      [20, 2],
+      [3, 3],
+      [1, 1],
+      [18, 0],
+      [2, 0],
+      [1, 2],
+    ];
+    for (const [i, lock] of locks.entries()) {
+      const [holders = 0, waiters = 0] = counts[i] ?? [];
+      for (let n = 0; n < holders; n += 1) {
+        const options = { mode: 'shared', holderId: `holder ${i}/${n}` } as const;
+        is('granted', await (await fixture.request('s1', lock, options)).try());
+      }
+      for (let n = 0; n < waiters; n += 1) {
+        is('waiting', await (await fixture.request('s1', lock, { holderId: `waiter ${i}/${n}` })).queue());
+      }
+    }
+    const last = await fixture.request('s1', free);
+    is('granted', await last.try());
+    is('released', await last.release(last.secret));
+    const { store } = await fixture.server('s1');
+    const views = await Promise.all(locks.map((lock) => store.inspect(lock)));
+    const { items } = await listed(locks[0] as Resource, { namePrefix });
+    expect(items).toEqual(views);
+    const numbers = await counted(locks[0] as Resource, { namePrefix });
+    expect(numbers.items).toEqual(views.map(({ name, waiterCount }) => ({ name, waiterCount })));
+  });
+
+  it('shows each semaphore of a bucket as an inspection does, and none that was forgotten', async () => {
+    const namePrefix = newPrefix('mixed/');
+    const semaphores = namesOfOneBucket(5, namePrefix).map(
+      (name) => ({ service: 'semaphore', name }) as const,
+    );
+    for (const [i, semaphore] of semaphores.entries()) is('set', await fixture.setLimit(semaphore, i + 1));
+    const [first, forgotten, , idle] = semaphores as [Resource, Resource, Resource, Resource];
+    is('granted', await (await fixture.request('s1', first)).try());
+    await fixture.redis.command('DEL', fixture.key(forgotten, 'state'), fixture.limitKey(forgotten));
+    await fixture.redis.command('DEL', fixture.key(idle, 'state'));
+    const { store } = await fixture.server('s1');
+    const left = semaphores.filter((semaphore) => semaphore !== forgotten);
+    const views = await Promise.all(left.map((semaphore) => store.inspect(semaphore)));
+    expect((await listed(first, { namePrefix })).items).toEqual(views);
+    expect(await isIndexed(forgotten)).toBe(false);
+  });
+
   it('does not show a deleted semaphore, and shows it again when it was created anew', async () => {
-    const { semaphore } = await fixture.fullSemaphore(2);
+    const { semaphore, holder } = await fixture.fullSemaphore(2);
     is('removed', await fixture.remove(semaphore, { force: true }));
+    expect(await isIndexed(semaphore)).toBe(false);
+    is('finished', await holder.renew(holder.secret));
     expect(await isIndexed(semaphore)).toBe(false);
     expect((await listed(semaphore)).items).toEqual([]);
     is('set', await fixture.setLimit(semaphore, 4));
@@ -189,12 +255,15 @@ describe('permits-list', () => {
     expect((await listed(all, { namePrefix: `${namePrefix}~` })).items).toEqual([]);
   });
 
-  it('looks at 64 names at a time, and says where to go on', async () => {
+  it('looks at 32 views or 64 numbers of waiters at a time, and says where to go on', async () => {
     const namePrefix = newPrefix('many/');
     const names = namesOfOneBucket(130, namePrefix);
     await Promise.all(names.map((name) => heldLock(name)));
     const all = { service: 'lock', name: names[0] } as Resource;
-    for (const list of [listed, counted]) {
+    for (const [list, expected] of [
+      [listed, [32, 32, 32, 32, 2]],
+      [counted, [64, 64, 2]],
+    ] as const) {
       const found: string[] = [];
       const counts: number[] = [];
       let after = '';
@@ -205,7 +274,7 @@ describe('permits-list', () => {
         after = part.last;
       } while (after !== '');
       expect(found).toEqual(names);
-      expect(counts).toEqual([64, 64, 2]);
+      expect(counts).toEqual(expected);
     }
   });
 
@@ -223,13 +292,13 @@ describe('permits-list', () => {
       is('granted', await (await fixture.request('s1', { service: 'lock', name }, { metadata })).try());
     }
     const of = (name: string) => ({ service: 'lock', name }) as const;
-    // 32 records for each name, and a bound of 128.
-    expect(await listed(of(crowded[0]!), { namePrefix: crowdedPrefix })).toMatchObject({ lookedAtCount: 4 });
+    // 32 records for each name, and a bound of 64.
+    expect(await listed(of(crowded[0]!), { namePrefix: crowdedPrefix })).toMatchObject({ lookedAtCount: 2 });
     expect(await counted(of(crowded[0]!), { namePrefix: crowdedPrefix })).toMatchObject({ lookedAtCount: 8 });
     // 1 + 4000 / 512 for each name.
     const part = await listed(of(heavy[0]!), { namePrefix: heavyPrefix });
-    expect(part).toMatchObject({ lookedAtCount: 15, last: heavy[14] });
-    expect(part.items).toHaveLength(15);
+    expect(part).toMatchObject({ lookedAtCount: 8, last: heavy[7] });
+    expect(part.items).toHaveLength(8);
   });
 
   it.each(['holder', 'waiter'])('shows only names with a %s of the label', async (role) => {
@@ -253,155 +322,5 @@ describe('permits-list', () => {
     await listed(lock);
     await counted(lock);
     expect(await fixture.stored(lock)).toEqual(before);
-  });
-});
-
-describe('the index of names', () => {
-  it('gets a name with its first use, and a name that is used again costs no command', async () => {
-    const { lock, holder } = await heldLock();
-    expect([await isIndexed(lock), await isListed(lock)]).toEqual([true, true]);
-    await fixture.redis.command('CONFIG', 'RESETSTAT');
-    is('released', await holder.release(holder.secret));
-    is('granted', await (await fixture.request('s1', lock)).try());
-    expect(await fixture.redis.command('INFO', 'commandstats')).not.toMatch(/cmdstat_z(add|randmember)/);
-    expect([await isIndexed(lock), await isListed(lock)]).toEqual([true, true]);
-  });
-
-  it.each(['lock', 'semaphore'] as const)(
-    'heals if the head of a %s, or the index, was deleted manually',
-    async (service) => {
-      const resource = fixture.resource(service);
-      const options = { ttlMs: 20_000, ...(service === 'semaphore' && { initialLimit: 1 }) };
-      is('granted', await (await fixture.request('s1', resource, options)).try());
-      await fixture.redis.command('ZREM', indexKey(resource), resource.name);
-      await fixture.redis.command('DEL', fixture.key(resource, 'state'));
-      const again = await fixture.request('s1', resource, options);
-      is('granted', await again.try());
-      expect((await listed(resource)).items).toHaveLength(1);
-      // A name in use is put into the index again within ten minutes.
-      await fixture.redis.command('ZREM', indexKey(resource), resource.name);
-      await fixture.setNumbers(resource, { seen: Number(await fixture.now()) - 600_000_000 });
-      is('granted', await again.renew(again.secret));
-      expect((await listed(resource)).items).toHaveLength(1);
-    },
-  );
-
-  it('of locks expires a day after the last use, and that of semaphores never', async () => {
-    const [lock, semaphore] = [fixture.resource(), fixture.resource('semaphore')];
-    is('granted', await (await fixture.request('s1', lock)).try());
-    is('set', await fixture.setLimit(semaphore, 1));
-    const expiry = Number(await fixture.redis.command('PEXPIRETIME', indexKey(lock)));
-    expect(expiry - Math.floor(Number(await fixture.now()) / 1000)).toBe((24 * 60 + 20) * MINUTE);
-    expect(await fixture.redis.command('PTTL', indexKey(semaphore))).toBe('-1');
-  });
-
-  it('loses a lock by a list only if nobody has used the lock for a minute', async () => {
-    const { lock, holder } = await heldLock();
-    is('released', await holder.release(holder.secret));
-    await listed(lock);
-    expect([await isIndexed(lock), await isListed(lock)]).toEqual([true, true]);
-    const { till } = (await fixture.stored(lock)).numbers;
-    await fixture.setNumbers(lock, { till: Number(await fixture.now()) - 59_999_999 });
-    await listed(lock);
-    expect(await isIndexed(lock)).toBe(true);
-    await fixture.setNumbers(lock, { till: Number(await fixture.now()) - 60_000_000 });
-    await counted(lock);
-    expect([await isIndexed(lock), await isListed(lock)]).toEqual([false, false]);
-    await fixture.setNumbers(lock, { till: Number(till) });
-    // The next use puts the name back.
-    is('granted', await (await fixture.request('s1', lock)).try());
-    expect((await listed(lock)).items).toHaveLength(1);
-  });
-
-  it('keeps the head and its expiry when a name leaves', async () => {
-    const { lock, holder } = await heldLock();
-    is('released', await holder.release(holder.secret));
-    await fixture.setNumbers(lock, { till: 1 });
-    const [before, expiry] = [await fixture.stored(lock), await expiryOf(lock)];
-    await listed(lock);
-    const after = await fixture.stored(lock);
-    // The test's own write has stored the second part of the head.
-    expect(before.numbers).toMatchObject({ flags: '3', isListed: '1' });
-    const numbers = { ...before.numbers, flags: '1', isListed: '0' };
-    expect(after).toEqual({ ...before, isIndexed: false, numbers });
-    expect(await expiryOf(lock)).toBe(expiry);
-  });
-
-  async function expiryOf(resource: Resource): Promise<unknown> {
-    return fixture.redis.command('PEXPIRETIME', fixture.key(resource, 'state'));
-  }
-
-  it('loses names without a state by a list, and keeps a name that is used again in between', async () => {
-    const [gone, used] = [(await heldLock()).lock, (await heldLock()).lock];
-    await fixture.redis.command('DEL', fixture.key(gone, 'state'));
-    await listed(gone);
-    expect(await isIndexed(gone)).toBe(false);
-    await fixture.redis.command('DEL', fixture.key(used, 'state'));
-    is('granted', await (await fixture.request('s1', used)).try());
-    await listed(used);
-    expect(await isIndexed(used)).toBe(true);
-  });
-
-  it.each([
-    ['lock', 10_000],
-    ['semaphore', 2000],
-  ] as const)(
-    'of a %s stays bounded after %i names that were forgotten',
-    async (service, count) => {
-      const names = namesOfOneBucket(count, newPrefix(service));
-      const [first] = names as [string];
-      const key = indexKey({ service, name: first });
-      const options = service === 'semaphore' ? { initialLimit: 1 } : {};
-      const server = await fixture.server('s1');
-      for (let from = 0; from < names.length; from += 100) {
-        const resources = names.slice(from, from + 100).map((name) => ({ service, name }));
-        const requests = resources.map((resource) => new Requester(server, resource, options).try());
-        for (const reply of await Promise.all(requests)) is('granted', reply);
-        // The last 20 names have states. Redis has forgotten the names before.
-        const states = names
-          .slice(Math.max(0, from - 20), from + 80)
-          .map((name) => fixture.key({ service, name }, 'state'));
-        await fixture.redis.command('DEL', ...states);
-      }
-      expect(Number(await fixture.redis.command('ZCARD', key))).toBeLessThan(600);
-      for (const name of names.slice(-20)) expect(await isIndexed({ service, name })).toBe(true);
-    },
-    120_000,
-  );
-
-  it('keeps semaphores with a limit when other names come, although they have no state', async () => {
-    const namePrefix = newPrefix('limited/');
-    const names = namesOfOneBucket(30, namePrefix);
-    const kept = names.slice(0, 10).map((name) => ({ service: 'semaphore', name }) as const);
-    for (const semaphore of kept) {
-      is('set', await fixture.setLimit(semaphore, 1));
-      await fixture.redis.command('DEL', fixture.key(semaphore, 'state'));
-    }
-    for (const name of names.slice(10)) {
-      is('set', await fixture.setLimit({ service: 'semaphore', name }, 1));
-    }
-    for (const semaphore of kept) expect(await isIndexed(semaphore)).toBe(true);
-    const [first] = kept as [Resource];
-    const { items } = await listed(first, { namePrefix });
-    expect(items.map(({ name }) => name)).toEqual(names);
-  });
-
-  it.each(['lock', 'semaphore'] as const)('of a bucket is a key that no %s can have', (service: Service) => {
-    const names = ['names', ':names', 'state:names', 'x}:l2:names'];
-    const parts = [
-      'state',
-      'ends',
-      'offers',
-      'queue',
-      'detached',
-      'live',
-      'past1',
-      'past2',
-      'limit',
-    ] as const;
-    for (const name of names) {
-      const resource = { service, name };
-      expect(parts.map((part) => fixture.key(resource, part))).not.toContain(indexKey(resource));
-    }
   });
 });

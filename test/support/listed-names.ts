@@ -1,8 +1,9 @@
 import { ResourceLists } from '../../src/engine/leases/resource-lists';
 import { systemClock } from '../../src/engine/clock';
-import type { ResourceView, Service } from '../../src/engine/leases/lease';
-import type { PermitsStore } from '../../src/engine/leases/permits-store';
+import type { Resource, ResourceView, Service } from '../../src/engine/leases/lease';
+import type { ListStep, PermitsStore } from '../../src/engine/leases/permits-store';
 import type { ListRequest } from '../../src/engine/leases/requests';
+import { bucketOf } from '../../src/redis/keys';
 import { FakeCall } from './fake-call';
 
 /** All pages of a list, one after the other, and the number of pages. */
@@ -27,3 +28,25 @@ export async function allListed(
 
 export const sortedNames = (views: readonly { readonly name: string }[]): string[] =>
   views.map(({ name }) => name).sort();
+
+/** A step over the names that begin with the name of this resource, in its bucket. */
+export function listStep({ service, name }: Resource, values: Partial<ListStep> = {}): ListStep {
+  const bucket = bucketOf(name);
+  return { service, bucket, after: '', namePrefix: name, holderId: '', mostShown: 64, ...values };
+}
+
+let prefixes = 0;
+
+/** A prefix that no other name has, because the mutation run repeats tests on one Redis. */
+export function newPrefix(text: string): string {
+  prefixes += 1;
+  return `${prefixes} ${text}`;
+}
+
+/** Names of one bucket, in the order of their bytes. */
+export function namesOfOneBucket(count: number, prefix: string): string[] {
+  const bucket = bucketOf(`${prefix}0`);
+  const names: string[] = [];
+  for (let i = 0; names.length < count; i += 1) if (bucketOf(prefix + i) === bucket) names.push(prefix + i);
+  return names.sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+}

@@ -11,8 +11,8 @@ import { parseInspect, parseList } from './permits-replies';
 const scripts = { list: script(permitsList), unlist: script(permitsUnlist) };
 export const listScripts = Object.values(scripts);
 
-/** The most names that one script looks at, so that a script takes Redis well under a millisecond. */
-const MOST_LOOKED_AT = 64;
+/** The most names that one script looks at. A script takes Redis about 0.3 ms. A view needs twice the time of a number. */
+const MOST_LOOKED_AT = { views: 32, waiterCounts: 64 } as const;
 
 export interface ListedNamesOptions {
   readonly commands: Commands;
@@ -29,7 +29,7 @@ export class ListedNames {
 
   async views(step: ListStep): Promise<ListedPart<ResourceView>> {
     const { service, caller } = step;
-    const { items, ...part } = await this.look(step, true, (item) => {
+    const { items, ...part } = await this.look(step, 'views', (item) => {
       const [name, view, isInexact] = item as [string, Reply[], string];
       return parseInspect({ service, name }, [view, isInexact]);
     });
@@ -40,7 +40,7 @@ export class ListedNames {
   }
 
   waiterCounts(step: ListStep): Promise<ListedPart<WaiterCount>> {
-    return this.look(step, false, ([name, waiterCount]) => ({
+    return this.look(step, 'waiterCounts', ([name, waiterCount]) => ({
       name: name as string,
       waiterCount: Number(waiterCount),
     }));
@@ -48,14 +48,15 @@ export class ListedNames {
 
   private look<Item>(
     { service, bucket, after, namePrefix, holderId, mostShown, caller }: ListStep,
-    wantsViews: boolean,
+    what: keyof typeof MOST_LOOKED_AT,
     parseItem: (item: readonly Reply[]) => Item,
   ): Promise<ListedPart<Item>> {
     const { commands, prefix, shownCount } = this.options;
     const keys = namesKeys(prefix, service, bucket);
     const turn: Turn = { priority: 'low', caller };
-    const most = Math.min(mostShown, MOST_LOOKED_AT);
-    const args = [namePrefix, after, MOST_LOOKED_AT, most, holderId, wantsViews ? 1 : 0, shownCount];
+    const mostLookedAt = MOST_LOOKED_AT[what];
+    const most = Math.min(mostShown, mostLookedAt);
+    const args = [namePrefix, after, mostLookedAt, most, holderId, what === 'views' ? 1 : 0, shownCount];
     const read = async (reply: Reply[]): Promise<ListedPart<Item>> => {
       // The store has leases of another layout.
       if (reply.length === 0) throw new StoreFailure('no', 'unavailable');

@@ -20,14 +20,14 @@
 local layout, prefix, after = ARGV[1], ARGV[2], ARGV[3]
 local most_looked_at, most_shown, holder_id = ARGV[4], tonumber(ARGV[5]), ARGV[6]
 local wants_views, max_shown = ARGV[7] == '1', tonumber(ARGV[8])
-local MOST_WORK = 128 -- in records; METADATA_BYTES of metadata count as one more
+local MOST_WORK = 64 -- in records; METADATA_BYTES of metadata count as one more
 local METADATA_BYTES = 512
 
 local stored_layout = layout_of(redis.call('GET', EPOCH_KEY))
 if stored_layout and stored_layout ~= layout then return {} end
 
 local function is_in_use()
-  if is_semaphore() then return meta.limit ~= nil end
+  if has_semaphores then return meta.limit ~= nil end
   if meta.queue > 0 then return true end
   local latest = '(' .. NOW_TEXT
   if meta.is_spilled == 1 and redis.call('ZCOUNT', key_of('ends'), latest, '+inf') > 0 then return true end
@@ -53,7 +53,7 @@ local function look(name)
   more = false
   local view = resource_view(max_shown)
   for _, request in pairs(records) do
-    work = work + 1 + (request and request.metadata and #request.metadata / METADATA_BYTES or 0)
+    work = work + 1 + (request and #request.metadata / METADATA_BYTES or 0)
   end
   if holder_id ~= '' and not shows_holder_id(view) then return nil end
   return wants_views and { name, view, more and 1 or 0 } or { name, meta.queue }

@@ -2,21 +2,23 @@
 -- @include state.lua
 
 local index_key = KEYS[1]
+local state_start = string.gsub(index_key, 'names$', 'state:')
+local has_semaphores = is_semaphore()
 
 -- Reads the head of the resource with this name. All functions work on this resource from here on.
 local function select_name(name)
-  STATE_KEY, key_start = string.gsub(index_key, 'names$', 'state:') .. name, nil
+  STATE_KEY, key_start = state_start .. name, nil
   meta = empty_meta()
-  lease_ids, lease_ends, tombs, records, known_ends = {}, {}, '', {}, {}
+  lease_ids, lease_ends, records = {}, {}, {}
   local head = redis.call('HGET', STATE_KEY, 'h')
   read_head(head)
-  if meta.limit == nil and is_semaphore() then meta.limit = tonumber(redis.call('GET', limit_key())) end
+  if meta.limit == nil and has_semaphores then meta.limit = tonumber(redis.call('GET', limit_key())) end
   return head
 end
 
 -- True if the selected name may leave the index. A lock stays for a minute after its last use, so that a lock that is used all
 -- the time does not leave the index and return with each use.
 local function is_unused()
-  if is_semaphore() then return meta.limit == nil end
+  if has_semaphores then return meta.limit == nil end
   return meta.offers + meta.queue + meta.detached == 0 and meta.till <= now - REMEMBER_US
 end
