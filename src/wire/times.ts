@@ -34,8 +34,8 @@ export function msToDuration(ms: number): Duration {
 }
 
 /**
- * Converts milliseconds since 1970, exact to the microsecond: the store's clock counts microseconds, and a client may send an
- * `enqueue_time` back. The nanos of a Timestamp are never negative, also before 1970.
+ * Converts milliseconds since 1970, exact to the microsecond below 2^42 ms (the year 2109): the store's clock counts
+ * microseconds, and a client may send an `enqueue_time` back. The nanos of a Timestamp are never negative, also before 1970.
  */
 export function msToTimestamp(ms: number): Timestamp {
   const us = Math.round(ms * 1000);
