@@ -188,6 +188,59 @@ describe('the dead-grant checker', () => {
     expect(found(written(late, fault('server_stopped', 100, 890)))).toEqual([]);
   });
 
+  it('accepts a late grant after a wait if a fault may have delayed the call, and not if it came during the wait', () => {
+    // The server receives the call after 2 s, and grants after a wait of 15 s.
+    const late = [
+      asked(0, 'a', { ttlMs: 500 }),
+      granted(17_001, 'a', 1, { sentMs: 0, madeMs: 15_000, ttlMs: 500 }),
+    ];
+    expect(found(written(late))[0]).toMatch('arrived 1501 ms after its deadline');
+    for (const kind of ['client_stopped', 'server_stopped', 'link_cut'] as const) {
+      expect(found(written(late, fault(kind, 1, 2_000)))).toEqual([]);
+      expect(found(written(late, fault(kind, 2_100, 3_000)))).toHaveLength(1);
+    }
+    expect(found(written(late, fault('redis_stopped', 1, 2_000)))).toHaveLength(1);
+    expect(found(written(late, fault('client_stopped', 1, 2_000, { clients: ['b'] })))).toHaveLength(1);
+  });
+
+  describe('for a late grant without a fault', () => {
+    const late = [
+      asked(5_000, 'a', { ttlMs: 500 }),
+      granted(7_300, 'a', 1, { sentMs: 5_000, madeMs: 5_000, ttlMs: 500 }),
+    ];
+    const other = (sentMs: number, answeredMs: number) => [
+      holds(0, 'b', 2, { name: 'other' }),
+      releases(sentMs, 'b', 2, { answeredMs }),
+    ];
+
+    it('accepts a grant that is late while another call takes as long, because the server may have read the call late', () => {
+      expect(found(written(late, other(5_200, 7_000)))).toEqual([]);
+    });
+
+    it('reports a grant that is late while all other calls are quicker, failed, or come before or afterwards', () => {
+      expect(found(written(late, other(5_200, 6_900)))).toHaveLength(1);
+      expect(found(written(late, other(2_000, 4_900)))).toHaveLength(1);
+      expect(found(written(late, other(7_400, 9_900)))).toHaveLength(1);
+      const [taken, [sent]] = [holds(0, 'b', 2, { name: 'other' }), releases(5_200, 'b', 2)];
+      const failure = ended(7_000, 'b', 'UNAVAILABLE', 'release by b at 5200');
+      expect(found(written(late, taken, sent ?? [], failure))).toHaveLength(1);
+    });
+
+    it('reports a grant that is late after a wait, while another call takes as long only during the answer', () => {
+      const waited = [
+        asked(1_000, 'a', { ttlMs: 500 }),
+        granted(7_300, 'a', 1, { sentMs: 1_000, madeMs: 5_000, ttlMs: 500 }),
+      ];
+      expect(found(written(waited, other(5_200, 7_200)))).toHaveLength(1);
+      expect(found(written(waited, other(1_200, 3_200)))).toEqual([]);
+    });
+
+    it('reports a grant that is late while only a paused client gets its answer as late', () => {
+      const pause = fault('client_stopped', 5_300, 6_900, { clients: ['b'] });
+      expect(found(written(late, other(5_200, 7_000), pause))).toHaveLength(1);
+    });
+  });
+
   it('accepts an offer that nobody claims for at most 3 s', () => {
     const offered = (untilMs: number) => written(holds(0, 'a', 1), holders(500, 1, 7), holders(untilMs, 7));
     expect(found(offered(3_500))).toEqual([]);

@@ -132,13 +132,15 @@ export function faultWindow(started: FaultStarted, ended: FaultEnded | undefined
   };
 }
 
-/** The client and name that a check is about. An omitted field matches every fault. */
+/** The client and name that a check is about, and the kinds of faults. An omitted field matches every fault. */
 export interface Scope {
   readonly client?: string;
   readonly name?: string;
+  readonly kinds?: readonly FaultKind[];
 }
 
 export function concerns(window: FaultWindow, scope: Scope): boolean {
+  if (scope.kinds !== undefined && !scope.kinds.includes(window.kind)) return false;
   if (window.clients !== null && scope.client !== undefined && !window.clients.has(scope.client))
     return false;
   if (window.names !== null && scope.name !== undefined && !window.names.has(scope.name)) return false;

@@ -11,13 +11,19 @@ const SLICE: Micros = 50_000;
 export class Pace {
   /** The longest duration of a call in flight, for each slice of time. */
   private readonly longest = new Map<number, Micros>();
+  /** The same, without calls that failed and calls of paused clients. */
+  private readonly longestAnswered = new Map<number, Micros>();
 
-  constructor(grants: readonly Grant[]) {
+  /** `wasPaused`: whether the client itself was paused between the two instants. */
+  constructor(grants: readonly Grant[], wasPaused: (client: string, from: Micros, to: Micros) => boolean) {
     for (const { renewals, releases } of grants) {
       for (const { asked, answer, ended } of [...renewals, ...releases]) {
-        if (answer !== null) this.add(asked.at, answer.at, answer.at - asked.at);
-        else if (ended !== null)
-          this.add(asked.at, ended.at, isAnswer(ended) ? ended.at - asked.at : Infinity);
+        const reply = answer ?? (ended !== null && isAnswer(ended) ? ended : null);
+        if (reply !== null) {
+          add(this.longest, asked.at, reply.at, reply.at - asked.at);
+          if (!wasPaused(asked.client, asked.at, reply.at))
+            add(this.longestAnswered, asked.at, reply.at, reply.at - asked.at);
+        } else if (ended !== null) add(this.longest, asked.at, ended.at, Infinity);
       }
     }
   }
@@ -34,10 +40,18 @@ export class Pace {
     return true;
   }
 
-  private add(from: Micros, to: Micros, took: Micros): void {
+  /** True if an answered call in flight took at least `limit`. A paused client does not show a slow service. */
+  wasSlow(from: Micros, to: Micros, limit: Micros): boolean {
     for (let slice = sliceOf(from); slice <= sliceOf(to); slice += 1) {
-      this.longest.set(slice, Math.max(this.longest.get(slice) ?? 0, took));
+      if ((this.longestAnswered.get(slice) ?? 0) >= limit) return true;
     }
+    return false;
+  }
+}
+
+function add(longest: Map<number, Micros>, from: Micros, to: Micros, took: Micros): void {
+  for (let slice = sliceOf(from); slice <= sliceOf(to); slice += 1) {
+    longest.set(slice, Math.max(longest.get(slice) ?? 0, took));
   }
 }
 

@@ -28,7 +28,7 @@ export class Timeline {
 
   /** The pace of the service. Must be read only after the last event of the history. */
   get pace(): Pace {
-    return (this.knownPace ??= new Pace(this.grants));
+    return (this.knownPace ??= new Pace(this.grants, (client, from, to) => this.wasPaused(client, from, to)));
   }
 
   names(): string[] {
@@ -76,6 +76,11 @@ export class Timeline {
         window.from <= at &&
         madeAfter(grant, grant.received) <= window.to,
     );
+  }
+
+  private wasPaused(client: string, from: Micros, to: Micros): boolean {
+    const scope: Scope = { client, kinds: ['client_stopped'] };
+    return this.faults.some((window) => window.from <= to && window.to >= from && concerns(window, scope));
   }
 
   addCall(call: Call): void {
