@@ -46,6 +46,20 @@ export const engineMutants = {
     faults: ['server-stopped', 'store-link-slow'],
     caughtBy: ['exclusion', 'over_issue', 'truthful_offset'],
   },
+  'dead-from-a-buffer': {
+    about: 'a grant waits in a buffer, and is delivered after its deadline',
+    patches: [
+      {
+        file: 'src/engine/leases/acquire-attempt.js',
+        find: 'return this.grant;',
+        replace:
+          'if (this.grant.fencingToken % 16n === 0n)\n                await new Promise((done) => setTimeout(done, this.grant.remainingMs + 2000));\n            return this.grant;',
+      },
+    ],
+    faults: [],
+    play: { size: 'small' },
+    caughtBy: ['dead_grant'],
+  },
   'offset-from-a-message': {
     about: 'the offset of a grant after a wait counts from the pub/sub message about it',
     patches: [
