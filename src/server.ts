@@ -133,6 +133,7 @@ class ComposedServer implements HoldfastServer {
       keepaliveTimeoutMs: config.keepaliveTimeoutMs,
       access: this.opened?.access,
       authorization: this.opened?.authorization,
+      accounts: this.opened?.accounts,
       auditLog: this.auditLog,
       connectionMaxAgeMs: config.connectionMaxAgeMs,
       reflection: config.reflection,

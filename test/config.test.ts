@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { ConfigError, readConfig } from '../src/config/config';
-import { options, type Option } from '../src/config/options';
+import type { Option } from '../src/config/option';
+import { options } from '../src/config/options';
 import { configurationPage } from '../tools/configuration-docs';
 
 const REDIS = 'redis://127.0.0.1:6379';
@@ -32,6 +33,12 @@ test('readConfig requires only HOLDFAST_REDIS_URL, and has a default for every o
     authJwtJwks: undefined,
     authJwtClaim: 'sub',
     policy: undefined,
+    quotaLeases: undefined,
+    quotaWaiters: undefined,
+    quotaStreams: undefined,
+    quotaCommandsPerSecond: undefined,
+    quotaEntries: undefined,
+    quotaBytes: undefined,
     insecure: { tls: false, auth: false },
     reflection: true,
     connectionMaxAgeMs: undefined,

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { options, type Option } from '../src/config/options';
+import type { Option } from '../src/config/option';
+import { options } from '../src/config/options';
 
 /**
  * Writes docs/configuration.md from the option list of the server.

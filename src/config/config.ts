@@ -1,4 +1,5 @@
-import { options, type Option } from './options';
+import type { Option } from './option';
+import { options } from './options';
 
 type Value<O> = O extends Option<infer T> ? T : never;
 
@@ -81,6 +82,11 @@ function contradictionsOfAccess(config: Config): string[] {
   }
   if (authJwtIssuer === undefined && authJwtClaim !== options.authJwtClaim.default) {
     found.push('HOLDFAST_AUTH_JWT_CLAIM needs HOLDFAST_AUTH_JWT_ISSUER');
+  }
+  for (const name of ['quotaEntries', 'quotaBytes'] as const) {
+    if (config[name] !== undefined && !authenticates(config)) {
+      found.push(`${options[name].name} needs identities, because only an identity owns dictionaries`);
+    }
   }
   if (config.policy !== undefined && !authenticates(config)) {
     found.push(

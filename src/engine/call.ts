@@ -1,3 +1,5 @@
+import type { Account } from './account';
+
 /** The engine's view of a gRPC call. The transport implements this interface. */
 export interface Call {
   /** Monotonic time at which the handler of this call started (ms). Every `expire_offset` counts from this time. */
@@ -8,7 +10,9 @@ export interface Call {
   readonly connection: object;
   /** The identity that the caller has proven. Empty: this server does not authenticate callers. */
   readonly identity: string;
-  /** True: the caller may not read this name, so errors and events must not show its holders. */
+  /** What the caller uses of this server. Undefined: the server has no quotas. */
+  readonly account: Account | undefined;
+  /** True: the caller may not read this name, so errors and events must not show its holders. May change by a reload. */
   readonly hidesHolders: boolean;
   /** True: the client's gRPC library retried this call (header `grpc-previous-rpc-attempts`). */
   readonly transportRetry: boolean;

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Quotas } from '../engine/quotas';
 import { authenticates, isExposed, type Config } from '../config/config';
 
 interface NamedFile {
@@ -20,6 +21,7 @@ export function accessSettings(config: Config) {
       }),
     tokens: named('HOLDFAST_AUTH_TOKENS', config.authTokens),
     policy: named('HOLDFAST_POLICY', config.policy),
+    quotas: quotasOf(config),
     ...(authJwtIssuer !== undefined &&
       authJwtAudience !== undefined &&
       authJwtJwks !== undefined && {
@@ -34,6 +36,19 @@ export function accessSettings(config: Config) {
         },
       }),
   };
+}
+
+/** Undefined: no quota is set. */
+function quotasOf(config: Config): Quotas | undefined {
+  const quotas: Quotas = {
+    leases: config.quotaLeases,
+    waiters: config.quotaWaiters,
+    streams: config.quotaStreams,
+    commands_per_second: config.quotaCommandsPerSecond,
+    entries: config.quotaEntries,
+    bytes: config.quotaBytes,
+  };
+  return Object.values(quotas).some((quota) => quota !== undefined) ? quotas : undefined;
 }
 
 function named(setting: string, path: string | undefined): NamedFile | undefined {

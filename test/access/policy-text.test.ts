@@ -30,9 +30,54 @@ test('a good text gives its rules', () => {
         allow: ['read', 'use'],
       },
     ],
+    quotas: [],
     warnings: [],
   });
-  expect(readPolicy('rules: []')).toEqual({ rules: [], warnings: [] });
+  expect(readPolicy('rules: []')).toEqual({ rules: [], quotas: [], warnings: [] });
+});
+
+test('a text may have quotas, for some identities and for all', () => {
+  const quotas = `quotas:
+  - identities: ["token:team-a-*"]
+    leases: 100
+    commands_per_second: 50
+  - waiters: 0
+    streams: 10
+    entries: 1000
+    bytes: 1000000
+`;
+  expect(readPolicy(GOOD + quotas)).toMatchObject({
+    quotas: [
+      { identities: ['token:team-a-*'], leases: 100, commands_per_second: 50 },
+      { waiters: 0, streams: 10, entries: 1000, bytes: 1_000_000 },
+    ],
+  });
+});
+
+test.each([
+  ['a misspelt quota', '  - lease: 1', 'line 8: quotas[0].lease: is not a known key'],
+  ['a text in place of a number', '  - leases: "10"', 'line 8: quotas[0].leases: must be a whole number'],
+  ['a fraction', '  - waiters: 1.5', 'line 8: quotas[0].waiters: must be a whole number of at least 0'],
+  ['a negative number', '  - bytes: -1', 'line 8: quotas[0].bytes: must be a whole number of at least 0'],
+  [
+    'no commands',
+    '  - commands_per_second: 0',
+    'quotas[0].commands_per_second: must be a whole number of at least 1',
+  ],
+  [
+    'an item without a quota',
+    '  - identities: ["token:a"]',
+    'line 8: quotas[0]: must have at least one of leases',
+  ],
+  ['no identity', '  - {identities: [], leases: 1}', 'line 8: quotas[0].identities: must have at least one'],
+  [
+    'an identity of no kind',
+    '  - {identities: ["a"], leases: 1}',
+    'quotas[0].identities[0]: matches no identity',
+  ],
+  ['too many items', '  - leases: 1\n'.repeat(501), 'quotas: must not have more than 500 items'],
+])('%s in quotas is a problem, with its line', (_title, text, problem) => {
+  expect(problemsOf(`${GOOD}quotas:\n${text}\n`)[0]).toContain(problem);
 });
 
 test.each([

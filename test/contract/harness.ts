@@ -86,6 +86,7 @@ export class Harness {
       keepaliveTimeoutMs: keepaliveMs ?? 5000,
       access: opened.access,
       authorization: opened.authorization,
+      accounts: opened.accounts,
       connectionMaxAgeMs: options.connectionMaxAgeMs,
       reflection: options.reflection,
       extend: options.extend,

@@ -9,6 +9,7 @@ import {
 } from '@grpc/grpc-js';
 import { tokenDigest } from '../../src/transport/access/bearer';
 import type { PolicyRule } from '../../src/transport/access/policy';
+import type { QuotaRule } from '../../src/transport/access/quota-rules';
 import { scratchFolder } from '../support/scratch-folder';
 import { drainStream, Harness, type HarnessOptions } from './harness';
 
@@ -40,8 +41,12 @@ export async function startWithPolicy(
 }
 
 /** JSON is YAML. */
-export function writePolicy(file: string, rules: readonly PolicyRule[]): void {
-  writeFileSync(file, JSON.stringify({ rules }));
+export function writePolicy(
+  file: string,
+  rules: readonly PolicyRule[],
+  quotas: readonly QuotaRule[] = [],
+): void {
+  writeFileSync(file, JSON.stringify({ rules, quotas }));
 }
 
 export function metadataOf(name: string): Metadata {

@@ -1,3 +1,4 @@
+import type { Account } from '../../src/engine/account';
 import type { Call } from '../../src/engine/call';
 import type { AcquireRequest, HoldSink, WatchSink } from '../../src/engine/leases/requests';
 import type { HoldEvent, ResourceView } from '../../src/engine/leases/lease';
@@ -5,6 +6,7 @@ import type { Clock } from '../../src/engine/clock';
 
 export interface FakeCallOptions {
   readonly identity?: string;
+  readonly account?: Account;
   readonly hidesHolders?: boolean;
   readonly timeoutMs?: number;
   readonly connection?: object;
@@ -18,7 +20,8 @@ export class FakeCall implements Call {
   readonly connection: object;
   readonly transportRetry: boolean;
   readonly identity: string;
-  readonly hidesHolders: boolean;
+  readonly account: Account | undefined;
+  hidesHolders: boolean;
   cancelled = false;
   private readonly listeners: (() => void)[] = [];
 
@@ -28,6 +31,7 @@ export class FakeCall implements Call {
     this.connection = options.connection ?? {};
     this.transportRetry = options.transportRetry ?? false;
     this.identity = options.identity ?? '';
+    this.account = options.account;
     this.hidesHolders = options.hidesHolders ?? false;
   }
 

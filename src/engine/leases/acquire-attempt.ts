@@ -3,8 +3,8 @@ import { StoreFailure } from '../errors';
 import { answeredTooLate, callCancelled, notGranted, notWithdrawn, refusal } from './acquire-refusals';
 import type { AttemptFacts, WaitEnding } from './acquire-refusals';
 import type { WaitEnd } from './call-end';
-import { hasOffsetPassed } from './expire-offset';
-import type { Resource } from './lease';
+import { hasOffsetPassed, latestEnd } from './expire-offset';
+import { requestKey, type Resource } from './lease';
 import * as errors from './lease-errors';
 import { withWanted, type PermitsContext } from './permits-context';
 import type {
@@ -94,16 +94,25 @@ export class AcquireAttempt implements AttemptFacts {
 
   /** Resolves to a grant that still has time left. Rejects with the caller's error. */
   async run(): Promise<Granted> {
-    if (this.context.isDraining) throw errors.draining();
-    const hasTime = this.end.at > this.context.clock.now();
-    this.allowance = new WaitAllowance(this.context.waitingCalls, this.call, hasTime, this.stream);
-    this.context.attempts.set(this.wanted.attach, this);
+    const { context, call, resource, wanted } = this;
+    const { account } = call;
+    if (context.isDraining) throw errors.draining();
+    const key = requestKey(resource, wanted.requestId);
+    const leave = account && context.countedLeases.request(account, key);
+    const hasTime = this.end.at > context.clock.now();
+    this.allowance = new WaitAllowance(context.waitingCalls, call, hasTime, this.stream);
+    context.attempts.set(wanted.attach, this);
     try {
       while (this.state !== 'granted') this.state = await this.next(this.state);
+      if (account) {
+        const endAt = latestEnd(context.clock.now(), this.grant.remainingMs);
+        context.countedLeases.lives(account, key, endAt);
+      }
       return this.grant;
     } finally {
-      this.context.attempts.delete(this.wanted.attach);
+      context.attempts.delete(wanted.attach);
       this.stopWaiting();
+      leave?.();
     }
   }
 
@@ -139,7 +148,7 @@ export class AcquireAttempt implements AttemptFacts {
   private async ask(): Promise<State> {
     const { context, resource, wanted, onPosition } = this;
     const { limits } = context;
-    const { mayWait, isOverLimit } = this.allowance;
+    const { mayWait } = this.allowance;
     const options = { wait: mayWait, takeOver: this.stream, maxWaiters: limits.maxWaitersPerName };
     let reply: AcquireReply;
     try {
@@ -158,8 +167,7 @@ export class AcquireAttempt implements AttemptFacts {
       case 'finished':
         return this.finish(reply, 'asking');
       case 'refused':
-        if (!isOverLimit) throw refusal(this, reply);
-        throw errors.tooManyWaiting(resource, limits.maxWaitingCallsPerConnection);
+        throw this.allowance.limitError(resource) ?? refusal(this, reply);
       default:
         throw refusal(this, reply);
     }

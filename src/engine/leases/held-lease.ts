@@ -1,6 +1,7 @@
 import type { Clock } from '../clock';
 import { type HoldfastError, reportDefect } from '../errors';
 import type { BackgroundCommands, Pauses } from './background-commands';
+import type { LeaseCount } from './counted-leases';
 import { confirmedEnd, expireOffsetMs, latestEnd } from './expire-offset';
 import type { LossCause, Resource } from './lease';
 import { draining, leaseLost, reattach, superseded } from './lease-errors';
@@ -38,6 +39,8 @@ export interface HeldLeaseOptions {
   /** The time at which the server received the stream's call (ms). Offsets count from this time. */
   readonly receivedAt: number;
   readonly granted: Granted;
+  /** Undefined: the lease counts for no quota. */
+  readonly count?: LeaseCount | undefined;
   /** The time at which the stream must end with REATTACH (ms). */
   readonly ageLimitAt: number;
   readonly onDefect: (error: unknown) => void;
@@ -190,6 +193,7 @@ export class HeldLease {
     // A process that was suspended past the confirmed end must not report a renewal.
     if (now >= this.confirmedEnd) return this.tick();
     if (this.renewal === renewal) this.renewal = undefined;
+    if (reply.kind === 'finished' || reply.kind === 'gone') this.options.count?.ended();
     switch (reply.kind) {
       case 'granted':
         return this.handleRenewed(reply);
@@ -203,10 +207,11 @@ export class HeldLease {
   }
 
   private handleRenewed(reply: Granted): void {
-    const { receivedAt, sink } = this.options;
+    const { receivedAt, sink, count } = this.options;
     this.ttlMs = reply.ttlMs;
     this.failing = false;
     this.believedUntil = Math.max(this.believedUntil, latestEnd(this.options.clock.now(), reply.remainingMs));
+    count?.lives(this.believedUntil);
     const end = confirmedEnd(reply.sentAt, reply.remainingMs);
     if (end > this.confirmedEnd) {
       this.confirmedEnd = end;

@@ -1,7 +1,7 @@
 import type { Call } from '../call';
 import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
-import { hasOffsetPassed } from './expire-offset';
+import { hasOffsetPassed, latestEnd } from './expire-offset';
 import { grantedLease, knownRequestId } from './granted-lease';
 import { HeldLease } from './held-lease';
 import { requestKey, type Resource, type Service } from './lease';
@@ -80,7 +80,7 @@ export class HoldStreams {
 
   /** Sends a `queued` event when the position changes, but at most one event every two seconds. */
   private positionReporter(
-    { hidesHolders }: Call,
+    call: Call,
     service: Service,
     requestId: string,
     sink: HoldSink,
@@ -98,7 +98,7 @@ export class HoldStreams {
         requestId,
         position,
         waiterCount,
-        holder: holder && !hidesHolders ? shownToClients(service, holder) : undefined,
+        holder: holder && !call.hidesHolders ? shownToClients(service, holder) : undefined,
       });
     };
   }
@@ -135,6 +135,9 @@ export class HoldStreams {
     sink: HoldSink,
   ): HeldLease | undefined {
     const { context } = this;
+    const key = requestKey(resource, requestId);
+    const count = call.account && context.countedLeases.of(call.account, key);
+    count?.lives(latestEnd(context.clock.now(), granted.remainingMs));
     if (call.cancelled) return undefined;
     sink.send({
       kind: 'granted',
@@ -153,10 +156,11 @@ export class HoldStreams {
       caller: call.connection,
       receivedAt: call.receivedAt,
       granted,
+      count,
       ageLimitAt: context.ageLimitAt(call, granted.ttlMs),
       onDefect: context.onDefect,
     });
-    this.remember(held, requestKey(resource, requestId));
+    this.remember(held, key);
     call.onCancelled(() => held.abandon());
     call.onNotAllowed(() => {
       held.revokeHeld();

@@ -4,6 +4,7 @@ import type { Identities } from '../identities';
 import { BackgroundCommands } from './background-commands';
 import { BoundedSteps } from './bounded-steps';
 import { ageLimitAt, callDeadline } from './call-end';
+import { CountedLeases } from './counted-leases';
 import { LATE_RELEASE_PAUSES } from './held-lease';
 import type { Mode, Resource } from './lease';
 import { LOCK_LIMIT, type Limits } from './limits';
@@ -44,6 +45,7 @@ export class PermitsContext {
   /** The releases of leases that a stream of this server has lost. */
   readonly lateReleases: BackgroundCommands;
   readonly waitingCalls: WaitingCalls;
+  readonly countedLeases: CountedLeases;
   /** The acquires in progress, by attach. */
   readonly attempts = new Map<string, GrantTaker>();
   isDraining = false;
@@ -62,6 +64,7 @@ export class PermitsContext {
     this.withdrawals = new Withdrawals(store, clock, this.timers, onDefect);
     this.lateReleases = new BackgroundCommands(clock, this.timers, LATE_RELEASE_PAUSES, onDefect);
     this.waitingCalls = new WaitingCalls(limits.maxWaitingCallsPerConnection);
+    this.countedLeases = new CountedLeases(clock, this.timers);
     this.identities = identities;
     this.serverId = serverId;
   }
@@ -70,6 +73,7 @@ export class PermitsContext {
   close(): void {
     this.withdrawals.close();
     this.lateReleases.close();
+    this.countedLeases.close();
   }
 
   /**

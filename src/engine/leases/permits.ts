@@ -3,7 +3,8 @@ import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
 import { grantedLease, knownRequestId } from './granted-lease';
 import { HoldStreams } from './hold-streams';
-import type { Lease, Resource, ResourceView, Service } from './lease';
+import { latestEnd } from './expire-offset';
+import { requestKey, type Lease, type Resource, type ResourceView, type Service } from './lease';
 import * as errors from './lease-errors';
 import { parseLeaseId } from './lease-id';
 import { ResourceLists } from './resource-lists';
@@ -104,14 +105,15 @@ export class Permits implements PermitsEngine {
       caller: call.connection,
     });
     const reply = await errors.answerOf(renewing, resource, 'lease_id', knownRequestId(call, requestId));
-    switch (reply.kind) {
-      case 'granted':
-        return grantedLease(call, resource, { requestId }, reply);
-      case 'finished':
-        throw errors.leaseNotHeld(resource, reply.cause);
-      default:
-        throw errors.leaseNotHeld(resource, undefined);
+    const { countedLeases, clock } = this.context;
+    const key = requestKey(resource, requestId);
+    if (reply.kind === 'granted') {
+      if (call.account) countedLeases.lives(call.account, key, latestEnd(clock.now(), reply.remainingMs));
+      return grantedLease(call, resource, { requestId }, reply);
     }
+    if (reply.kind !== 'finished') throw errors.leaseNotHeld(resource, undefined);
+    countedLeases.ended(key);
+    throw errors.leaseNotHeld(resource, reply.cause);
   }
 
   /** Ends a lease. A repeated release gets the answer of the first release. */
@@ -125,6 +127,10 @@ export class Permits implements PermitsEngine {
       caller: call.connection,
     });
     const reply = await errors.answerOf(releasing, resource, 'lease_id', knownRequestId(call, requestId));
+    // Only the holder of the secret gets one of these replies. A forged lease_id must not end the count of a lease.
+    if (reply.kind === 'released' || reply.kind === 'finished') {
+      this.context.countedLeases.ended(requestKey(resource, requestId));
+    }
     if (reply.kind === 'released') return { released: true, lossCause: undefined };
     if (reply.kind !== 'finished') return { released: false, lossCause: undefined };
     return reply.cause === 'released'

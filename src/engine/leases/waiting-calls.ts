@@ -1,4 +1,6 @@
 import type { Call } from '../call';
+import { resourceText, tooManyWaiting } from './lease-errors';
+import type { Resource } from './lease';
 
 /**
  * Limits the waiting unary calls of each connection. gRPC ends a connection that cancels too many calls at the same
@@ -7,7 +9,7 @@ import type { Call } from '../call';
 export class WaitingCalls {
   private readonly counts = new WeakMap<object, number>();
 
-  constructor(private readonly maxCount: number) {}
+  constructor(readonly maxCount: number) {}
 
   /** Counts the call, unless its connection has reached the limit. Returns whether the call was counted. */
   tryAdd(connection: object): boolean {
@@ -26,12 +28,15 @@ export class WaitingCalls {
   }
 }
 
-/** Whether one call may wait. A unary call may only try once if too many calls of its connection already wait. */
+/**
+ * Whether one call may wait. A call may only try once if too many calls of its caller wait already, and a unary call also
+ * if too many calls of its connection wait.
+ */
 export class WaitAllowance {
   readonly mayWait: boolean;
-  /** True: the call may not wait because of the limit of its connection. */
-  readonly isOverLimit: boolean;
-  private readonly isCounted: boolean;
+  private readonly hasAccountPlace: boolean;
+  private readonly hasConnectionPlace: boolean;
+  private readonly isCountedForConnection: boolean;
 
   /**
    * `hasTime`: the request and the deadline allow a wait. The call counts before the store answers, because a burst of
@@ -40,16 +45,30 @@ export class WaitAllowance {
   constructor(
     private readonly calls: WaitingCalls,
     private readonly call: Call,
-    hasTime: boolean,
+    private readonly hasTime: boolean,
     stream: boolean,
   ) {
-    this.isCounted = hasTime && !stream && calls.tryAdd(call.connection);
-    this.mayWait = hasTime && (stream || this.isCounted);
-    this.isOverLimit = hasTime && !this.mayWait;
+    const { account, connection } = call;
+    this.hasAccountPlace = hasTime && (account?.mayWait ?? true);
+    this.isCountedForConnection = this.hasAccountPlace && !stream && calls.tryAdd(connection);
+    this.hasConnectionPlace = stream || this.isCountedForConnection;
+    this.mayWait = this.hasAccountPlace && this.hasConnectionPlace;
+    if (this.mayWait && account !== undefined) account.waiterCount += 1;
+  }
+
+  /** The error if only a limit forbids the wait. */
+  limitError(resource: Resource): Error | undefined {
+    if (!this.hasTime || this.mayWait) return undefined;
+    const { account } = this.call;
+    return account !== undefined && !this.hasAccountPlace
+      ? account.tooManyWaiters(resourceText(resource))
+      : tooManyWaiting(resource, this.calls.maxCount);
   }
 
   /** Call this once, when the call ends. */
   close(): void {
-    if (this.isCounted) this.calls.remove(this.call.connection);
+    const { account, connection } = this.call;
+    if (this.isCountedForConnection) this.calls.remove(connection);
+    if (this.mayWait && account !== undefined) account.waiterCount -= 1;
   }
 }

@@ -13,12 +13,10 @@ export interface AuditedCaller {
   readonly method: string;
 }
 
-export interface Refusal {
-  readonly service: string;
-  readonly verb: Verb;
-  readonly name: string;
-  readonly outcome: string;
-}
+/** A missing permission, or a quota that the caller has reached. */
+export type Refusal =
+  | { readonly outcome: 'NOT_ALLOWED'; readonly service: string; readonly verb: Verb; readonly name: string }
+  | { readonly outcome: 'QUOTA_EXCEEDED'; readonly quota: string; readonly limit: string };
 
 /** The time between two lines of one identity for the same outcome (ms). */
 const INTERVAL_MS = 1000;
@@ -61,7 +59,8 @@ export class AuditLog {
     );
   }
 
-  refused(caller: AuditedCaller, { service, verb, name, outcome }: Refusal): void {
+  refused(caller: AuditedCaller, refusal: Refusal): void {
+    const { outcome } = refusal;
     const known = this.recent.has(keyOf(caller, outcome)) || this.recent.size < MAX_IDENTITIES;
     const key = known ? keyOf(caller, outcome) : '';
     const counter = this.recent.get(key);
@@ -71,10 +70,8 @@ export class AuditLog {
     }
     this.recent.set(key, { suppressed: 0, identity: known ? shown(caller.identity) : SEVERAL, outcome });
     this.timer ??= this.clock.after(INTERVAL_MS, () => this.reportSuppressed());
-    this.log.warn(
-      { ...callerFields(caller), action: 'refused', service, verb, name: shown(name), outcome },
-      'a caller was refused',
-    );
+    const facts = 'name' in refusal ? { ...refusal, name: shown(refusal.name) } : refusal;
+    this.log.warn({ ...callerFields(caller), action: 'refused', ...facts }, 'a caller was refused');
   }
 
   close(): void {

@@ -1,3 +1,4 @@
+import type { Accounts } from '../../engine/accounts';
 import type { AuditLog } from './audit-log';
 import type { Authorization } from './authorization';
 import type { CallRule } from './call-rules';
@@ -8,5 +9,7 @@ export interface CallControl {
   readonly rules: ReadonlyMap<string, CallRule>;
   /** Undefined: every caller may do everything. */
   readonly authorization: Authorization | undefined;
+  /** Undefined: this server has no quotas. */
+  readonly accounts: Accounts | undefined;
   readonly audit: AuditLog;
 }

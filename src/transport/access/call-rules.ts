@@ -1,4 +1,5 @@
 import { AUDITED_ACTS, type AuditedAct } from './audited-acts';
+import { keepsLease } from './lease-keeping';
 import { NAMED_RESOURCES, type CheckNames } from './named-resources';
 import { describedCalls, SERVICES, type RequiredVerb, type ServiceName } from './verbs';
 
@@ -7,6 +8,8 @@ export interface CallRule {
   readonly service: ServiceName;
   readonly verb: RequiredVerb;
   readonly checkNames: CheckNames<unknown>;
+  /** True: no quota refuses the request, because a refusal would lose a lease. */
+  readonly keepsLease: (request: unknown) => boolean;
   /** Undefined: the call is not audited. */
   readonly actOf: ((request: unknown) => AuditedAct | undefined) | undefined;
 }
@@ -27,7 +30,13 @@ export function readCallRules(fileDescriptorSet: Uint8Array): ReadonlyMap<string
       }
       return [
         path,
-        { service: known, verb, checkNames: checkNames as CheckNames<unknown>, actOf: actOf(known, field) },
+        {
+          service: known,
+          verb,
+          checkNames: checkNames as CheckNames<unknown>,
+          keepsLease: keepsLease(known, field),
+          actOf: actOf(known, field),
+        },
       ];
     }),
   );

@@ -1,5 +1,7 @@
 import { ServerCredentials } from '@grpc/grpc-js';
+import { Accounts } from '../../engine/accounts';
 import type { Clock } from '../../engine/clock';
+import type { Quotas } from '../../engine/quotas';
 import type { Log } from '../grpc/log';
 import { Access } from './access';
 import { Authorization } from './authorization';
@@ -11,6 +13,7 @@ import { KeySetFile } from './key-set-file';
 import { KeySetUrl } from './key-set-url';
 import { OpenCredentials } from './open-credentials';
 import { PolicyFile } from './policy-file';
+import { QuotaRules } from './quota-rules';
 import { ServerCertificates, type TlsFiles } from './server-certificates';
 import { TokenFile } from './token-file';
 import type { NamedFile } from './watched-files';
@@ -28,6 +31,8 @@ export interface AccessSettings {
   readonly tokens?: NamedFile | undefined;
   readonly jwt?: JwtSettings | undefined;
   readonly policy?: NamedFile | undefined;
+  /** The quotas of every caller that the policy gives no other quotas. Undefined: none. */
+  readonly quotas?: Quotas | undefined;
   /** How often the policy is looked at (ms). Default: 1000. */
   readonly policyIntervalMs?: number | undefined;
 }
@@ -38,6 +43,8 @@ export interface OpenedAccess {
   readonly access: Access | undefined;
   /** Undefined: every proven caller may do everything. */
   readonly authorization: Authorization | undefined;
+  /** Undefined: this server has no quotas. */
+  readonly accounts: Accounts | undefined;
   close(): void;
 }
 
@@ -46,7 +53,7 @@ export interface OpenedAccess {
  * @param auditLog receives the refused credentials
  */
 export async function openAccess(
-  { tls, tokens, jwt, policy, policyIntervalMs }: AccessSettings,
+  { tls, tokens, jwt, policy, quotas, policyIntervalMs }: AccessSettings,
   clock: Clock,
   log: Log,
   auditLog = log,
@@ -62,7 +69,10 @@ export async function openAccess(
       file: policy,
       log,
       intervalMs: policyIntervalMs,
-      onChanged: (changed) => authorization?.replace(changed),
+      onChanged: (changed, rules) => {
+        authorization?.replace(changed);
+        accounts?.replace(new QuotaRules(rules, quotas ?? {}));
+      },
     });
   const watched = [certificates, tokenFile, jsonWebTokens?.keys, policyFile].filter(
     (one) => one !== undefined,
@@ -83,12 +93,17 @@ export async function openAccess(
     certificates: tls?.clientAuthority && new ClientCertificates(clock),
   };
   const authorization = policyFile && new Authorization(policyFile.policy);
+  const hasQuotas = policyFile !== undefined || quotas !== undefined;
+  const accounts = hasQuotas
+    ? new Accounts(new QuotaRules(policyFile?.quotas ?? [], quotas ?? {}), clock)
+    : undefined;
   const authenticates = Object.values(kinds).some((kind) => kind !== undefined);
   const authenticator = new Credentials(kinds, clock);
   return {
     credentials: certificates?.credentials ?? ServerCredentials.createInsecure(),
     access: authenticates ? new Access({ authenticator, open, clock, log: auditLog }) : undefined,
     authorization,
+    accounts,
     close,
   };
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { TaskThread } from '../../engine/task-thread';
 import type { Log } from '../grpc/log';
 import { Policy } from './policy';
+import type { QuotaRule } from './quota-rules';
 import type { PolicyContent, PolicyProblems } from './policy-text';
 import type { PolicyThreadCalls } from './policy-thread-calls';
 import { UnusableFile, WatchedFiles, type NamedFile } from './watched-files';
@@ -11,14 +12,14 @@ const MAX_FILE_BYTES = 256 * 1024;
 export interface PolicyFileOptions {
   readonly file: NamedFile;
   readonly log: Log;
-  /** Called after each reload, with the new policy. Not called for the policy of the start. */
-  readonly onChanged: (policy: Policy) => void;
+  /** Called after each reload. Not called for the policy of the start. */
+  readonly onChanged: (policy: Policy, quotas: readonly QuotaRule[]) => void;
   readonly intervalMs?: number | undefined;
 }
 
 /** The policy of a file. A changed file is used within about a second. A file that is no policy changes nothing. */
 export class PolicyFile {
-  private current: Policy | undefined;
+  private current: { readonly policy: Policy; readonly quotas: readonly QuotaRule[] } | undefined;
   private readonly watched: WatchedFiles;
 
   constructor(private readonly options: PolicyFileOptions) {
@@ -35,8 +36,12 @@ export class PolicyFile {
 
   /** The policy in use. */
   get policy(): Policy {
-    if (this.current === undefined) throw new Error('the policy is not loaded');
-    return this.current;
+    return this.loaded.policy;
+  }
+
+  /** The quotas in use. */
+  get quotas(): readonly QuotaRule[] {
+    return this.loaded.quotas;
   }
 
   /** Rejects with an UnusableFile. */
@@ -58,8 +63,14 @@ export class PolicyFile {
     }
     for (const warning of read.warnings) log.warn({ policy: file.path }, warning);
     const isReload = this.current !== undefined;
-    this.current = new Policy(read.rules);
-    if (isReload) onChanged(this.current);
+    const { rules, quotas } = read;
+    this.current = { policy: new Policy(rules), quotas };
+    if (isReload) onChanged(this.current.policy, quotas);
+  }
+
+  private get loaded() {
+    if (this.current === undefined) throw new Error('the policy is not loaded');
+    return this.current;
   }
 }
 

@@ -2,12 +2,15 @@ import { isNode, LineCounter, parseDocument, type Document } from 'yaml';
 import { z } from 'zod';
 import { MAX_NAME_BYTES } from '../../engine/names';
 import { escapeText } from '../../wire/escape-text';
+import { QUOTA_NAMES } from '../../engine/quotas';
 import type { PolicyRule } from './policy';
+import type { QuotaRule } from './quota-rules';
 import { SERVICES, VERBS } from './verbs';
 
 /** The content of a policy file. */
 export interface PolicyContent {
   readonly rules: readonly PolicyRule[];
+  readonly quotas: readonly QuotaRule[];
   /** Rules that are valid, but may mean something else than their author thinks. */
   readonly warnings: readonly string[];
 }
@@ -22,6 +25,8 @@ const MAX_PROBLEMS = 20;
 /** The most pairs of a service and a name in all rules, so that the rules of an identity compile in about 1 ms. */
 const MAX_PAIRS = 5000;
 const MAX_IDENTITY_BYTES = 256;
+/** The most items of `quotas`, so that the quotas of an identity are found in well below 1 ms. */
+const MAX_QUOTAS = 500;
 
 const BEGINNINGS = ['spiffe://', 'dns:', 'jwt:', 'token:'] as const;
 const CONTROL = /\p{Cc}/u;
@@ -58,12 +63,40 @@ const ruleSchema = z.strictObject({
   allow: list(oneOf(VERBS), 'verbs'),
 });
 
+/** The smallest value of each quota. Without a command per second, a caller could not call at all. */
+const SMALLEST = { leases: 0, waiters: 0, streams: 0, commands_per_second: 1, entries: 0, bytes: 0 } as const;
+
+const quotaSchema = z
+  .strictObject({
+    identities: list(glob, 'globs')
+      .min(1, 'must have at least one item; without the key, the quotas hold for every identity')
+      .optional(),
+    leases: quota('leases'),
+    waiters: quota('waiters'),
+    streams: quota('streams'),
+    commands_per_second: quota('commands_per_second'),
+    entries: quota('entries'),
+    bytes: quota('bytes'),
+  })
+  .refine(
+    (item) => QUOTA_NAMES.some((name) => item[name] !== undefined),
+    `must have at least one of ${QUOTA_NAMES.join(', ')}`,
+  );
+
+function quota(name: keyof typeof SMALLEST) {
+  const expected = `must be a whole number of at least ${SMALLEST[name]}`;
+  return z.int({ error: expected }).min(SMALLEST[name], expected).optional();
+}
+
 const policySchema = z.strictObject({
   rules: list(ruleSchema, 'rules').refine(
     (rules) =>
       rules.reduce((sum, { services, names }) => sum + services.length * names.length, 0) <= MAX_PAIRS,
     `must not have more than ${MAX_PAIRS} pairs of a service and a name in all rules together`,
   ),
+  quotas: list(quotaSchema, 'quotas')
+    .max(MAX_QUOTAS, `must not have more than ${MAX_QUOTAS} items`)
+    .default([]),
 });
 
 /** Whether the part before the first star begins as an identity may begin. */

@@ -179,6 +179,7 @@ function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open:
     const { queryId, suggest } = message;
     try {
       call.checkNames(message);
+      call.takeCommand();
       const request = readSuggest(suggest, 'suggest', call, STREAM_PATIENCE_MS);
       const value = suggestMessage(await engine.suggest(request));
       return { queryId, result: { $case: 'suggestions', value } };

@@ -5,6 +5,7 @@ import { HealthService } from '../../../generated/typescript/grpc/health/v1/heal
 import { ServerReflectionService as ReflectionV1 } from '../../../generated/typescript/grpc/reflection/v1/reflection';
 import { ServerReflectionService as ReflectionV1Alpha } from '../../../generated/typescript/grpc/reflection/v1alpha/reflection';
 import { ServerServiceService } from '../../../generated/typescript/holdfast/v1/server_service';
+import type { Accounts } from '../../engine/accounts';
 import { defaultAutocompleteLimits, type AutocompleteLimits } from '../../engine/autocomplete/limits';
 import type { Clock } from '../../engine/clock';
 import type { Limits } from '../../engine/leases/limits';
@@ -73,6 +74,8 @@ export interface GrpcServerParts {
   readonly access?: Access | undefined;
   /** The present policy. Undefined: every caller may do everything. */
   readonly authorization?: Authorization | undefined;
+  /** Counts what each caller uses. Undefined: no quotas. */
+  readonly accounts?: Accounts | undefined;
   /** The log of refusals and of acts that an auditor wants to see. Default: `log`. */
   readonly auditLog?: Log | undefined;
   /** Default: connections have no maximum age. */
@@ -100,6 +103,7 @@ export class GrpcServer {
     const control = {
       rules: readCallRules(descriptors),
       authorization: parts.authorization,
+      accounts: parts.accounts,
       audit: this.audit,
     };
     const context: CallContext = { clock, log, access, control };

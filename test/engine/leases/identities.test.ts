@@ -1,6 +1,6 @@
 import { parseLeaseId } from '../../../src/engine/leases/lease-id';
 import { storedRequestId } from '../../../src/engine/leases/stored-request-id';
-import { answerWaiting, EngineFixture, UNCHANGED } from '../../support/engine-fixture';
+import { answerTouch, answerWaiting, EngineFixture, UNCHANGED } from '../../support/engine-fixture';
 import { ALICE, FakeCall } from '../../support/fake-call';
 import { EMPTY_SNAPSHOT, grantedAt } from '../../support/fake-store';
 import { ManualClock, settled } from '../../support/manual-clock';
@@ -180,5 +180,15 @@ describe('a call that may not read the name', () => {
     const stream = on.hold({}, { hidesHolders: true });
     await answerWaiting(on, { position: 3, snapshot });
     expect(stream.sink.last('queued')).toMatchObject({ position: 3, waiterCount: 3, holder: undefined });
+  });
+
+  it('gets no holder in `queued` any more after a reload has taken the permission to read', async () => {
+    const stream = on.hold();
+    await answerWaiting(on, { position: 3, snapshot });
+    expect(stream.sink.last('queued').holder).toMatchObject({ holderId: 'bob' });
+    stream.call.hidesHolders = true;
+    await on.clock.advance(2000);
+    await answerTouch(on, [2], snapshot);
+    expect(stream.sink.last('queued')).toMatchObject({ position: 2, holder: undefined });
   });
 });

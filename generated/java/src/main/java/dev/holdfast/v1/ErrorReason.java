@@ -239,13 +239,15 @@ public enum ErrorReason
   ERROR_REASON_QUEUE_FULL(15),
   /**
    * <pre>
-   * The caller, its connection or this server already has the maximum number of operations of one kind,
-   * for example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
+   * The caller has reached a quota that the operator has set, such as a number of leases or of commands per
+   * second. Or its connection or this server already has the maximum number of operations of one kind, for
+   * example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
    * need more memory than this server has for indexes; the text says how much. The call's headers
    * or its request message may also be too large, or the request did not arrive in time.
    *
    *   - Code: RESOURCE_EXHAUSTED.
-   *   - Metadata: `limit`, if the limit is one number.
+   *   - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
+   *     waiters, streams, commands_per_second, entries or bytes.
    *   - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
    *     retry does not help: the dictionary needs more memory than this server may use.
    *   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
@@ -666,13 +668,15 @@ public enum ErrorReason
   public static final int ERROR_REASON_QUEUE_FULL_VALUE = 15;
   /**
    * <pre>
-   * The caller, its connection or this server already has the maximum number of operations of one kind,
-   * for example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
+   * The caller has reached a quota that the operator has set, such as a number of leases or of commands per
+   * second. Or its connection or this server already has the maximum number of operations of one kind, for
+   * example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
    * need more memory than this server has for indexes; the text says how much. The call's headers
    * or its request message may also be too large, or the request did not arrive in time.
    *
    *   - Code: RESOURCE_EXHAUSTED.
-   *   - Metadata: `limit`, if the limit is one number.
+   *   - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
+   *     waiters, streams, commands_per_second, entries or bytes.
    *   - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
    *     retry does not help: the dictionary needs more memory than this server may use.
    *   - Client: run fewer operations at a time, open more connections, or use the streaming calls.

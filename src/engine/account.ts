@@ -1,0 +1,93 @@
+import type { Clock } from './clock';
+import { quotaExceeded, type QuotaName, type Quotas } from './quotas';
+
+/** The commands of this time may come at once (ms). */
+const BURST_MS = 1000;
+/** Sums of fractions may differ by less than this time (ms). */
+const ROUNDING_MS = 1e-6;
+
+/** The use of this server by one caller, and the bounds of this use. */
+export class Account {
+  /** Leases, and requests for leases that are not answered yet. */
+  leaseCount = 0;
+  waiterCount = 0;
+  streamCount = 0;
+  /** The commands so far have used the time before this time (ms). A caller cannot save more than BURST_MS. */
+  private usedUntil = -Infinity;
+
+  constructor(
+    /** The beginning of error texts: the identity, or "this connection". */
+    private readonly subject: string,
+    private readonly clock: Clock,
+    private readonly readQuotas: () => Quotas,
+  ) {}
+
+  /** The present quotas. */
+  get quotas(): Quotas {
+    return this.readQuotas();
+  }
+
+  /** True: without this account, the caller could not do more than with this account. */
+  get isUnused(): boolean {
+    const isCounted = this.leaseCount + this.waiterCount + this.streamCount > 0;
+    return !isCounted && this.usedUntil <= this.clock.now() - BURST_MS;
+  }
+
+  /** Counts one command. Throws QUOTA_EXCEEDED. */
+  takeCommand(): void {
+    const { commands_per_second: limit } = this.quotas;
+    if (limit === undefined) return;
+    const now = this.clock.now();
+    const usedUntil = Math.max(this.usedUntil, now - BURST_MS) + 1000 / limit;
+    if (usedUntil > now + ROUNDING_MS) {
+      throw quotaExceeded(
+        'commands_per_second',
+        limit,
+        `${this.subject} sends more than its quota of ${limit} commands per second: nothing was done; send fewer commands, or ask the operator for a higher quota`,
+        Math.ceil(usedUntil - now),
+      );
+    }
+    this.usedUntil = usedUntil;
+  }
+
+  /** Counts one more stream. Throws QUOTA_EXCEEDED, unless the stream attaches to a lease. */
+  openStream(attaches: boolean): void {
+    if (!attaches) this.check('streams', this.streamCount, 'open streams', 'end a stream');
+    this.streamCount += 1;
+  }
+
+  closeStream(): void {
+    this.streamCount -= 1;
+  }
+
+  /** Counts one more request for a lease. Throws QUOTA_EXCEEDED. */
+  requestLease(): void {
+    this.check('leases', this.leaseCount, 'leases and requests for leases', 'release a lease');
+    this.leaseCount += 1;
+  }
+
+  /** Whether one more request may wait. */
+  get mayWait(): boolean {
+    return this.waiterCount < (this.quotas.waiters ?? Infinity);
+  }
+
+  /** The error of a request that finds no free permits, and may not wait. `name` has the kind of the resource. */
+  tooManyWaiters(name: string): Error {
+    const limit = this.quotas.waiters ?? 0;
+    return quotaExceeded(
+      'waiters',
+      limit,
+      `${name} is not free, and ${this.subject} has reached its quota of ${limit} waiting requests on this server; try again later, or ask the operator for a higher quota`,
+    );
+  }
+
+  private check(quota: QuotaName, count: number, things: string, advice: string): void {
+    const limit = this.quotas[quota];
+    if (limit === undefined || count < limit) return;
+    throw quotaExceeded(
+      quota,
+      limit,
+      `${this.subject} has reached its quota of ${limit} ${things} on this server: nothing was done; ${advice}, or ask the operator for a higher quota`,
+    );
+  }
+}

@@ -1,0 +1,74 @@
+import type { Account } from '../account';
+import type { Clock } from '../clock';
+import type { TimerEntry, TimerQueue } from './timer-queue';
+
+interface CountedLease {
+  readonly account: Account;
+  /** No client believes in the lease after this time (ms). */
+  endAt: number;
+  timer: TimerEntry;
+}
+
+/** Keeps the count of one lease true. */
+export interface LeaseCount {
+  /** The lease may live until this time (ms). */
+  lives(endAt: number): void;
+  ended(): void;
+}
+
+/**
+ * The leases that this server has granted or renewed, for the quotas of their callers. A lease counts until this server
+ * learns of its end, or until the last end that this server knows. A release or a renewal by another server is unknown here.
+ */
+export class CountedLeases {
+  private readonly leases = new Map<string, CountedLease>();
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly timers: TimerQueue,
+  ) {}
+
+  /**
+   * Counts a request that may get a lease. Throws QUOTA_EXCEEDED, unless the request has a counted lease already. The
+   * caller must call the returned function once, when the request is answered.
+   */
+  request(account: Account, key: string): () => void {
+    if (this.leases.has(key)) return () => undefined;
+    account.requestLease();
+    return () => (account.leaseCount -= 1);
+  }
+
+  of(account: Account, key: string): LeaseCount {
+    return { lives: (endAt) => this.lives(account, key, endAt), ended: () => this.ended(key) };
+  }
+
+  lives(account: Account, key: string, endAt: number): void {
+    const known = this.leases.get(key);
+    if (known !== undefined) {
+      known.endAt = Math.max(known.endAt, endAt);
+      return;
+    }
+    account.leaseCount += 1;
+    this.leases.set(key, { account, endAt, timer: this.timers.at(endAt, () => this.check(key)) });
+  }
+
+  ended(key: string): void {
+    const known = this.leases.get(key);
+    if (known === undefined) return;
+    known.timer.cancel();
+    known.account.leaseCount -= 1;
+    this.leases.delete(key);
+  }
+
+  close(): void {
+    for (const key of [...this.leases.keys()]) this.ended(key);
+  }
+
+  /** A renewal only moves `endAt`, so the timer may run before the end. */
+  private check(key: string): void {
+    const known = this.leases.get(key);
+    if (known === undefined) return;
+    if (known.endAt <= this.clock.now()) this.ended(key);
+    else known.timer = this.timers.at(known.endAt, () => this.check(key));
+  }
+}

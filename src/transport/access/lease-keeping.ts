@@ -1,0 +1,20 @@
+import type { ServiceName } from './verbs';
+
+interface HoldMessage {
+  readonly start?: { readonly $case: string } | undefined;
+}
+
+const always = (): boolean => true;
+const never = (): boolean => false;
+const attaches = (request: unknown): boolean => (request as HoldMessage).start?.$case === 'leaseId';
+
+/** The calls that keep or end a lease, by service and by the name of the call with a small first letter. */
+const CALLS: Partial<Record<ServiceName, Readonly<Record<string, (request: unknown) => boolean>>>> = {
+  LockService: { renewLock: always, releaseLock: always, holdLock: attaches },
+  SemaphoreService: { renewPermits: always, releasePermits: always, holdPermits: attaches },
+};
+
+/** Tells of each request of a call whether the request keeps or ends a lease. */
+export function keepsLease(service: ServiceName, field: string): (request: unknown) => boolean {
+  return CALLS[service]?.[field] ?? never;
+}

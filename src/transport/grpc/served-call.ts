@@ -1,0 +1,222 @@
+import type { EventEmitter } from 'node:events';
+import type {
+  ServerDuplexStream,
+  ServerReadableStream,
+  ServerUnaryCall,
+  ServerWritableStream,
+} from '@grpc/grpc-js';
+import type { Account } from '../../engine/account';
+import type { Call } from '../../engine/call';
+import type { Clock } from '../../engine/clock';
+import { HoldfastError } from '../../engine/errors';
+import type { Access } from '../access/access';
+import type { AuditedAct } from '../access/audited-acts';
+import { CallPermissions, type CheckedCall, type MissingPermission } from '../access/authorization';
+import type { CallControl } from '../access/call-control';
+import type { CallRule } from '../access/call-rules';
+import type { Caller } from '../access/caller';
+import { endedCredential } from '../access/credential-errors';
+import type { EndableCall, OpenCall } from '../access/open-credentials';
+import { toCallStatus } from './errors';
+import { connectionOf, endCall, peerCertificateOf } from './grpc-internals';
+import type { Log } from './log';
+
+const RETRY_HEADER = 'grpc-previous-rpc-attempts';
+
+export type StreamingCall = ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>;
+export type SingleAnswerCall = ServerUnaryCall<unknown, unknown> | ServerReadableStream<unknown, unknown>;
+export type GrpcCall = StreamingCall | SingleAnswerCall;
+
+export interface CallContext {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Proves the caller of each call. Undefined: this server does not authenticate callers. */
+  readonly access?: Access | undefined;
+  /** Undefined: every caller may do everything, and nothing is audited. */
+  readonly control?: CallControl | undefined;
+}
+
+/** A call as handlers see it. */
+export interface HandledCall extends Call {
+  /**
+   * Checks the names of one message. Throws NOT_ALLOWED. The wrapper checks the request of a call with one message. The
+   * handler of a call that reads a stream must pass each message before its use.
+   */
+  checkNames(message: unknown): void;
+  /** Counts one message of a stream as a command of its caller. Throws QUOTA_EXCEEDED. */
+  takeCommand(): void;
+  /** Whether the caller may see a name of the call's service. */
+  mayRead(name: string): boolean;
+}
+
+/** The engine's view of a gRPC call. Fields that few calls need are computed on first use. */
+export class ServedCall implements HandledCall, EndableCall, CheckedCall {
+  readonly receivedAt: number;
+  readonly timeoutMs: number | undefined;
+  identity = '';
+  private readonly rule: CallRule | undefined;
+  private permissions: CallPermissions | undefined;
+  private act: AuditedAct | undefined;
+  private whenNotAllowed: (() => void) | undefined;
+  private openCall: OpenCall | undefined;
+  private knownConnection: object | undefined;
+  private knownAccount: Account | undefined;
+  private hasStream = false;
+  private answered = false;
+
+  constructor(
+    private readonly grpcCall: GrpcCall,
+    private readonly context: CallContext,
+  ) {
+    this.receivedAt = context.clock.now();
+    this.rule = context.control?.rules.get(grpcCall.getPath());
+    // grpc-js keeps the deadline as a time of day. The timeout is computed now, before the wall clock can step.
+    const deadline = grpcCall.getDeadline();
+    this.timeoutMs = deadline === Infinity ? undefined : Number(deadline) - Date.now();
+  }
+
+  get connection(): object {
+    // A closed stream has no known connection, so a new object takes the place of the connection.
+    this.knownConnection ??= connectionOf(this.grpcCall) ?? {};
+    return this.knownConnection;
+  }
+
+  get account(): Account | undefined {
+    if (this.rule === undefined) return undefined;
+    this.knownAccount ??= this.context.control?.accounts?.of(this.identity, this.connection);
+    return this.knownAccount;
+  }
+
+  get transportRetry(): boolean {
+    return this.grpcCall.metadata.get(RETRY_HEADER).length > 0;
+  }
+
+  get hidesHolders(): boolean {
+    return this.permissions?.hidesHolders ?? false;
+  }
+
+  get cancelled(): boolean {
+    return this.grpcCall.cancelled && !this.answered;
+  }
+
+  onCancelled(listener: () => void): void {
+    const run = (): void => {
+      // grpc-js emits 'cancelled' after every call, also after an answered call.
+      if (this.answered) return;
+      try {
+        listener();
+      } catch (error) {
+        const method = this.grpcCall.getPath();
+        this.context.log.error({ err: error, method }, 'the listener of a cancelled call failed');
+      }
+    };
+    if (this.grpcCall.cancelled) run();
+    else (this.grpcCall as EventEmitter).once('cancelled', run);
+  }
+
+  onNotAllowed(listener: () => void): void {
+    this.whenNotAllowed = listener;
+  }
+
+  checkNames(message: unknown): void {
+    const { rule } = this;
+    const { control } = this.context;
+    if (control === undefined || rule === undefined) return;
+    const { authorization } = control;
+    if (authorization !== undefined) {
+      if (this.permissions === undefined) {
+        this.permissions = new CallPermissions(authorization, rule, this);
+        authorization.add(this.permissions);
+      }
+      this.permissions.check(message);
+    }
+    this.act = rule.actOf?.(message) ?? this.act;
+  }
+
+  /** Counts the call for the quotas of its caller. Throws QUOTA_EXCEEDED. */
+  count(request: unknown, stream: boolean): void {
+    const { account } = this;
+    if (account === undefined) return;
+    const keepsLease = this.rule?.keepsLease(request) ?? false;
+    if (!keepsLease) account.takeCommand();
+    if (!stream) return;
+    account.openStream(keepsLease);
+    this.hasStream = true;
+  }
+
+  takeCommand(): void {
+    try {
+      this.account?.takeCommand();
+    } catch (error) {
+      this.auditQuota(error);
+      throw error;
+    }
+  }
+
+  mayRead(name: string): boolean {
+    return this.permissions?.mayRead(name) ?? true;
+  }
+
+  /** Writes the audit line of an act. An invalid request does nothing, and a refused call has its own line. */
+  auditOutcome(outcome: string): void {
+    if (this.act === undefined || outcome === 'INVALID_FIELD' || outcome === 'NOT_ALLOWED') return;
+    this.context.control?.audit.act(this.audited(), this.act, outcome);
+  }
+
+  /** Writes the audit line of a call that a quota has refused. */
+  auditQuota(error: unknown): void {
+    if (!(error instanceof HoldfastError)) return;
+    const { quota, limit } = error.details.metadata ?? {};
+    if (quota === undefined || limit === undefined) return;
+    this.context.control?.audit.refused(this.audited(), { outcome: 'QUOTA_EXCEEDED', quota, limit });
+  }
+
+  private audited() {
+    const { grpcCall, identity } = this;
+    return { identity, method: grpcCall.getPath(), peer: () => grpcCall.getPeer() };
+  }
+
+  /** The caller lacks a permission. After a reload of the policy, an open call ends. */
+  permissionMissing(missing: MissingPermission, afterReload: boolean): void {
+    const { grpcCall, context, whenNotAllowed } = this;
+    const { service, verb, name, error } = missing;
+    context.control?.audit.refused(this.audited(), { service, verb, name, outcome: 'NOT_ALLOWED' });
+    if (!afterReload) return;
+    if (whenNotAllowed !== undefined) whenNotAllowed();
+    else endCall(grpcCall, toCallStatus(error, grpcCall.getPath(), context.log));
+  }
+
+  /** Sets the identity. Throws, or rejects, if the caller is not proven. Makes no promise if the credential is known. */
+  prove(access: Access): Promise<void> | undefined {
+    const { grpcCall, connection } = this;
+    const caller = access.prove({
+      authorization: grpcCall.metadata.get('authorization') as string[],
+      connection,
+      peerCertificate: () => peerCertificateOf(connection),
+      method: () => grpcCall.getPath(),
+      peer: () => grpcCall.getPeer(),
+    });
+    if (caller instanceof Promise) return caller.then((found) => this.proven(found, access));
+    this.proven(caller, access);
+    return undefined;
+  }
+
+  private proven(caller: Caller, access: Access): void {
+    this.identity = caller.identity;
+    this.openCall = access.open.add(caller, this);
+  }
+
+  /** A stream or a wait must not outlive the credential of its caller. Leases that were granted continue. */
+  credentialEnded(): void {
+    const { grpcCall, context } = this;
+    endCall(grpcCall, toCallStatus(endedCredential(), grpcCall.getPath(), context.log));
+  }
+
+  /** Marks the end of the handler. After the end, a 'cancelled' event is no cancellation. */
+  end(): void {
+    this.answered = !this.grpcCall.cancelled;
+    if (this.permissions !== undefined) this.context.control?.authorization?.delete(this.permissions);
+    this.openCall?.close();
+    if (this.hasStream) this.account?.closeStream();
+  }
+}

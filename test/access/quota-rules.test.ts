@@ -1,0 +1,28 @@
+import { QuotaRules } from '../../src/transport/access/quota-rules';
+
+test('for each quota, the first rule decides that matches the identity and has the quota', () => {
+  const rules = new QuotaRules(
+    [
+      { identities: ['token:batch-*'], leases: 10 },
+      { identities: ['token:batch-1', 'spiffe://example.org/*'], leases: 99, waiters: 5 },
+      { waiters: 50, streams: 7 },
+    ],
+    { streams: 1000, commands_per_second: 200 },
+  );
+  expect(rules.quotasOf('token:batch-1')).toEqual({
+    leases: 10,
+    waiters: 5,
+    streams: 7,
+    commands_per_second: 200,
+  });
+  expect(rules.quotasOf('token:batch-2')).toMatchObject({ leases: 10, waiters: 50 });
+  expect(rules.quotasOf('spiffe://example.org/a')).toMatchObject({ leases: 99, waiters: 5 });
+  // A star stops at a slash.
+  expect(rules.quotasOf('spiffe://example.org/a/b').leases).toBeUndefined();
+  expect(rules.quotasOf('')).toMatchObject({ waiters: 50, streams: 7, commands_per_second: 200 });
+});
+
+test('a quota of 0 decides too', () => {
+  const rules = new QuotaRules([{ identities: ['token:a'], streams: 0 }, { streams: 9 }], {});
+  expect(rules.quotasOf('token:a').streams).toBe(0);
+});

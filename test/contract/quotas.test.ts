@@ -1,0 +1,184 @@
+import { status, type ServiceError } from '@grpc/grpc-js';
+import { decodeStatusDetails } from '../../clients/typescript/status-details';
+import type { SuggestStreamResponse } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import { HoldfastError } from '../../src/engine/errors';
+import { SERVICES, VERBS } from '../../src/transport/access/verbs';
+import { eventually } from '../support/eventually';
+import { suggestRequest } from './autocomplete-calls';
+import { contractCalls } from './contract-calls';
+import { someLease } from './fake-engines';
+import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
+import { metadataOf, startWithPolicy, writePolicy } from './policy-harness';
+import { leaseOf } from './services';
+
+/** Quotas of commands and streams, which the call wrapper counts, and the answers of all quotas. */
+
+const reasonOf = (error: ServiceError) => error.metadata.get('holdfast-reason')[0];
+const detailsOf = (error: ServiceError) =>
+  decodeStatusDetails(error.metadata.get('grpc-status-details-bin')[0] as Buffer) ??
+  fail('the error has no details');
+const fail = (message: string): never => {
+  throw new Error(message);
+};
+const until = (condition: () => boolean) =>
+  eventually('the condition holds', () => Promise.resolve(condition()));
+
+describe('every call of the contract except SuggestStream, from callers without any command left', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await Harness.start({ access: { quotas: { commands_per_second: 0.001 } } });
+    harness.permits.failWith(new HoldfastError('LEASE_NOT_HELD', 'no lease'));
+  });
+  afterAll(() => harness.close());
+
+  /** The contract calls of Hold have a lease_id. */
+  const keepsLease = (path: string) => /\/(Renew|Release|Hold)[^/]*$/.test(path);
+
+  test.each(contractCalls(['SuggestStream']).map((one) => [one.path, one] as const))(
+    '%s',
+    async (path, one) => {
+      const error = await one.failure(harness);
+      expect(reasonOf(error)).toBe(keepsLease(path) ? 'LEASE_NOT_HELD' : 'QUOTA_EXCEEDED');
+      if (!keepsLease(path)) expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
+    },
+  );
+
+  test('only those that keep or end a lease have reached an engine', () => {
+    const { calls } = harness.permits;
+    expect(new Set(harness.permits.verbs)).toEqual(new Set(['renew', 'release', 'hold']));
+    expect(calls).toHaveLength(6);
+    expect(harness.autocomplete.calls).toEqual([]);
+  });
+});
+
+describe('a caller without authentication', () => {
+  let harness: Harness;
+  afterEach(() => harness.close());
+
+  test('has the quotas of its connection', async () => {
+    harness = await Harness.start({ access: { quotas: { commands_per_second: 2 } } });
+    for (const client of [harness.locks(), harness.locks()]) {
+      const acquire = () => call(client, client.acquireLock, acquireRequest({ name: 'x' }));
+      await acquire();
+      await acquire();
+      const error = await failureOf(acquire());
+      expect(error.details).toMatch(/^this connection sends more than its quota of 2 commands per second/);
+      const { metadata, retryAfterMs } = detailsOf(error);
+      expect(Object.fromEntries(metadata)).toEqual({ quota: 'commands_per_second', limit: '2' });
+      expect(retryAfterMs).toBeGreaterThan(0);
+      expect(retryAfterMs).toBeLessThanOrEqual(500);
+    }
+  });
+
+  test('opens no more streams than the quota, except streams that attach, and may open one after the end of another', async () => {
+    harness = await Harness.start({ access: { quotas: { streams: 1 } } });
+    harness.permits.answers.hold = (engineCall) =>
+      new Promise((resolve) => engineCall.onCancelled(() => resolve()));
+    harness.permits.answers.watch = (engineCall) =>
+      new Promise((resolve) => engineCall.onCancelled(() => resolve()));
+    const client = harness.locks();
+    const value = acquireRequest({ name: 'x', requestId: UUID_V4 });
+    const acquire = () => client.holdLock({ start: { $case: 'acquire', value } });
+    const first = acquire();
+    first.on('error', () => undefined);
+    await until(() => harness.permits.verbs.length === 1);
+    for (const stream of [acquire(), client.watchLock({ name: 'x' })]) {
+      const { error } = await drainStream<unknown>(stream as never);
+      expect([
+        reasonOf(error as ServiceError),
+        Object.fromEntries(detailsOf(error as ServiceError).metadata),
+      ]).toEqual(['QUOTA_EXCEEDED', { quota: 'streams', limit: '1' }]);
+    }
+    const attached = client.holdLock({ start: { $case: 'leaseId', value: leaseOf('lock').leaseId } });
+    attached.on('error', () => undefined);
+    await until(() => harness.permits.verbs.length === 2);
+    attached.cancel();
+    first.cancel();
+    await eventually('another stream', async () => {
+      const before = harness.permits.verbs.length;
+      const next = client.watchLock({ name: 'x' });
+      const ended = drainStream(next);
+      const opened = await Promise.race([
+        ended.then(() => false),
+        until(() => harness.permits.verbs.length > before).then(() => true),
+      ]);
+      next.cancel();
+      return opened;
+    });
+  });
+
+  test('gets an error for a query of SuggestStream above the quota, and the stream goes on', async () => {
+    harness = await Harness.start({ access: { quotas: { commands_per_second: 2 } } });
+    const stream = harness.completions().suggestStream();
+    const answers: SuggestStreamResponse[] = [];
+    stream.on('data', (answer: SuggestStreamResponse) => answers.push(answer));
+    const ask = async (): Promise<string | undefined> => {
+      const count = answers.length;
+      stream.write({ queryId: BigInt(count + 1), suggest: suggestRequest({ dictionary: 'towns' }) });
+      await until(() => answers.length > count);
+      return answers[count]?.result?.$case;
+    };
+    // The stream itself is the first command.
+    const first = [await ask(), await ask()];
+    expect(first).toContain('error');
+    await eventually('an answer', async () => (await ask()) === 'suggestions');
+    stream.on('error', () => undefined);
+    stream.cancel();
+  });
+});
+
+describe('a caller with an identity', () => {
+  const everything = { services: [...SERVICES], names: [''], allow: [...VERBS] };
+  const RULES = [{ ...everything, identities: ['token:*'] }];
+  let harness: Harness;
+  let policyFile: string;
+  jest.setTimeout(60_000);
+  beforeAll(async () => {
+    ({ harness, policyFile } = await startWithPolicy(['busy', 'calm', 'loud'], RULES));
+  });
+  afterAll(() => harness.close());
+
+  const acquire = (name: string) => {
+    const client = harness.locks();
+    return call(client, client.acquireLock, acquireRequest({ name: 'x' }), { metadata: metadataOf(name) });
+  };
+  async function setCommands(perSecond: number, name = 'busy'): Promise<void> {
+    const count = harness.logged.length;
+    writePolicy(policyFile, RULES, [{ identities: [`token:${name}`], commands_per_second: perSecond }]);
+    await until(() =>
+      harness.logged.slice(count).some(({ message }) => message === 'loaded the policy again'),
+    );
+  }
+
+  test('gets the quotas of a changed policy, over all its connections', async () => {
+    harness.permits.answers.acquire = () => Promise.resolve(someLease);
+    for (let count = 0; count < 5; count++) await acquire('busy');
+    await setCommands(1);
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => acquire('busy')));
+    expect(outcomes.filter(({ status: end }) => end === 'rejected').length).toBeGreaterThan(0);
+    await acquire('calm');
+    await acquire('calm');
+    await setCommands(1_000_000);
+    await acquire('busy');
+    await acquire('busy');
+  });
+
+  test('has a line in the audit log for a refusal, with quota and limit', async () => {
+    harness.audited.splice(0);
+    await setCommands(2, 'loud');
+    await eventually('a refusal', async () => {
+      const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => acquire('loud')));
+      return outcomes.some(({ status: end }) => end === 'rejected');
+    });
+    const line = harness.audited.find(({ fields }) => fields['quota'] === 'commands_per_second');
+    expect(line?.fields).toEqual({
+      identity: 'token:loud',
+      peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) as string,
+      method: '/holdfast.v1.LockService/AcquireLock',
+      action: 'refused',
+      outcome: 'QUOTA_EXCEEDED',
+      quota: 'commands_per_second',
+      limit: '2',
+    });
+  });
+});
