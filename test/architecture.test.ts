@@ -255,7 +255,10 @@ test('only main.ts ends the process', () => {
 
 test('only served-call.ts and time-of-day.ts use the time of day', () => {
   // grpc-js gives a deadline as a time of day, and credentials end at a time of day. Both are converted to durations.
-  expect(filesUsing('Date', /./)).toEqual(['transport/access/time-of-day.ts', 'transport/grpc/served-call.ts']);
+  expect(filesUsing('Date', /./)).toEqual([
+    'transport/access/time-of-day.ts',
+    'transport/grpc/served-call.ts',
+  ]);
 });
 
 test('in the engine, only identities.ts and clock.ts use random numbers, time and timers', () => {

@@ -1,4 +1,5 @@
 import type { Account } from './account';
+import type { Quotas } from './quotas';
 
 /** The engine's view of a gRPC call. The transport implements this interface. */
 export interface Call {
@@ -12,6 +13,8 @@ export interface Call {
   readonly identity: string;
   /** What the caller uses of this server. Undefined: the server has no quotas. */
   readonly account: Account | undefined;
+  /** The present quotas of the caller. */
+  readonly quotas: Quotas;
   /** True: the caller may not read this name, so errors and events must not show its holders. May change by a reload. */
   readonly hidesHolders: boolean;
   /** True: the client's gRPC library retried this call (header `grpc-previous-rpc-attempts`). */

@@ -172,6 +172,14 @@ export function dictionaryNamesKey(prefix: string): string {
   return `${prefix}:{dictionaries}:names`;
 }
 
+const OWNER_DIGITS = 32;
+
+/** The key of the sorted list of the dictionaries of an owner. In the slot of the list of all names. */
+export function ownedNamesKey(prefix: string, owner: string): string {
+  const digest = createHash('sha256').update(owner).digest('hex').slice(0, OWNER_DIGITS);
+  return `${prefix}:{dictionaries}:owned:${digest}`;
+}
+
 const TAG_DIGITS = 16;
 const tagsByName = new Map<string, string>();
 /** Enough for the dictionaries that a server is asked for at the same time. */

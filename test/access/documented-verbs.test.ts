@@ -10,7 +10,8 @@ const CALLS = describedCalls(readFileSync(join(ROOT, 'generated/descriptor.binpb
 /** The rows of the table, by verb. */
 function documented(): ReadonlyMap<string, readonly string[]> {
   const text = readFileSync(join(ROOT, 'docs/operations/security.md'), 'utf8');
-  const [, section = ''] = text.split('### Verbs');
+  const [, after = ''] = text.split('### Verbs');
+  const [section = ''] = after.split('\n#');
   const rows = [...section.matchAll(/^\| `?(\w+)`? \| (.+?) \|$/gm)].filter(([, verb]) => verb !== 'verb');
   const calls = new Map<string, string[]>();
   for (const [, verb = '', list = ''] of rows)

@@ -1,4 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { QUOTA_NAMES } from '../../src/engine/quotas';
 import { QuotaRules } from '../../src/transport/access/quota-rules';
+import { ROOT } from '../support/root';
+
+test('security.md has a row for each quota', () => {
+  const text = readFileSync(join(ROOT, 'docs/operations/security.md'), 'utf8');
+  const [, after = ''] = text.split('## Quotas');
+  const rows = [...after.matchAll(/^\| `(\w+)` +\|/gm)].map(([, name]) => name);
+  expect(rows).toEqual(QUOTA_NAMES);
+});
 
 test('for each quota, the first rule decides that matches the identity and has the quota', () => {
   const rules = new QuotaRules(

@@ -40,7 +40,7 @@ describe('an import of entries', () => {
   it('changes nothing by a repeated start after its commit', async () => {
     const name = await fixture.dictionary(storedMany(10));
     const repeat = (...time: string[]) =>
-      fixture.run(entriesImportStart, name, '', 'kt', 'import', 'new generation', ...time);
+      fixture.run(entriesImportStart, name, '', 'kt', 'import', 'new generation', '', ...time);
     expect(await repeat(...IN_TIME)).toEqual(['OK']);
     await fixture.run(entriesImportPut, name, 'import', '1', pack(['a', 'x', 'b', 'y']));
     expect(await fixture.run(entriesImportCommit, name, 'import', 'w', '1', '0', ...IN_TIME)).toEqual(['OK']);
@@ -53,7 +53,7 @@ describe('an import of entries', () => {
   it('changes nothing by a repeated start after the commit of another import', async () => {
     const name = await fixture.dictionary(storedMany(10));
     const repeat = (...time: string[]) =>
-      fixture.run(entriesImportStart, name, '', 'kt', 'import', 'new generation', ...time);
+      fixture.run(entriesImportStart, name, '', 'kt', 'import', 'new generation', '', ...time);
     await repeat(...IN_TIME);
     await start(name, 'other');
     expect(await fixture.store.commitImport(name, 'other')).toEqual({ kind: 'ok' });
@@ -66,7 +66,7 @@ describe('an import of entries', () => {
   it('does not start after the time of the start', async () => {
     const name = await fixture.dictionary();
     const late = (mayHaveRun: string) =>
-      fixture.run(entriesImportStart, name, '', 'kt', 'import', 'new generation', '1', mayHaveRun);
+      fixture.run(entriesImportStart, name, '', 'kt', 'import', 'new generation', '', '1', mayHaveRun);
     expect(await late('0')).toEqual(['LATE']);
     expect(await late('1')).toEqual(['FORGOTTEN']);
     expect(await fixture.meta(name, 'import:import')).toBeNull();
@@ -137,7 +137,7 @@ describe('an import of entries', () => {
 
   it('puts a repeated chunk once', async () => {
     const name = await fixture.dictionary();
-    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation', ...IN_TIME);
+    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation', '', ...IN_TIME);
     const chunk = (number: string, record: string) =>
       fixture.run(entriesImportPut, name, 'import', number, pack(['a', record]));
     for (const [number, record] of [
@@ -157,7 +157,7 @@ describe('an import of entries', () => {
 
   it('is lost if the store has lost a chunk', async () => {
     const name = await fixture.dictionary();
-    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation', ...IN_TIME);
+    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation', '', ...IN_TIME);
     const chunk = (number: string) => fixture.run(entriesImportPut, name, 'import', number, pack(['a', 'x']));
     expect(await chunk('1')).toEqual(['OK']);
     expect(await chunk('3')).toEqual(['LOST']);

@@ -98,20 +98,21 @@ describe('a repeated write of entries', () => {
 
   it('(creation) does not create a dictionary that was deleted since', async () => {
     const name = fixture.name();
-    const create = (...time: string[]) => fixture.run(entriesCreate, name, 'kt', 'generation', 'w', ...time);
+    const create = (...time: string[]) =>
+      fixture.run(entriesCreate, name, 'kt', 'generation', 'w', '', ...time);
     expect(await create(...IN_TIME)).toEqual(['OK']);
     expect(await create(...REPEATED)).toEqual(['OK']);
     await fixture.store.drop(name);
     while ((await fixture.store.sweep(name)) !== 'gone');
     expect(await create(...REPEATED)).toEqual(['FORGOTTEN']);
     expect(await fixture.store.head(name)).toEqual({ kind: 'unknown' });
-    expect(await fixture.run(entriesCreate, name, 'kt', 'other', 'v', ...IN_TIME)).toEqual(['OK']);
+    expect(await fixture.run(entriesCreate, name, 'kt', 'other', 'v', '', ...IN_TIME)).toEqual(['OK']);
   });
 
   it('(commit) is forgotten after the commit of another import or a deletion', async () => {
     const name = await fixture.dictionary();
     const repeat = () => fixture.run(entriesImportCommit, name, 'first', 'w', '0', '0', ...REPEATED);
-    await fixture.run(entriesImportStart, name, '', 'kt', 'first', 'generation', ...IN_TIME);
+    await fixture.run(entriesImportStart, name, '', 'kt', 'first', 'generation', '', ...IN_TIME);
     expect(await fixture.run(entriesImportCommit, name, 'first', 'w', '0', '0', ...IN_TIME)).toEqual(['OK']);
     expect(await repeat()).toEqual(['OK']);
     await commit(name, 'second');
@@ -122,7 +123,7 @@ describe('a repeated write of entries', () => {
 
   it('does nothing after its time, and answers FORGOTTEN, because an earlier send may still run', async () => {
     const name = await fixture.dictionary([stored('a')]);
-    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation', ...IN_TIME);
+    await fixture.run(entriesImportStart, name, '', 'kt', 'import', 'generation', '', ...IN_TIME);
     const before = await fixture.head(name);
     const late = ['1', '1'] as const;
     for (const [, lua, args] of writes) {
@@ -133,7 +134,7 @@ describe('a repeated write of entries', () => {
     expect(commitLate).toEqual(['FORGOTTEN']);
     expect(await fixture.head(name)).toEqual(before);
     const other = fixture.name();
-    const createLate = await fixture.run(entriesCreate, other, 'kt', 'generation', 'w', ...late);
+    const createLate = await fixture.run(entriesCreate, other, 'kt', 'generation', 'w', '', ...late);
     expect(createLate).toEqual(['FORGOTTEN']);
     expect(await fixture.store.head(other)).toEqual({ kind: 'unknown' });
   });

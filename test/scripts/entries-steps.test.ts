@@ -18,7 +18,7 @@ describe('a step on a dictionary', () => {
     const created = await fixture.head(name);
     expect(created).toMatchObject({ version: 1 });
     expect(await fixture.checkAtRest(name)).toEqual([]);
-    expect(await fixture.run(entriesCreate, name, 'kt', 'other', 'w', ...IN_TIME)).toEqual(['OK']);
+    expect(await fixture.run(entriesCreate, name, 'kt', 'other', 'w', '', ...IN_TIME)).toEqual(['OK']);
     expect(await fixture.head(name)).toEqual(created);
   });
 

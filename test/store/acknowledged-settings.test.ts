@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Profile } from '../../src/engine/autocomplete/suggestion';
 import type { Resource } from '../../src/engine/leases/lease';
 import type { Store } from '../../src/redis';
-import { dictionaryNamesKey, entriesKey, epochKey } from '../../src/redis/keys';
+import { dictionaryNamesKey, entriesKey, epochKey, ownedNamesKey } from '../../src/redis/keys';
 import { keyOf, PARTS } from '../support/permits-stored';
 import { MasterAndReplica } from '../support/master-and-replica';
 import type { RedisProcess } from '../support/processes/redis-process';
@@ -30,8 +30,17 @@ async function limitAt(redis: RedisProcess, name: string): Promise<number | unde
 const liveGenerationAt = (redis: RedisProcess, name: string) =>
   redis.command('HGET', entriesKey('test', name), 'live');
 
+const OWNER = 'token:owner';
+
+/** True: both lists have the name. */
 const isRegisteredAt = async (redis: RedisProcess, name: string) =>
-  (await redis.command('ZSCORE', dictionaryNamesKey('test'), name)) !== null;
+  (await redis.command('ZSCORE', dictionaryNamesKey('test'), name)) !== null &&
+  (await redis.command('ZSCORE', ownedNamesKey('test', OWNER), name)) !== null;
+
+const register = async ({ entries }: Store, name: string) => {
+  await entries.register(name);
+  await entries.registerOwned(OWNER, name);
+};
 
 interface Setting {
   readonly what: string;
@@ -58,18 +67,18 @@ const SETTINGS: readonly Setting[] = [
   },
   {
     what: 'a new dictionary',
-    prepare: ({ entries }) => entries.register('towns'),
-    change: async ({ entries }) => is('ok', await entries.create('towns', PROFILE)),
+    prepare: (store) => register(store, 'towns'),
+    change: async ({ entries }) => is('ok', await entries.create('towns', PROFILE, OWNER)),
     isMade: async (redis) =>
       (await liveGenerationAt(redis, 'towns')) !== null && (await isRegisteredAt(redis, 'towns')),
   },
   {
     what: 'the commit of an import',
-    prepare: async ({ entries }) => {
-      await entries.register('towns');
-      is('ok', await entries.startImport('towns', IMPORT, PROFILE, PROFILE));
+    prepare: async (store) => {
+      await register(store, 'towns');
+      is('ok', await store.entries.startImport('towns', IMPORT, PROFILE, PROFILE, OWNER));
     },
-    change: async ({ entries }) => is('ok', await entries.commitImport('towns', IMPORT)),
+    change: async ({ entries }) => is('ok', await entries.commitImport('towns', IMPORT, OWNER)),
     isMade: async (redis) =>
       (await liveGenerationAt(redis, 'towns')) !== null && (await isRegisteredAt(redis, 'towns')),
   },
@@ -135,24 +144,24 @@ describe('a setting that was changed before', () => {
     expect(await failureOf(remove())).toMatchObject(UNCONFIRMED);
   });
 
-  it('is acknowledged as a dictionary when the replica also has its name in the list of dictionaries', async () => {
+  it('is acknowledged as a dictionary when the replica also has its name in both lists', async () => {
     const { entries } = store;
     // A sweeper may have removed the name since the dictionary or the import was begun.
-    is('ok', await entries.create('created', PROFILE));
+    is('ok', await entries.create('created', PROFILE, OWNER));
     expect(await isRegisteredAt(pair.replica, 'created')).toBe(true);
-    is('ok', await entries.startImport('imported', IMPORT, PROFILE, PROFILE));
-    is('ok', await entries.commitImport('imported', IMPORT));
+    is('ok', await entries.startImport('imported', IMPORT, PROFILE, PROFILE, OWNER));
+    is('ok', await entries.commitImport('imported', IMPORT, OWNER));
     expect(await isRegisteredAt(pair.replica, 'imported')).toBe(true);
   });
 
   it('is not waited for if the call changes nothing and reports another state', async () => {
     is('set', await setLimit(store, 'gpu', 8));
-    is('ok', await store.entries.create('towns', PROFILE));
+    is('ok', await store.entries.create('towns', PROFILE, ''));
     await pair.freezeLink();
     is('limit-mismatch', await store.permits.setLimit(semaphore('gpu'), { limit: 2, expectedLimit: 3 }));
     is('unknown-resource', await store.permits.setLimit(semaphore('cpu'), { limit: 2, expectedLimit: 3 }));
-    is('other-profile', await store.entries.create('towns', { ...PROFILE, typos: false }));
-    is('lost', await store.entries.commitImport('towns', IMPORT));
+    is('other-profile', await store.entries.create('towns', { ...PROFILE, typos: false }, ''));
+    is('lost', await store.entries.commitImport('towns', IMPORT, ''));
   });
 });
 

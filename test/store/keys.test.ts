@@ -10,6 +10,7 @@ import {
   epochKey,
   bucketOf,
   dictionaryNamesKey,
+  ownedNamesKey,
   slotOfBucket,
   slotOfKey,
   EPOCH_AT,
@@ -201,7 +202,8 @@ describe('keys', () => {
         { numRuns: 100 },
       );
       const names = dictionaryNamesKey('a');
-      for (const each of [names, markKey(names)]) expect(String(slotOfKey(names))).toBe(await slotOf(each));
+      for (const each of [names, markKey(names), ownedNamesKey('a', 'token:{x}')])
+        expect(String(slotOfKey(names))).toBe(await slotOf(each));
     });
 
     it('use the CRC16 of Redis Cluster for buckets', async () => {

@@ -1,4 +1,5 @@
 import type { Account } from '../../src/engine/account';
+import { NO_QUOTAS, type Quotas } from '../../src/engine/quotas';
 import type { Call } from '../../src/engine/call';
 import type { AcquireRequest, HoldSink, WatchSink } from '../../src/engine/leases/requests';
 import type { HoldEvent, ResourceView } from '../../src/engine/leases/lease';
@@ -7,6 +8,7 @@ import type { Clock } from '../../src/engine/clock';
 export interface FakeCallOptions {
   readonly identity?: string;
   readonly account?: Account;
+  readonly quotas?: Quotas;
   readonly hidesHolders?: boolean;
   readonly timeoutMs?: number;
   readonly connection?: object;
@@ -21,6 +23,7 @@ export class FakeCall implements Call {
   readonly transportRetry: boolean;
   readonly identity: string;
   readonly account: Account | undefined;
+  readonly quotas: Quotas;
   hidesHolders: boolean;
   cancelled = false;
   private readonly listeners: (() => void)[] = [];
@@ -32,6 +35,7 @@ export class FakeCall implements Call {
     this.transportRetry = options.transportRetry ?? false;
     this.identity = options.identity ?? '';
     this.account = options.account;
+    this.quotas = options.quotas ?? options.account?.quotas ?? NO_QUOTAS;
     this.hidesHolders = options.hidesHolders ?? false;
   }
 

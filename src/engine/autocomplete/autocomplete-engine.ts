@@ -12,6 +12,7 @@ import type {
   SuggestPage,
   SuggestRequest,
 } from './suggestion';
+import type { Writer } from './writer';
 
 /** The caller of a list. */
 export interface NameReader {
@@ -36,12 +37,16 @@ export interface AutocompleteEngine {
   /** Resolves to true if the list existed. */
   deleteRecents(list: string): Promise<boolean>;
 
-  createDictionary(name: string, profile: Profile): Promise<DictionaryView>;
-  putEntries(dictionary: string, entries: readonly StoredEntry[]): Promise<void>;
+  /** The writer owns a new dictionary. */
+  createDictionary(name: string, profile: Profile, writer: Writer): Promise<DictionaryView>;
+  putEntries(dictionary: string, entries: readonly StoredEntry[], writer: Writer): Promise<void>;
   /** Resolves to the number of deleted entries. */
   deleteEntries(dictionary: string, entryIds: readonly string[]): Promise<number>;
-  /** If `profile` is undefined, the dictionary's profile is used, or the default profile for a new dictionary. */
-  startImport(dictionary: string, profile: Profile | undefined): Promise<ImportSession>;
+  /**
+   * If `profile` is undefined, the dictionary's profile is used, or the default profile for a new dictionary. The writer
+   * owns a dictionary that the import creates.
+   */
+  startImport(dictionary: string, profile: Profile | undefined, writer: Writer): Promise<ImportSession>;
   /** Resolves to the entry's new selection count. Undefined: the dictionary has no such entry. */
   recordSelection(dictionary: string, entryId: string, count: number): Promise<number | undefined>;
   suggest(request: SuggestRequest): Promise<SuggestPage>;

@@ -1,7 +1,10 @@
 import { HoldfastError, StoreFailure, type Reason } from '../errors';
 import { outcomeUnknown, storeFull, storeOverloaded, storeUnavailable, unconfirmed } from '../store-errors';
+import type { EntryAmount } from './entry-amount';
 import type { Missing } from './entry-store';
+import { quotaExceeded } from '../quotas';
 import type { Profile } from './suggestion';
+import type { Writer } from './writer';
 
 /** Every error of autocomplete. Each text names the event, the affected name and the caller's next step. */
 
@@ -96,6 +99,27 @@ export function tooManyImports(name: string): HoldfastError {
   return new HoldfastError(
     'QUOTA_EXCEEDED',
     `${dictionaryText(name)} has reached its limit of simultaneous imports; wait until one of them has ended`,
+  );
+}
+
+/**
+ * `used`: the dictionaries of the caller. `foreign`: the dictionary, if it is not the caller's. The text does not say how
+ * much another owner has.
+ */
+export function entryQuotaExceeded(
+  { identity, quotas }: Writer,
+  quota: 'entries' | 'bytes',
+  used: EntryAmount,
+  added: EntryAmount,
+  foreign: string | undefined,
+): HoldfastError {
+  const limit = quotas[quota] ?? 0;
+  const others =
+    foreign === undefined ? '' : `, the ${quota} of the owner of ${dictionaryText(foreign)} count too`;
+  return quotaExceeded(
+    quota,
+    limit,
+    `the dictionaries of ${JSON.stringify(identity)} have ${used[quota]} ${quota}${others}, and this call adds ${added[quota]}: the quota is ${limit} ${quota}, and nothing was changed; delete entries or dictionaries, or ask the operator for a larger quota`,
   );
 }
 

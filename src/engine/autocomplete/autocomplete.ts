@@ -13,12 +13,15 @@ import type { Clock } from '../clock';
 import type { DictionaryIndexes } from './dictionary-indexes';
 import { DictionarySweeper } from './dictionary-sweeper';
 import type { EntryStore, Missing } from './entry-store';
-import { HoldfastError } from '../errors';
+import { EntryQuotas } from './entry-quotas';
+import { HoldfastError, reportDefect } from '../errors';
 import type { Identities } from '../identities';
 import { StoreImport } from './import-session';
 import { DEFAULT_PROFILE } from './limits';
+import { OwnedDictionaries } from './owned-dictionaries';
 import { decodePageToken, encodePageToken, type Binding } from '../page-token';
 import type { ListPosition } from './ranking';
+import { readableNames } from './readable-names';
 import { rankRecents, suggestRecents } from './recents-ranking';
 import type { RecentsStore } from './recents-store';
 import { isPageStart, mergePage, rankAfter } from './suggest-page';
@@ -36,6 +39,7 @@ import type {
   SuggestPage,
   SuggestRequest,
 } from './suggestion';
+import { NO_WRITER, type Writer } from './writer';
 
 export interface AutocompleteOptions {
   readonly entries: EntryStore;
@@ -50,19 +54,20 @@ export interface AutocompleteOptions {
 /** Extra entries that the index ranks for each page, because recents may replace some entries. */
 const EXTRA_FOR_RECENTS = 16;
 
-/** The most steps of one list call without a name that the caller may read. */
-const MAX_UNREADABLE_STEPS = 100;
-
 /**
  * The engine of recents and dictionaries. The store keeps entries and recents, the indexes find matching entries, and the
  * engine matches recents and builds pages.
  */
 export class Autocomplete implements AutocompleteEngine {
   private readonly sweeper: DictionarySweeper;
+  private readonly owned: OwnedDictionaries;
+  private readonly quotas: EntryQuotas;
 
   constructor(private readonly options: AutocompleteOptions) {
     const { entries, clock, identities, onDefect } = options;
     this.sweeper = new DictionarySweeper(entries, clock, identities, onDefect);
+    this.owned = new OwnedDictionaries(entries);
+    this.quotas = new EntryQuotas(entries, this.owned, clock);
   }
 
   /** Stops the background work. Calls in flight continue. */
@@ -90,19 +95,21 @@ export class Autocomplete implements AutocompleteEngine {
     return answerOf(this.options.recents.drop(list), recentsText(list));
   }
 
-  async createDictionary(name: string, profile: Profile): Promise<DictionaryView> {
+  async createDictionary(name: string, profile: Profile, writer = NO_WRITER): Promise<DictionaryView> {
     const { entries } = this.options;
+    await this.quotas.checkCreation(name, writer);
     // A creation also registers the name, but this server may stop in between. A sweeper would then miss the dictionary.
-    await answerOf(entries.register(name), dictionaryText(name));
-    const created = await answerOf(entries.create(name, profile), dictionaryText(name));
+    await answerOf(this.register(name, writer), dictionaryText(name));
+    const created = await answerOf(entries.create(name, profile, writer.identity), dictionaryText(name));
     if (created.kind === 'other-profile') throw dictionaryExists(name, created.profile);
     found(name, created);
+    this.examineOwned(writer);
     return stateAfterChange(this.getDictionary(name), dictionaryText(name));
   }
 
-  async putEntries(dictionary: string, entries: readonly StoredEntry[]): Promise<void> {
-    const work = this.options.entries.put(dictionary, entries);
-    found(dictionary, await answerOf(work, dictionaryText(dictionary)));
+  async putEntries(dictionary: string, entries: readonly StoredEntry[], writer = NO_WRITER): Promise<void> {
+    const put = () => answerOf(this.options.entries.put(dictionary, entries), dictionaryText(dictionary));
+    found(dictionary, await this.quotas.put(dictionary, writer, entries, put));
   }
 
   async deleteEntries(dictionary: string, entryIds: readonly string[]): Promise<number> {
@@ -110,32 +117,40 @@ export class Autocomplete implements AutocompleteEngine {
     return found(dictionary, await answerOf(work, dictionaryText(dictionary))).deleted;
   }
 
-  async startImport(dictionary: string, wanted: Profile | undefined): Promise<ImportSession> {
+  async startImport(
+    dictionary: string,
+    wanted: Profile | undefined,
+    writer = NO_WRITER,
+  ): Promise<ImportSession> {
     const { entries, indexes, identities, clock, onDefect } = this.options;
     const importId = identities.requestId();
     const subject = `the import of ${dictionaryText(dictionary)}`;
+    const quota = await this.quotas.startImport(dictionary, writer);
     // The name is registered before the start, so that a sweeper finds an unfinished import, and again after the start,
     // because a sweeper may unregister the name in between.
-    await answerOf(entries.register(dictionary), subject);
+    await answerOf(this.register(dictionary, writer), subject);
     const started = await answerOf(
-      entries.startImport(dictionary, importId, wanted, DEFAULT_PROFILE),
+      entries.startImport(dictionary, importId, wanted, DEFAULT_PROFILE, writer.identity),
       subject,
     );
     if (started.kind === 'other-profile') throw dictionaryExists(dictionary, started.profile);
     if (started.kind === 'busy') throw tooManyImports(dictionary);
     found(dictionary, started);
+    this.examineOwned(writer);
     const session = new StoreImport({
       store: entries,
       indexes,
       clock,
       name: dictionary,
       importId,
+      owner: writer.identity,
+      quota,
       view: (name) => this.getDictionary(name),
       sweepSoon: (name) => this.sweeper.sweepSoon(name),
       onDefect,
     });
     try {
-      await answerOf(entries.register(dictionary), subject);
+      await answerOf(this.register(dictionary, writer), subject);
     } catch (error) {
       await session.abandon();
       throw error;
@@ -198,7 +213,7 @@ export class Autocomplete implements AutocompleteEngine {
   ): Promise<DictionariesPage> {
     const binding: Binding = ['dictionaries', reader.identity, namePrefix];
     const after = decodePageToken(binding, pageToken, isName);
-    const { names, next } = await this.readableNames(reader, namePrefix, pageSize, after);
+    const { names, next } = await readableNames(this.options.entries, reader, namePrefix, pageSize, after);
     // A listed dictionary may not exist, because its first import is in progress, or it was deleted just now.
     const dictionaries: DictionaryView[] = [];
     for (const name of names) {
@@ -213,32 +228,21 @@ export class Autocomplete implements AutocompleteEngine {
     const dropped = await answerOf(entries.drop(name), dictionaryText(name));
     if (typeof dropped !== 'boolean') throw missingDictionary(name, dropped);
     indexes.forget(name);
+    this.quotas.forget(name);
     this.sweeper.sweepSoon(name);
     return dropped;
   }
 
-  /**
-   * Names that the reader may read. The page ends after the last of these names, because a page token shows the name in
-   * it. Only after MAX_UNREADABLE_STEPS steps without a readable name, a page ends after an unreadable name.
-   */
-  private async readableNames(
-    reader: NameReader,
-    prefix: string,
-    pageSize: number,
-    start: string | undefined,
-  ): Promise<{ readonly names: readonly string[]; readonly next: string | undefined }> {
-    let after = start;
-    for (let step = 1; ; step++) {
-      const reading = this.options.entries.names(prefix, after, pageSize + 1);
-      const found = await readOf(reading, 'the list of dictionaries');
-      const hasMore = found.length > pageSize;
-      const examined = found.slice(0, pageSize);
-      const names = examined.filter((name) => reader.mayRead(name));
-      after = examined.at(-1);
-      if (!hasMore) return { names, next: undefined };
-      if (names.length > 0) return { names, next: names.at(-1) };
-      if (step === MAX_UNREADABLE_STEPS) return { names, next: after };
-    }
+  /** Lists the name of a dictionary that the writer may be about to create. */
+  private async register(name: string, { identity }: Writer): Promise<void> {
+    const { entries } = this.options;
+    await entries.register(name);
+    if (identity !== '') await entries.registerOwned(identity, name);
+  }
+
+  private examineOwned({ identity }: Writer): void {
+    if (identity === '') return;
+    this.owned.examineSome(identity).catch((error: unknown) => reportDefect(error, this.options.onDefect));
   }
 
   /** Undefined: the dictionary does not exist, or Redis has lost a part of it, which must not hide the others. */

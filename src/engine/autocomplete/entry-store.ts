@@ -1,3 +1,4 @@
+import type { OwnershipStore } from './ownership';
 import type { DictionaryView, Profile, StoredEntry } from './suggestion';
 
 export type { StoredEntry } from './suggestion';
@@ -110,8 +111,13 @@ export interface LoadStart {
  * The port to the entries of dictionaries. Writes are atomic: a reader sees all or none of a put. The methods reject with
  * a `StoreFailure` if the store did not answer. A repeated command of one call is carried out once.
  */
-export interface EntryStore {
-  create(name: string, profile: Profile): Promise<{ readonly kind: 'ok' } | OtherProfile | Missing>;
+export interface EntryStore extends OwnershipStore {
+  /** `owner`: the identity that owns a new dictionary. Empty: nobody. Adds the name to the list of the owner. */
+  create(
+    name: string,
+    profile: Profile,
+    owner: string,
+  ): Promise<{ readonly kind: 'ok' } | OtherProfile | Missing>;
   /** Rejects with 'full' if the store has no room. If several entries have the same id, the last entry is stored. */
   put(name: string, entries: readonly StoredEntry[]): Promise<{ readonly kind: 'ok' } | Missing>;
   /** Resolves to the number of deleted entries. Not atomic: a failed call may have deleted some entries. */
@@ -147,12 +153,16 @@ export interface EntryStore {
   ): Promise<BucketsRead | Gap>;
   inspect(name: string): Promise<({ readonly kind: 'ok' } & StoredDictionary) | Missing>;
 
-  /** If `profile` is undefined, the dictionary's profile is used, or `defaultProfile` for a new dictionary. */
+  /**
+   * If `profile` is undefined, the dictionary's profile is used, or `defaultProfile` for a new dictionary. `owner`: the
+   * identity that owns the dictionary if the commit of this import creates it. Empty: nobody.
+   */
   startImport(
     name: string,
     importId: string,
     profile: Profile | undefined,
     defaultProfile: Profile,
+    owner: string,
   ): Promise<{ readonly kind: 'ok' } | OtherProfile | { readonly kind: 'busy' } | Missing>;
   /** The batches of one import must not overlap. An empty batch is a sign of life. */
   putImported(
@@ -160,7 +170,8 @@ export interface EntryStore {
     importId: string,
     entries: readonly StoredEntry[],
   ): Promise<{ readonly kind: 'ok' } | LostImport>;
-  commitImport(name: string, importId: string): Promise<{ readonly kind: 'ok' } | LostImport>;
+  /** Adds the name to the list of the owner. */
+  commitImport(name: string, importId: string, owner: string): Promise<{ readonly kind: 'ok' } | LostImport>;
   abandonImport(name: string, importId: string): Promise<void>;
 
   /** Deletes the dictionary, of this or an older format. False: the dictionary did not exist. */

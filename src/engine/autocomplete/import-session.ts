@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../clock';
 import type { DictionaryIndexes } from './dictionary-indexes';
 import type { EntryStore } from './entry-store';
 import { HoldfastError, reportDefect } from '../errors';
+import type { ImportQuota } from './import-quota';
 import type { DictionaryView, ImportSession, StoredEntry } from './suggestion';
 
 /** The pause between heartbeats of an open import. The store ends an import after a minute without a heartbeat. */
@@ -19,6 +20,10 @@ export interface ImportOptions {
   readonly clock: Clock;
   readonly name: string;
   readonly importId: string;
+  /** The identity that owns the dictionary if this import creates it. Empty: nobody. */
+  readonly owner: string;
+  /** Undefined: the caller has no quota. */
+  readonly quota: ImportQuota | undefined;
   view(name: string): Promise<DictionaryView>;
   /** Sweeps the dictionary in the background. */
   sweepSoon(name: string): void;
@@ -35,21 +40,22 @@ export class StoreImport implements ImportSession {
   }
 
   async put(entries: readonly StoredEntry[]): Promise<void> {
-    const { store, name, importId } = this.options;
+    const { store, name, importId, quota } = this.options;
+    await quota?.add(entries);
     const { kind } = await this.answerOf(store.putImported(name, importId, entries), 'import again');
     if (kind === 'lost') throw importLost(name);
     this.received += entries.length;
   }
 
   async commit(entryCount: number): Promise<DictionaryView> {
-    const { store, indexes, name, importId, view, sweepSoon, onDefect } = this.options;
+    const { indexes, name, view, sweepSoon, onDefect } = this.options;
     if (entryCount !== this.received) {
       await this.abandon();
       throw wrongCount(name, entryCount, this.received);
     }
     this.end();
     try {
-      const { kind } = await this.answerOf(store.commitImport(name, importId), IMPORT_ADVICE);
+      const { kind } = await this.commitNow();
       if (kind === 'lost') throw importLost(name);
     } catch (error) {
       // Without a commit, the import would take memory and a place for another minute.
@@ -74,6 +80,12 @@ export class StoreImport implements ImportSession {
       reportDefect(error, onDefect);
     }
     sweepSoon(name);
+  }
+
+  private commitNow() {
+    const { store, name, importId, owner, quota } = this.options;
+    const commit = () => this.answerOf(store.commitImport(name, importId, owner), IMPORT_ADVICE);
+    return quota === undefined ? commit() : quota.commit(commit);
   }
 
   private answerOf<T>(work: Promise<T>, advice: string): Promise<T> {

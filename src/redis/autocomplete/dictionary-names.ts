@@ -1,19 +1,14 @@
 import type { Commands } from '../connection/command-runner';
 import { confirmed } from '../connection/confirmed';
 import type { RawReply } from '../connection/script-command';
-import { dictionaryNamesKey } from '../keys';
 import { textOf } from './entry-replies';
 
-/** The sorted list of all dictionary names. In a Cluster it may be on another node than a dictionary. */
+/** A sorted list of dictionary names. In a Cluster it may be on another node than a dictionary. */
 export class DictionaryNames {
-  private readonly key: string;
-
   constructor(
     private readonly commands: Commands,
-    prefix: string,
-  ) {
-    this.key = dictionaryNamesKey(prefix);
-  }
+    private readonly key: string,
+  ) {}
 
   async register(name: string): Promise<void> {
     await this.commands.query('ZADD', [this.key, 0, name], () => undefined);

@@ -17,6 +17,7 @@ import {
   entriesSelect,
   entriesStartLoad,
   entriesSweep,
+  entriesUsage,
   entriesWritesAfter,
 } from '../../../generated/redis/scripts';
 import type { AnsweringNode } from '../connection/answering-node';
@@ -36,6 +37,7 @@ export const scripts = {
   startLoad: script(entriesStartLoad),
   readBuckets: script(entriesReadBuckets),
   inspect: script(entriesInspect),
+  usage: script(entriesUsage),
   startImport: script(entriesImportStart),
   putImported: script(entriesImportPut),
   followImport: script(entriesImportFollow),

@@ -29,12 +29,14 @@ export class EntryImports {
     importId: string,
     profile: Profile | undefined,
     defaultProfile: Profile,
+    owner: string,
   ): Promise<Ok | OtherProfile | { readonly kind: 'busy' } | Missing> {
     const args = [
       profile ? profileText(profile) : '',
       profileText(defaultProfile),
       importId,
       newGenerationId(),
+      owner,
     ];
     const started = await this.on.runTimed(scripts.startImport, name, args, readStartImport);
     const key = keyOf(name, importId);

@@ -10,6 +10,7 @@ import type {
   OtherProfile,
   StoredDictionary,
 } from '../../engine/autocomplete/entry-store';
+import type { StoredUsage } from '../../engine/autocomplete/ownership';
 import type { Profile } from '../../engine/autocomplete/suggestion';
 import { StoreFailure } from '../../engine/errors';
 import type { RawReply } from '../connection/script-command';
@@ -162,6 +163,18 @@ export function readInspect(reply: readonly RawReply[]): (Ok & StoredDictionary)
       startTimeMs: numberOf(started) / 1000,
       receivedCount: numberOf(received),
     })),
+  };
+}
+
+export function readUsage(reply: readonly RawReply[]): StoredUsage {
+  if (textOf(reply[0]) === 'GONE') return { kind: 'gone' };
+  // No server of this format can write to a dictionary of a newer format.
+  if (readCommon(reply) !== undefined) return { kind: 'unknown' };
+  const [, owner, entries, bytes] = reply;
+  return {
+    kind: 'used',
+    owner: textOf(owner),
+    amount: { entries: numberOf(entries), bytes: numberOf(bytes) },
   };
 }
 

@@ -12,6 +12,7 @@ import type {
   StoredEntry,
   Writes,
 } from '../../engine/autocomplete/entry-store';
+import type { StoredUsage } from '../../engine/autocomplete/ownership';
 import type { Profile } from '../../engine/autocomplete/suggestion';
 import type { Clock } from '../../engine/clock';
 import { StoreFailure } from '../../engine/errors';
@@ -20,6 +21,7 @@ import { confirmed } from '../connection/confirmed';
 import type { RedisConnection } from '../connection/connection';
 import type { RawArgument, Script } from '../connection/operation';
 import type { RawReply } from '../connection/script-command';
+import { dictionaryNamesKey, ownedNamesKey } from '../keys';
 import { BulkWrites } from './bulk-writes';
 import { DictionaryNames } from './dictionary-names';
 import { EntryCommands, newGenerationId, newWriteId, scripts } from './entry-commands';
@@ -35,6 +37,7 @@ import {
   readInspect,
   readLoadStart,
   readSweep,
+  readUsage,
   type Ok,
   type SweepOutcome,
 } from './entry-replies';
@@ -68,19 +71,19 @@ export class RedisEntryStore implements EntryStore {
     this.replica = replica;
     const bulk = new BulkWrites(commands, clock);
     this.on = new EntryCommands(commands, prefix);
-    this.nameList = new DictionaryNames(commands, prefix);
+    this.nameList = new DictionaryNames(commands, dictionaryNamesKey(prefix));
     this.writes = new EntryWrites(this.on, bulk);
     this.feed = new EntryFeed(this.on, clock);
     this.imports = new EntryImports(this.on, bulk);
     this.outdated = new OutdatedDictionaries(commands, prefix);
   }
 
-  async create(name: string, profile: Profile): Promise<Ok | OtherProfile | Missing> {
+  async create(name: string, profile: Profile, owner = ''): Promise<Ok | OtherProfile | Missing> {
     if (await this.isOutdated(name)) return OUTDATED;
     const read = confirmed(this.on.keyOf(name), readCreate, ({ kind }) => kind === 'ok');
-    const args = [profileText(profile), newGenerationId(), newWriteId()];
+    const args = [profileText(profile), newGenerationId(), newWriteId(), owner];
     const created = await this.on.runTimed(scripts.create, name, args, read);
-    if (created.kind === 'ok') await this.keepRegistered(name);
+    if (created.kind === 'ok') await this.keepRegistered(name, owner);
     return created;
   }
 
@@ -134,18 +137,19 @@ export class RedisEntryStore implements EntryStore {
     importId: string,
     profile: Profile | undefined,
     defaultProfile: Profile,
+    owner = '',
   ): Promise<Ok | OtherProfile | { readonly kind: 'busy' } | Missing> {
     if (await this.isOutdated(name)) return OUTDATED;
-    return this.imports.start(name, importId, profile, defaultProfile);
+    return this.imports.start(name, importId, profile, defaultProfile, owner);
   }
 
   putImported(name: string, importId: string, entries: readonly StoredEntry[]) {
     return this.imports.put(name, importId, entries);
   }
 
-  async commitImport(name: string, importId: string) {
+  async commitImport(name: string, importId: string, owner = '') {
     const committed = await this.imports.commit(name, importId);
-    if (committed.kind === 'ok') await this.keepRegistered(name);
+    if (committed.kind === 'ok') await this.keepRegistered(name, owner);
     return committed;
   }
 
@@ -183,6 +187,22 @@ export class RedisEntryStore implements EntryStore {
 
   names(prefix: string, after: string | undefined, limit: number): Promise<readonly string[]> {
     return this.nameList.list(prefix, after, limit);
+  }
+
+  usage(name: string): Promise<StoredUsage> {
+    return this.on.run(scripts.usage, name, [], readUsage);
+  }
+
+  registerOwned(owner: string, name: string): Promise<void> {
+    return this.namesOf(owner).register(name);
+  }
+
+  unregisterOwned(owner: string, name: string): Promise<void> {
+    return this.namesOf(owner).unregister(name);
+  }
+
+  owned(owner: string, after: string | undefined, limit: number): Promise<readonly string[]> {
+    return this.namesOf(owner).list('', after, limit);
   }
 
   /** Reads from the replica. The primary answers if the replica does not have what is asked for. */
@@ -230,9 +250,14 @@ export class RedisEntryStore implements EntryStore {
     return (await this.outdated.state(name)) === 'exists';
   }
 
-  private async keepRegistered(name: string): Promise<void> {
+  private namesOf(owner: string): DictionaryNames {
+    return new DictionaryNames(this.on.commands, ownedNamesKey(this.on.prefix, owner));
+  }
+
+  private async keepRegistered(name: string, owner: string): Promise<void> {
     try {
       await this.nameList.keepRegistered(name);
+      if (owner !== '') await this.namesOf(owner).keepRegistered(name);
     } catch (error) {
       throw partlyDone(error);
     }

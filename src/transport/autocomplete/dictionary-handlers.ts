@@ -33,12 +33,13 @@ export function dictionaryHandlers(context: CallContext, engine: AutocompleteEng
   return {
     createDictionary: unary<CreateDictionaryRequest, CreateDictionaryResponse>(
       context,
-      async ({ dictionary, profile: requested }) => {
+      async ({ dictionary, profile: requested }, call) => {
         const violations = new Violations();
         checkName(violations, 'dictionary', dictionary);
         const profile = checkProfile(violations, 'profile', requested);
         violations.throwIfAny();
-        return { dictionary: dictionaryMessage(await engine.createDictionary(dictionary, profile)) };
+        const view = await engine.createDictionary(dictionary, profile, call);
+        return { dictionary: dictionaryMessage(view) };
       },
     ),
 
@@ -79,7 +80,7 @@ export function entryHandlers(context: CallContext, engine: AutocompleteEngine, 
         throwIfInvalid(violations);
         // The wrapper has read the dictionary of a large request, but has not decoded the request.
         call.checkNames({ dictionary });
-        await engine.putEntries(dictionary, entries);
+        await engine.putEntries(dictionary, entries, call);
         return {};
       },
     ),

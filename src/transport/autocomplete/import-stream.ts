@@ -23,7 +23,7 @@ type ReadNext = () => Promise<{ readonly part: ImportPart | undefined } | undefi
 /** Carries out one import: a start, batches, a commit, and the client's half-close. */
 export async function importDictionary(
   engine: AutocompleteEngine,
-  call: Pick<HandledCall, 'checkNames'>,
+  call: Pick<HandledCall, 'checkNames' | 'identity' | 'quotas'>,
   messages: RequestReader<ImportMessage>,
   requests: EntryRequests,
   maxIdleMs: number,
@@ -37,7 +37,7 @@ export async function importDictionary(
     return { part };
   };
   const { dictionary, profile } = readStart(await next());
-  const session = await engine.startImport(dictionary, profile);
+  const session = await engine.startImport(dictionary, profile, call);
   let entryCount: number;
   try {
     entryCount = await putBatches(session, next);

@@ -9,6 +9,7 @@ import type { Account } from '../../engine/account';
 import type { Call } from '../../engine/call';
 import type { Clock } from '../../engine/clock';
 import { HoldfastError } from '../../engine/errors';
+import { NO_QUOTAS, type Quotas } from '../../engine/quotas';
 import type { Access } from '../access/access';
 import type { AuditedAct } from '../access/audited-acts';
 import { CallPermissions, type CheckedCall, type MissingPermission } from '../access/authorization';
@@ -85,6 +86,10 @@ export class ServedCall implements HandledCall, EndableCall, CheckedCall {
     if (this.rule === undefined) return undefined;
     this.knownAccount ??= this.context.control?.accounts?.of(this.identity, this.connection);
     return this.knownAccount;
+  }
+
+  get quotas(): Quotas {
+    return this.account?.quotas ?? NO_QUOTAS;
   }
 
   get transportRetry(): boolean {

@@ -4,6 +4,7 @@ import type { AutocompleteEngine } from '../../../src/engine/autocomplete/autoco
 import type { EntryStore, Missing } from '../../../src/engine/autocomplete/entry-store';
 import { DEFAULT_PROFILE } from '../../../src/engine/autocomplete/limits';
 import type { RecentsStore } from '../../../src/engine/autocomplete/recents-store';
+import { NO_WRITER } from '../../../src/engine/autocomplete/writer';
 import { StoreFailure } from '../../../src/engine/errors';
 import { systemIdentities } from '../../../src/engine/identities';
 import { ManualClock } from '../../support/manual-clock';
@@ -38,11 +39,11 @@ const OTHER_READS: Calls = {
   SuggestRecents: (engine) => engine.suggestRecents('alice', { query: '', pageSize: 10, kinds: [] }),
 };
 const WRITES_OF_A_DICTIONARY: Calls = {
-  CreateDictionary: (engine) => engine.createDictionary('towns', DEFAULT_PROFILE),
-  PutEntries: (engine) => engine.putEntries('towns', [{ entryId: 'a', record: new Uint8Array() }]),
+  CreateDictionary: (engine) => engine.createDictionary('towns', DEFAULT_PROFILE, NO_WRITER),
+  PutEntries: (engine) => engine.putEntries('towns', [{ entryId: 'a', record: new Uint8Array() }], NO_WRITER),
   DeleteEntries: (engine) => engine.deleteEntries('towns', ['a']),
   RecordSelection: (engine) => engine.recordSelection('towns', 'a', 1),
-  ImportDictionary: (engine) => engine.startImport('towns', undefined),
+  ImportDictionary: (engine) => engine.startImport('towns', undefined, NO_WRITER),
 };
 const OTHER_WRITES: Calls = {
   DeleteDictionary: (engine) => engine.deleteDictionary('towns'),

@@ -24,6 +24,8 @@ function importWith(commit: () => Promise<unknown>) {
     clock,
     name: 'towns',
     importId: 'import',
+    owner: '',
+    quota: undefined,
     view: () => Promise.reject(new Error('not asked here')),
     sweepSoon: () => sent.push('sweep'),
     onDefect: (error) => {

@@ -54,7 +54,7 @@ export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
   it('orders the suggestions of a dictionary by match kind, weight and selections', () =>
     everywhere(async (name) => {
       const [first, second] = [opened().one.store.entries, opened().other.store.entries];
-      is('ok', await first.create(name, PROFILE));
+      is('ok', await first.create(name, PROFILE, ''));
       const entries = [
         entry('light', 'straw'),
         entry('heavy', 'strange', { weight: 5 }),
@@ -72,15 +72,15 @@ export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
   it('replaces the entries of a dictionary by a committed import, and keeps the selections', () =>
     everywhere(async (name) => {
       const [first, second] = [opened().one.store.entries, opened().other.store.entries];
-      is('ok', await first.create(name, PROFILE));
+      is('ok', await first.create(name, PROFILE, ''));
       is('ok', await first.put(name, storedOf(entry('old', 'straw'), entry('both', 'strong'))));
       is('ok', await first.select(name, 'both', 2));
       const importId = randomUUID();
-      is('ok', await second.startImport(name, importId, undefined, PROFILE));
+      is('ok', await second.startImport(name, importId, undefined, PROFILE, ''));
       const imported = storedOf(entry('new', 'street'), entry('both', 'strong'));
       is('ok', await second.putImported(name, importId, imported));
       expect(await suggested(opened().one, name, 'str')).toEqual(['both', 'old']);
-      is('ok', await second.commitImport(name, importId));
+      is('ok', await second.commitImport(name, importId, ''));
       // A server may answer from the old generation until it has loaded the new generation.
       await indexes.get(opened().one)?.load(name, NOW.patienceMs);
       expect(await suggested(opened().one, name, 'str')).toEqual(['both', 'new']);
@@ -90,7 +90,7 @@ export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
   it('answers unknown for a dropped dictionary', () =>
     everywhere(async (name) => {
       const [first, second] = [opened().one.store.entries, opened().other.store.entries];
-      is('ok', await first.create(name, PROFILE));
+      is('ok', await first.create(name, PROFILE, ''));
       expect(await second.drop(name)).toBe(true);
       expect(await first.drop(name)).toBe(false);
       is('unknown', await first.select(name, 'a', 1));

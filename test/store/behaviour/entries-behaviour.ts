@@ -13,8 +13,10 @@ export function entriesBehaviour(opened: () => BehaviourFixture): void {
     everywhere(async (name) => {
       const [first, second] = stores();
       expect(await second.put(name, [stored('a')])).toEqual({ kind: 'unknown' });
-      expect(await first.create(name, PROFILE)).toEqual({ kind: 'ok' });
-      expect(await second.create(name, { ...PROFILE, typos: true })).toMatchObject({ kind: 'other-profile' });
+      expect(await first.create(name, PROFILE, '')).toEqual({ kind: 'ok' });
+      expect(await second.create(name, { ...PROFILE, typos: true }, '')).toMatchObject({
+        kind: 'other-profile',
+      });
       expect(await first.put(name, storedMany(250))).toEqual({ kind: 'ok' });
       expect(await second.put(name, [stored('id 1', 'new')])).toEqual({ kind: 'ok' });
       expect(await first.select(name, 'id 1', 4)).toEqual({ kind: 'ok', count: 4 });
@@ -29,12 +31,12 @@ export function entriesBehaviour(opened: () => BehaviourFixture): void {
   it('replaces the entries by a committed import, and keeps the writes of the meantime', () =>
     everywhere(async (name) => {
       const [first, second] = stores();
-      await first.create(name, PROFILE);
+      await first.create(name, PROFILE, '');
       await second.put(name, [stored('a', 'old'), stored('b', 'old')]);
-      expect(await first.startImport(name, 'import', undefined, PROFILE)).toEqual({ kind: 'ok' });
+      expect(await first.startImport(name, 'import', undefined, PROFILE, '')).toEqual({ kind: 'ok' });
       await second.put(name, [stored('b', 'between')]);
       expect(await first.putImported(name, 'import', storedMany(150))).toEqual({ kind: 'ok' });
-      expect(await first.commitImport(name, 'import')).toEqual({ kind: 'ok' });
+      expect(await first.commitImport(name, 'import', '')).toEqual({ kind: 'ok' });
       const content = await loadedContent(second, name);
       expect(Object.keys(content)).toHaveLength(151);
       expect(content.b).toEqual(['between', 0]);
@@ -42,10 +44,20 @@ export function entriesBehaviour(opened: () => BehaviourFixture): void {
       expect(await second.names(name, undefined, 1)).toEqual([name]);
     }));
 
+  it('knows the owner of a dictionary and what it counts for the owner on both servers', () =>
+    everywhere(async (name) => {
+      const [first, second] = stores();
+      const owner = `token:${name}`;
+      await first.create(name, PROFILE, owner);
+      await second.put(name, [stored('id', 'record')]);
+      expect(await second.owned(owner, undefined, 2)).toEqual([name]);
+      expect(await second.usage(name)).toEqual({ kind: 'used', owner, amount: { entries: 1, bytes: 8 } });
+    }));
+
   it('deletes a dictionary with all its keys', () =>
     everywhere(async (name) => {
       const [first, second] = stores();
-      await first.create(name, PROFILE);
+      await first.create(name, PROFILE, '');
       await first.put(name, storedMany(150));
       expect(await second.drop(name)).toBe(true);
       expect(await first.drop(name)).toBe(false);

@@ -78,7 +78,7 @@ type AutocompleteServiceClient interface {
 	// call ends with OUTCOME_UNKNOWN. Retry until OK.
 	//
 	// Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-	// changes).
+	// changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
 	CreateDictionary(ctx context.Context, in *CreateDictionaryRequest, opts ...grpc.CallOption) (*CreateDictionaryResponse, error)
 	// Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
 	// keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
@@ -91,7 +91,8 @@ type AutocompleteServiceClient interface {
 	//
 	// Idempotent: a retry is harmless.
 	//
-	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+	// caller would have more entries or bytes than its quota; no entry was put).
 	PutEntries(ctx context.Context, in *PutEntriesRequest, opts ...grpc.CallOption) (*PutEntriesResponse, error)
 	// Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
 	//
@@ -131,7 +132,7 @@ type AutocompleteServiceClient interface {
 	// `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
 	// changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
 	// QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-	// import for 2 minutes).
+	// import for 2 minutes, or the caller would have more entries or bytes than its quota).
 	ImportDictionary(ctx context.Context, opts ...grpc.CallOption) (AutocompleteService_ImportDictionaryClient, error)
 	// Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
 	// missing entry is an answer, not an error.
@@ -419,7 +420,7 @@ type AutocompleteServiceServer interface {
 	// call ends with OUTCOME_UNKNOWN. Retry until OK.
 	//
 	// Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-	// changes).
+	// changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
 	CreateDictionary(context.Context, *CreateDictionaryRequest) (*CreateDictionaryResponse, error)
 	// Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
 	// keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
@@ -432,7 +433,8 @@ type AutocompleteServiceServer interface {
 	//
 	// Idempotent: a retry is harmless.
 	//
-	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+	// caller would have more entries or bytes than its quota; no entry was put).
 	PutEntries(context.Context, *PutEntriesRequest) (*PutEntriesResponse, error)
 	// Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
 	//
@@ -472,7 +474,7 @@ type AutocompleteServiceServer interface {
 	// `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
 	// changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
 	// QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-	// import for 2 minutes).
+	// import for 2 minutes, or the caller would have more entries or bytes than its quota).
 	ImportDictionary(AutocompleteService_ImportDictionaryServer) error
 	// Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
 	// missing entry is an answer, not an error.

@@ -242,7 +242,7 @@ class AutocompleteServiceServicer(object):
         call ends with OUTCOME_UNKNOWN. Retry until OK.
 
         Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-        changes).
+        changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -260,7 +260,8 @@ class AutocompleteServiceServicer(object):
 
         Idempotent: a retry is harmless.
 
-        Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+        Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+        caller would have more entries or bytes than its quota; no entry was put).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -310,7 +311,7 @@ class AutocompleteServiceServicer(object):
         `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
         changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
         QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-        import for 2 minutes).
+        import for 2 minutes, or the caller would have more entries or bytes than its quota).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

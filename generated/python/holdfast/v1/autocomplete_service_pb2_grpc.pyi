@@ -128,7 +128,7 @@ class AutocompleteServiceStub:
     call ends with OUTCOME_UNKNOWN. Retry until OK.
 
     Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-    changes).
+    changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
     """
 
     PutEntries: grpc.UnaryUnaryMultiCallable[
@@ -146,7 +146,8 @@ class AutocompleteServiceStub:
 
     Idempotent: a retry is harmless.
 
-    Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+    Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+    caller would have more entries or bytes than its quota; no entry was put).
     """
 
     DeleteEntries: grpc.UnaryUnaryMultiCallable[
@@ -196,7 +197,7 @@ class AutocompleteServiceStub:
     `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
     changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
     QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-    import for 2 minutes).
+    import for 2 minutes, or the caller would have more entries or bytes than its quota).
     """
 
     RecordSelection: grpc.UnaryUnaryMultiCallable[
@@ -397,7 +398,7 @@ class AutocompleteServiceAsyncStub:
     call ends with OUTCOME_UNKNOWN. Retry until OK.
 
     Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-    changes).
+    changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
     """
 
     PutEntries: grpc.aio.UnaryUnaryMultiCallable[
@@ -415,7 +416,8 @@ class AutocompleteServiceAsyncStub:
 
     Idempotent: a retry is harmless.
 
-    Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+    Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+    caller would have more entries or bytes than its quota; no entry was put).
     """
 
     DeleteEntries: grpc.aio.UnaryUnaryMultiCallable[
@@ -465,7 +467,7 @@ class AutocompleteServiceAsyncStub:
     `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
     changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
     QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-    import for 2 minutes).
+    import for 2 minutes, or the caller would have more entries or bytes than its quota).
     """
 
     RecordSelection: grpc.aio.UnaryUnaryMultiCallable[
@@ -676,7 +678,7 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         call ends with OUTCOME_UNKNOWN. Retry until OK.
 
         Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-        changes).
+        changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
         """
 
     @abc.abstractmethod
@@ -696,7 +698,8 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
 
         Idempotent: a retry is harmless.
 
-        Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+        Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+        caller would have more entries or bytes than its quota; no entry was put).
         """
 
     @abc.abstractmethod
@@ -750,7 +753,7 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
         changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
         QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-        import for 2 minutes).
+        import for 2 minutes, or the caller would have more entries or bytes than its quota).
         """
 
     @abc.abstractmethod

@@ -4407,7 +4407,7 @@ export const AutocompleteServiceService = {
    * call ends with OUTCOME_UNKNOWN. Retry until OK.
    *
    * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-   * changes).
+   * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
    */
   createDictionary: {
     path: "/holdfast.v1.AutocompleteService/CreateDictionary" as const,
@@ -4432,7 +4432,8 @@ export const AutocompleteServiceService = {
    *
    * Idempotent: a retry is harmless.
    *
-   * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+   * caller would have more entries or bytes than its quota; no entry was put).
    */
   putEntries: {
     path: "/holdfast.v1.AutocompleteService/PutEntries" as const,
@@ -4493,7 +4494,7 @@ export const AutocompleteServiceService = {
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
    * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
    * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-   * import for 2 minutes).
+   * import for 2 minutes, or the caller would have more entries or bytes than its quota).
    */
   importDictionary: {
     path: "/holdfast.v1.AutocompleteService/ImportDictionary" as const,
@@ -4686,7 +4687,7 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * call ends with OUTCOME_UNKNOWN. Retry until OK.
    *
    * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-   * changes).
+   * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
    */
   createDictionary: handleUnaryCall<CreateDictionaryRequest, CreateDictionaryResponse>;
   /**
@@ -4701,7 +4702,8 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    *
    * Idempotent: a retry is harmless.
    *
-   * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+   * caller would have more entries or bytes than its quota; no entry was put).
    */
   putEntries: handleUnaryCall<PutEntriesRequest, PutEntriesResponse>;
   /**
@@ -4745,7 +4747,7 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
    * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
    * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-   * import for 2 minutes).
+   * import for 2 minutes, or the caller would have more entries or bytes than its quota).
    */
   importDictionary: handleClientStreamingCall<ImportDictionaryRequest, ImportDictionaryResponse>;
   /**
@@ -4920,7 +4922,7 @@ export interface AutocompleteServiceClient extends Client {
    * call ends with OUTCOME_UNKNOWN. Retry until OK.
    *
    * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-   * changes).
+   * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
    */
   createDictionary(
     request: CreateDictionaryRequest,
@@ -4949,7 +4951,8 @@ export interface AutocompleteServiceClient extends Client {
    *
    * Idempotent: a retry is harmless.
    *
-   * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+   * caller would have more entries or bytes than its quota; no entry was put).
    */
   putEntries(
     request: PutEntriesRequest,
@@ -5021,7 +5024,7 @@ export interface AutocompleteServiceClient extends Client {
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
    * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
    * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-   * import for 2 minutes).
+   * import for 2 minutes, or the caller would have more entries or bytes than its quota).
    */
   importDictionary(
     callback: (error: ServiceError | null, response: ImportDictionaryResponse) => void,

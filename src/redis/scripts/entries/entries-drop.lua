@@ -20,5 +20,5 @@ if live then
   redis.call('SET', dropped, ARGV[1], 'PX', KEPT_US / 1000)
 end
 for _, import in ipairs(fields_of('import:')) do give_up(import[1], import[2]) end
-redis.call('HDEL', KEYS[1], 'profile', 'committed', 'previous')
+redis.call('HDEL', KEYS[1], 'profile', 'committed', 'previous', 'owner')
 return { live and 'OK' or 'UNKNOWN' }

@@ -3,14 +3,14 @@
 --
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
 -- ARGV  1 profile ("": the dictionary's own)  2 profile of a new dictionary  3 import id  4 id of the new generation
---       5, 6 the time arguments of `runTimed`
+--       5 owner of a dictionary that the import creates ("": none)  6, 7 the time arguments of `runTimed`
 -- Reply OK | EXISTS profile | BUSY (too many imports run) | LATE | FORGOTTEN | FORMAT number
 -- Holds A repeated start with the same id continues the import. After the end of the import, a repeated start changes
 --       nothing, and the next message of the import gets LOST. A new dictionary exists after its first commit.
 --
 -- @include shared/imports.lua
 -- @include shared/timed.lua
-local wanted, usual, import, generation = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local wanted, usual, import, generation, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local begun = redis.call('HGET', KEYS[1], 'import:' .. import)
 if begun then
   redis.call('HSET', key_head .. 'state:' .. begun, 'heard', int(now))
@@ -34,5 +34,6 @@ end
 redis.call('HSET', KEYS[1], 'import:' .. import, generation)
 redis.call(
   'HSET', key_head .. 'state:' .. generation, 'started', int(now), 'heard', int(now), 'received', 0, 'sequence', 0,
-  'source', live or '', 'followed', int(live and version or 0), 'at', live and tail or '', 'chunks', 0, 'buckets', 1)
+  'source', live or '', 'followed', int(live and version or 0), 'at', live and tail or '', 'chunks', 0, 'buckets', 1,
+  'owner', owner)
 return { 'OK' }

@@ -3,6 +3,7 @@
 -- @include feed.lua
 -- @include follow.lua
 -- @include pending.lua
+-- @include owner.lua
 
 -- Finishes a put, then follows the next writes, and replaces the live generation after the last write. Returns OK, AGAIN
 -- (work is left) or LOST (the import has ended, because the feed lacks a write).
@@ -27,6 +28,9 @@ local function commit_step(import, generation, write_id)
     -- Only one replaced generation is kept, because each needs as much memory as the dictionary.
     for _, garbage in ipairs(fields_of('garbage:')) do discard(garbage[1], now) end
     discard(live, now + REPLACED_US)
+  else
+    -- An import that an older server has started has no owner.
+    set_owner(redis.call('HGET', key_head .. 'state:' .. generation, 'owner') or '')
   end
   live = generation
   redis.call('HSET', KEYS[1], 'live', generation, 'committed', import)
@@ -35,7 +39,7 @@ local function commit_step(import, generation, write_id)
   for _, other in ipairs(fields_of('import:')) do give_up(other[1], other[2]) end
   redis.call(
     'HDEL', key_head .. 'state:' .. generation, 'started', 'heard', 'received', 'sequence', 'source', 'followed', 'at',
-    'chunks')
+    'chunks', 'owner')
   discard_pins(generation)
   add_write(build, write_id, 'c', cmsgpack.pack({}), 1)
   save_generation(build)

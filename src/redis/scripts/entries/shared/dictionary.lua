@@ -3,6 +3,7 @@
 -- KEYS[1] is the dictionary's `meta`, a hash:
 --   format       number of this layout
 --   profile      accents ('k' kept, 'd' dropped) .. typos ('t', '-')
+--   owner        the identity that created the dictionary; absent if the creator had none
 --   live         the generation that answers; absent until the first import is committed
 --   generation   number of generations that have been live
 --   version      number of writes and commits; `tail` names their history (see tail.lua)

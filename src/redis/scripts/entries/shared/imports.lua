@@ -4,6 +4,7 @@
 --   sequence          number of the last received chunk, so that a repeated chunk is not put twice
 --   source            the live generation that the import follows ("": none existed at the start)
 --   followed, at      version and tail of the last followed write
+--   owner             the caller of the import ("": no identity), who owns the dictionary if this import creates it
 --   chunks            number of followed chunks of the next write, if that is a put of several chunks
 --
 -- @include dictionary.lua

@@ -669,7 +669,7 @@ public final class AutocompleteServiceGrpc {
      * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
      * call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-     * changes).
+     * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
      * </pre>
      */
     default void createDictionary(dev.holdfast.v1.CreateDictionaryRequest request,
@@ -686,7 +686,8 @@ public final class AutocompleteServiceGrpc {
      * Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
      * OVERLOADED. Set a longer deadline.
      * Idempotent: a retry is harmless.
-     * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+     * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+     * caller would have more entries or bytes than its quota; no entry was put).
      * </pre>
      */
     default void putEntries(dev.holdfast.v1.PutEntriesRequest request,
@@ -734,7 +735,7 @@ public final class AutocompleteServiceGrpc {
      * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
      * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
      * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-     * import for 2 minutes).
+     * import for 2 minutes, or the caller would have more entries or bytes than its quota).
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.holdfast.v1.ImportDictionaryRequest> importDictionary(
@@ -1018,7 +1019,7 @@ public final class AutocompleteServiceGrpc {
      * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
      * call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-     * changes).
+     * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
      * </pre>
      */
     public void createDictionary(dev.holdfast.v1.CreateDictionaryRequest request,
@@ -1036,7 +1037,8 @@ public final class AutocompleteServiceGrpc {
      * Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
      * OVERLOADED. Set a longer deadline.
      * Idempotent: a retry is harmless.
-     * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+     * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+     * caller would have more entries or bytes than its quota; no entry was put).
      * </pre>
      */
     public void putEntries(dev.holdfast.v1.PutEntriesRequest request,
@@ -1086,7 +1088,7 @@ public final class AutocompleteServiceGrpc {
      * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
      * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
      * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-     * import for 2 minutes).
+     * import for 2 minutes, or the caller would have more entries or bytes than its quota).
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.holdfast.v1.ImportDictionaryRequest> importDictionary(
@@ -1322,7 +1324,7 @@ public final class AutocompleteServiceGrpc {
      * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
      * call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-     * changes).
+     * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
      * </pre>
      */
     public dev.holdfast.v1.CreateDictionaryResponse createDictionary(dev.holdfast.v1.CreateDictionaryRequest request) {
@@ -1339,7 +1341,8 @@ public final class AutocompleteServiceGrpc {
      * Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
      * OVERLOADED. Set a longer deadline.
      * Idempotent: a retry is harmless.
-     * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+     * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+     * caller would have more entries or bytes than its quota; no entry was put).
      * </pre>
      */
     public dev.holdfast.v1.PutEntriesResponse putEntries(dev.holdfast.v1.PutEntriesRequest request) {
@@ -1564,7 +1567,7 @@ public final class AutocompleteServiceGrpc {
      * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
      * call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
-     * changes).
+     * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.CreateDictionaryResponse> createDictionary(
@@ -1582,7 +1585,8 @@ public final class AutocompleteServiceGrpc {
      * Waits while a replica of the store is far behind, for at most 30 seconds. Then the call ends with
      * OVERLOADED. Set a longer deadline.
      * Idempotent: a retry is harmless.
-     * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+     * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY, QUOTA_EXCEEDED (with these entries, as if all were new, the
+     * caller would have more entries or bytes than its quota; no entry was put).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.PutEntriesResponse> putEntries(
