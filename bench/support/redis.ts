@@ -41,7 +41,7 @@ export class BenchRedis {
   }
 
   get url(): string {
-    return this.redis.url;
+    return this.redis.adminUrl;
   }
 
   get port(): number {

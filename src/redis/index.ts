@@ -10,6 +10,7 @@ import type { Commands } from './connection/command-runner';
 import { RedisConnection } from './connection/connection';
 import { singleEndpoint, tlsOptions, userOptions, type Security } from './connection/endpoint';
 import type { Script } from './connection/operation';
+import { loadScripts } from './autocomplete/entry-commands';
 import { entryScripts, RedisEntryStore } from './autocomplete/entry-store';
 import { RedisNode, type NodeOptions } from './topology/node';
 import { Notifications, type NotificationsOptions } from './topology/notifications';
@@ -19,6 +20,7 @@ import { connectorFor } from './topology/sentinel-connector';
 import { Sentinels } from './topology/sentinels';
 
 export type { Security } from './connection/endpoint';
+export { NotPermitted } from './connection/rights';
 export { probeStore, type HostFinding } from './store-probe';
 
 export interface StoreOptions {
@@ -42,6 +44,8 @@ export interface StoreOptions {
   readonly recentsRetentionMs: number | undefined;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
+  /** Called with a sentence for the operator about the Redis of the dictionaries or the replica. */
+  readonly onWarning?: (text: string) => void;
 }
 
 export interface Store {
@@ -84,7 +88,20 @@ type OpenOptions = Omit<StoreOptions, 'address'>;
 /** The connections for dictionaries, if they have a Redis of their own. */
 interface DictionaryNodes {
   readonly commands: Commands;
+  readonly rights: Rights;
   close(): void;
+}
+
+type Rights = Pick<RedisConnection, 'missingRights' | 'onChange'>;
+
+/** No other warning about the Redis of the dictionaries and the replica is shown. */
+function warnOfMissingRights(rights: Rights, setting: string, onWarning: StoreOptions['onWarning']): void {
+  let shown: string | undefined;
+  rights.onChange(() => {
+    const { missingRights } = rights;
+    if (missingRights !== undefined && missingRights !== shown) onWarning?.(`${setting}: ${missingRights}`);
+    shown = missingRights;
+  });
 }
 
 function openNodes({ address, ...options }: StoreOptions): Nodes {
@@ -127,12 +144,11 @@ function sentinelEndpoint(address: SentinelAddress, options: OpenOptions) {
 function openDictionaryNodes(address: StoreAddress, options: OpenOptions): DictionaryNodes {
   const { security } = options;
   switch (address.kind) {
-    case 'single':
-      return new RedisConnection({
-        ...options,
-        endpoint: singleEndpoint(address.url, security),
-        scripts: entryScripts,
-      });
+    case 'single': {
+      const endpoint = singleEndpoint(address.url, security);
+      const connection = new RedisConnection({ ...options, endpoint, scripts: entryScripts });
+      return { commands: connection.commands, rights: connection, close: () => connection.close() };
+    }
     case 'sentinel': {
       const { sentinels, endpoint } = sentinelEndpoint(address, options);
       const connection = new RedisConnection({
@@ -145,11 +161,11 @@ function openDictionaryNodes(address: StoreAddress, options: OpenOptions): Dicti
         connection.close();
         sentinels.close();
       };
-      return { commands: connection.commands, close };
+      return { commands: connection.commands, rights: connection, close };
     }
     case 'cluster': {
       const cluster = new RedisCluster({ ...options, address, scripts: entryScripts, hasLeases: false });
-      return { commands: cluster, close: () => cluster.close() };
+      return { commands: cluster, rights: cluster, close: () => cluster.close() };
     }
   }
 }
@@ -165,11 +181,11 @@ function openCluster(address: ClusterAddress, options: OpenOptions): Nodes {
   };
 }
 
-/** The start of the server does not wait for the replica, and the replica's warnings are not shown. */
+/** The start of the server does not wait for the replica. */
 function openReplica({ replica, security, ...options }: StoreOptions): RedisConnection | undefined {
   if (replica?.kind !== 'single') return undefined;
   const endpoint = singleEndpoint(replica.url, security);
-  return new RedisConnection({ ...options, endpoint, scripts: entryScripts });
+  return new RedisConnection({ ...options, endpoint, scripts: loadScripts });
 }
 
 /**
@@ -186,6 +202,11 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
   const replica = openReplica(options);
   const { dictionaryAddress } = options;
   const dictionaryNodes = dictionaryAddress && openDictionaryNodes(dictionaryAddress, options);
+  const { onWarning } = options;
+  if (replica) warnOfMissingRights(replica, 'HOLDFAST_REDIS_REPLICA_URL', onWarning);
+  if (dictionaryNodes) {
+    warnOfMissingRights(dictionaryNodes.rights, 'HOLDFAST_DICTIONARY_REDIS_URL', onWarning);
+  }
   const entries = new RedisEntryStore({
     ...options,
     commands: dictionaryNodes?.commands ?? commands,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config';
 import { systemClock } from '../engine/clock';
-import { connectStore, probeStore, quarantineMs, type Store } from '../redis';
+import { connectStore, NotPermitted, probeStore, quarantineMs, type Store } from '../redis';
 import { StartError } from './start-error';
 import { storeTrouble } from './store-trouble';
 import { redisSecurity } from './tls';
@@ -32,6 +32,7 @@ export async function openStore(config: Config, serverId: string, log: Logger): 
     recentsRetentionMs: config.recentsRetentionMs,
     clock: systemClock,
     // Level debug, because each failed attempt to reconnect calls this function. `logHealth` reports a lost store once.
+    onWarning: (text: string) => log.warn({}, text),
     onError: (error: Error) => {
       errors.delete(error.message);
       errors.add(error.message);
@@ -43,10 +44,10 @@ export async function openStore(config: Config, serverId: string, log: Logger): 
   try {
     return await connectStore(options, CONNECT_TIMEOUT_MS);
   } catch (cause) {
+    const place = `Redis cannot be used at ${redis.shown} (HOLDFAST_REDIS_URL)`;
+    if (cause instanceof NotPermitted) throw new StartError(`${place}: ${cause.message}`, { cause });
     const found = await probeStore(redis.address, security);
     const trouble = storeTrouble(redis.address, found, [...errors]);
-    throw new StartError(`Redis cannot be used at ${redis.shown} (HOLDFAST_REDIS_URL): ${trouble}`, {
-      cause,
-    });
+    throw new StartError(`${place}: ${trouble}`, { cause });
   }
 }

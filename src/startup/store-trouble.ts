@@ -38,7 +38,7 @@ function refusalText(error: string, { kind }: StoreAddress): string | undefined 
   if (error.startsWith('WRONGPASS')) return `Redis refuses the user or the password; correct them ${users}`;
   if (error.startsWith('NOAUTH')) return `Redis requires a password; set user and password ${users}`;
   if (error.startsWith('NOPERM')) {
-    return `the Redis user lacks a permission (${error}); permit it with ACL SETUSER, or use another user`;
+    return `the Redis user lacks a permission (${error}); correct the user ${users} with the line of docs/operations/deploy.md#redis-user, or use another user`;
   }
   if (error.startsWith('DENIED')) {
     return `Redis is in protected mode and accepts only connections from its own machine; set a password for Redis, and add the password to HOLDFAST_REDIS_URL`;

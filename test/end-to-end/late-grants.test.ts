@@ -5,6 +5,7 @@ import { endingOf, refusal } from '../support/clients/call-ending';
 import { LockClient } from '../support/clients/lock-client';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
+import { serverUrl } from '../support/processes/redis-rights';
 import { InProcessServer } from './in-process-server';
 
 /** The replies of Redis take longer than the ttl, so every grant ends before the server can report the grant. */
@@ -32,7 +33,7 @@ afterAll(() =>
 
 async function behindProxy(use: (proxy: TcpProxy, server: InProcessServer) => Promise<void>): Promise<void> {
   const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
-  const server = await InProcessServer.start(`redis://${proxy.address}`);
+  const server = await InProcessServer.start(serverUrl(proxy.address));
   try {
     await use(proxy, server);
     proxy.passEverything();

@@ -4,6 +4,7 @@ import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
+import { serverUrl } from '../support/processes/redis-rights';
 import { InProcessServer } from './in-process-server';
 import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
@@ -31,7 +32,7 @@ afterAll(() =>
 async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise<void>): Promise<void> {
   const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
   const env = { HOLDFAST_COMMAND_TIMEOUT: `${COMMAND_TIMEOUT_MS}ms` };
-  const server = await InProcessServer.start(`redis://${proxy.address}`, env);
+  const server = await InProcessServer.start(serverUrl(proxy.address), env);
   const heal = (): void => {
     proxy.passEverything();
     proxy.cutAll();
@@ -51,7 +52,7 @@ async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise
 test.concurrent('a drained server retries no command to a store that does not answer', async () => {
   const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
   const env = { HOLDFAST_COMMAND_TIMEOUT: `${COMMAND_TIMEOUT_MS}ms` };
-  const server = await InProcessServer.start(`redis://${proxy.address}`, env);
+  const server = await InProcessServer.start(serverUrl(proxy.address), env);
   try {
     const stream = server.client().hold({ name: 'lost before the drain', ttlMs: 2100 });
     await stream.until('granted');

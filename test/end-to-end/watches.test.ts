@@ -6,6 +6,7 @@ import type { LockClient } from '../support/clients/lock-client';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
+import { SERVER_USER } from '../support/processes/redis-rights';
 import { InProcessServer } from './in-process-server';
 import { ServerPair } from './server-pair';
 
@@ -176,7 +177,7 @@ describe('a watch at a server with a store in trouble', () => {
   const clientOf = (index: number) => (servers[index] as InProcessServer).client();
 
   it('sees each change within about a second if no hint arrives', async () => {
-    await redis.command('ACL', 'SETUSER', 'default', 'resetchannels');
+    await redis.command('ACL', 'SETUSER', SERVER_USER, 'resetchannels');
     const [other, watch] = [clientOf(0), clientOf(1).watch('no hints')];
     await watch.next();
     for (let round = 0; round < 3; round += 1) {

@@ -18,7 +18,7 @@ afterAll(async () => {
 test('npm run marketplace sells no item twice, and keeps the sum of money, under each strategy (chapter 21, 22, 23)', async () => {
   const servers = stage.servers.map(({ listen }) => listen).join(',');
   program = await startMarketplace(
-    ...['--server', servers, '--redis', redis.url, '--seconds', '1'],
+    ...['--server', servers, '--redis', redis.adminUrl, '--seconds', '1'],
     ...['--choice', '20', '--pauses', '0.02', '--ttl', '300ms'],
   );
   for (const strategy of ['watch', 'coarse', 'fine']) {

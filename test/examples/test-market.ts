@@ -54,7 +54,7 @@ export class MarketStage {
   /** Opens a separate market of users with the given funds. Each user has one item on offer for 100. */
   async market(funds: Readonly<Record<string, number>>): Promise<TestMarket> {
     const users = Object.keys(funds);
-    const market = new TestMarket(this.marketRedis.url, this.servers, {
+    const market = new TestMarket(this.marketRedis.adminUrl, this.servers, {
       funds: new Map(Object.entries(funds)),
       owners: new Map(users.map((user) => [`item-${user}`, user])),
       onOffer: new Map(users.map((user) => [`item-${user}`, PRICE])),

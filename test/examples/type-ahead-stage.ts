@@ -41,7 +41,7 @@ export class TypeAheadStage {
   }
 
   get redisUrl(): string {
-    return this.redis.url;
+    return this.redis.adminUrl;
   }
 
   /** Call this before each test. */

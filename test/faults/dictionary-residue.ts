@@ -52,7 +52,7 @@ export async function checkDictionary(
   name: string,
   options?: CheckOptions,
 ): Promise<string[]> {
-  const checker = new EntriesChecker(redis.url, PREFIX);
+  const checker = new EntriesChecker(redis.adminUrl, PREFIX);
   try {
     return await checker.check(name, options);
   } finally {

@@ -3,6 +3,7 @@ import * as scripts from '../../generated/redis/scripts';
 import { eventually } from '../support/eventually';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess, type RedisProcessOptions } from '../support/processes/redis-process';
+import { serverUrl } from '../support/processes/redis-rights';
 import { ServerProcess } from '../support/processes/server-process';
 
 /** The timeout is short, because an observer reads from a Redis that a test may have paused. */
@@ -42,7 +43,7 @@ export class Member {
   static async start(store: Pick<FleetStore, 'port' | 'url'>, options: MemberOptions = {}): Promise<Member> {
     const { redisProxy = false, clientProxy = false } = options;
     const toRedis = redisProxy ? await proxyTo(store) : undefined;
-    const redisUrl = toRedis === undefined ? store.url : `redis://${toRedis.address}`;
+    const redisUrl = toRedis === undefined ? store.url : serverUrl(toRedis.address);
     const { env, program } = options;
     const settings = { redisUrl, ...(env && { env }), ...(program !== undefined && { program }) };
     const server = await ServerProcess.start(settings);

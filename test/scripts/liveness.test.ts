@@ -313,7 +313,7 @@ describe('a script that judges whether servers are alive', () => {
 
   it('offers the lock even if the Redis user may not publish hints', async () => {
     await fixture.redis.command('ACL', 'SETUSER', 'quiet', 'on', '>secret', '~*', '+@all', 'resetchannels');
-    await fixture.server('s9', fixture.redis.url.replace('redis://', 'redis://quiet:secret@'));
+    await fixture.server('s9', fixture.redis.adminUrl.replace('redis://', 'redis://quiet:secret@'));
     const lock = fixture.resource();
     const alice = await fixture.request('s9', lock);
     const bob = await fixture.request('s2', lock);

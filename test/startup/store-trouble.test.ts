@@ -125,7 +125,7 @@ describe('the reason why the store cannot be used', () => {
     ['NOAUTH Authentication required.', /requires a password; set user and password in HOLDFAST_REDIS_URL/],
     [
       "NOPERM this user has no permissions to run the 'info' command",
-      /lacks a permission \(NOPERM.*ACL SETUSER/,
+      /lacks a permission \(NOPERM.*'info'.*docs\/operations\/deploy\.md#redis/,
     ],
     ['DENIED Redis is running in protected mode', /protected mode/],
     ['LOADING Redis is loading the dataset in memory', /start again when Redis has loaded/],

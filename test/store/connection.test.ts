@@ -51,7 +51,7 @@ describe('RedisConnection', () => {
     return connection;
   }
 
-  async function connect(url = redis.url, clock: Clock = slowClock): Promise<RedisConnection> {
+  async function connect(url = redis.adminUrl, clock: Clock = slowClock): Promise<RedisConnection> {
     const connection = open(url, clock);
     await eventually('the connection', async () => {
       // A busy Redis is asked again after a pause, and only this line advances the manual clock.
@@ -148,7 +148,7 @@ describe('RedisConnection', () => {
 
   it('reports an unknown outcome at the deadline of a command that a paused Redis received (chapter 27)', async () => {
     const clock = new ManualClock();
-    const connection = await connect(redis.url, clock);
+    const connection = await connect(redis.adminUrl, clock);
     const before = await increment(connection);
     await redis.stop();
     try {
@@ -182,7 +182,7 @@ describe('RedisConnection', () => {
 
   it('fails a script as not carried out if Redis refuses it before its first line', async () => {
     const other = await RedisProcess.start();
-    const connection = await connect(other.url);
+    const connection = await connect(other.adminUrl);
     await increment(connection);
     const strict = script("#!lua\nreturn {redis.call('INCR', KEYS[1])}");
     await other.command('REPLICAOF', '127.0.0.1', String(await freePort()));
@@ -225,7 +225,7 @@ describe('RedisConnection', () => {
         async () => {
           await other.command('CONFIG', 'SET', 'busy-reply-threshold', '10');
           const forEver = script('while true do end');
-          (await connect(other.url)).commands.run(forEver, [], [], whole).catch(() => undefined);
+          (await connect(other.adminUrl)).commands.run(forEver, [], [], whole).catch(() => undefined);
         },
         () => other.command('SCRIPT', 'KILL'),
       ],
@@ -290,7 +290,7 @@ describe('RedisConnection', () => {
 
   it('lets commands wait for a Redis that is killed and restarts within a second', async () => {
     const other = await RedisProcess.start();
-    const connection = await connect(other.url);
+    const connection = await connect(other.adminUrl);
     expect(await increment(connection)).toBe(1);
     await other.kill();
     const answer = increment(connection);
@@ -303,7 +303,7 @@ describe('RedisConnection', () => {
   it('lets commands wait for a lost Redis for a second at most, and then reports Redis as unreachable', async () => {
     const clock = new ManualClock();
     const other = await RedisProcess.start();
-    const connection = await connect(other.url, clock);
+    const connection = await connect(other.adminUrl, clock);
     await other.close();
     await eventually('the connection to be lost', () => !connection.isReady);
     await clock.advance(COMMAND_TIMEOUT_MS);
@@ -337,7 +337,7 @@ describe('RedisConnection', () => {
         return { cancel: () => undefined };
       },
     };
-    const connection = await connect(redis.url, clock);
+    const connection = await connect(redis.adminUrl, clock);
     const changes: boolean[] = [];
     connection.onChange(() => changes.push(connection.reachable));
     const { client } = connection;
@@ -352,7 +352,7 @@ describe('RedisConnection', () => {
   });
 
   it('keeps its connection and fails no command when its process pauses for longer than the command timeout', async () => {
-    const connection = await connect(redis.url, systemClock);
+    const connection = await connect(redis.adminUrl, systemClock);
     const changes: boolean[] = [];
     connection.onChange(() => changes.push(connection.reachable));
     const { client } = connection;
@@ -379,7 +379,7 @@ describe('RedisConnection', () => {
 
   it('never becomes ready for a database that Redis does not have', async () => {
     const errors: string[] = [];
-    const connection = open(`${redis.url}/99`, systemClock, errors);
+    const connection = open(`${redis.adminUrl}/99`, systemClock, errors);
     await eventually('another attempt', () => errors.length > 1);
     expect(errors).toContain('ERR DB index is out of range');
     expect(connection.isReady).toBe(false);
@@ -457,7 +457,7 @@ describe('RedisConnection', () => {
     });
 
     it('fails a command at its deadline if every epoch check fails', async () => {
-      const connection = await connect(redis.url, systemClock);
+      const connection = await connect(redis.adminUrl, systemClock);
       const guard = guardThatFails(Infinity);
       const run = connection.commands.runGuarded(guarded, [], [], (reply) => reply.values, guard, HIGH);
       expect(await failureOf(run)).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
@@ -485,7 +485,7 @@ describe('RedisConnection', () => {
 
   it('fails commands immediately after its close', async () => {
     const clock = new ManualClock();
-    const connection = await connect(redis.url, clock);
+    const connection = await connect(redis.adminUrl, clock);
     connection.close();
     expect((await failureOf(increment(connection))).carriedOut).toBe('no');
   });

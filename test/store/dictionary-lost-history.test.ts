@@ -1,4 +1,5 @@
 import { RedisProcess } from '../support/processes/redis-process';
+import { serverUrl } from '../support/processes/redis-rights';
 import { DictionaryServer, entry, NOW, storedOf } from '../support/dictionary-fixture';
 import { allListed, pageOf } from '../support/dictionary-questions';
 import { eventually } from '../support/eventually';
@@ -20,7 +21,7 @@ describe('a failover to a replica that lacks the last writes', () => {
   let servers: DictionaryServer[];
   beforeEach(async () => {
     pair = await MasterAndReplica.start({ minReplicas: 0 });
-    const open = () => DictionaryServer.open(`redis://${pair.front.address}`);
+    const open = () => DictionaryServer.open(serverUrl(pair.front.address));
     servers = [await open(), await open()];
     await first().engine.createDictionary(NAME, PROFILE);
     await first().engine.putEntries(NAME, storedOf(entry('a', 'kept'), entry('b', 'kept')));
@@ -116,7 +117,7 @@ describe('a server with a loaded dictionary', () => {
   beforeEach(async () => {
     redis = await RedisProcess.start({ appendfsync: 'no' });
     proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
-    server = await DictionaryServer.open(`redis://${proxy.address}`, { commandTimeoutMs: 500 });
+    server = await DictionaryServer.open(serverUrl(proxy.address), { commandTimeoutMs: 500 });
     other = await DictionaryServer.open(redis.url);
     await server.engine.createDictionary(NAME, PROFILE);
     await server.engine.putEntries(NAME, storedOf(entry('a', 'kept')));

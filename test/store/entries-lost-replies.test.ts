@@ -4,11 +4,12 @@ import { connect, EntriesFixture, PROFILE, stored, storeOf } from '../support/en
 import { eventually } from '../support/eventually';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
 import { failureOf } from '../support/store-failure';
+import { serverUrl } from '../support/processes/redis-rights';
 
 const COMMAND_TIMEOUT_MS = 600;
 /** Longer than a deletion and a creation on a busy machine. */
 const PATIENT_TIMEOUT_MS = 20_000;
-const isScript = ({ name }: RedisCommand) => name.startsWith('EVAL');
+const isScript = ({ name }: RedisCommand) => name === 'EVALSHA' || name === 'EVAL';
 
 describe('a write of entries over a bad connection', () => {
   let fixture: EntriesFixture;
@@ -17,7 +18,7 @@ describe('a write of entries over a bad connection', () => {
   beforeEach(async () => {
     fixture = await EntriesFixture.open();
     proxy = await TcpProxy.open({ targetPort: fixture.redis.port, protocol: 'redis' });
-    connection = await connect(`redis://${proxy.address}`, COMMAND_TIMEOUT_MS);
+    connection = await connect(serverUrl(proxy.address), COMMAND_TIMEOUT_MS);
   });
   afterEach(async () => {
     connection.close();
@@ -41,7 +42,7 @@ describe('a write of entries over a bad connection', () => {
 
   it('has an unknown outcome, and is not done again, if the dictionary was deleted and created meanwhile', async () => {
     const name = await fixture.dictionary([stored('a')]);
-    const patient = await connect(`redis://${proxy.address}`, PATIENT_TIMEOUT_MS);
+    const patient = await connect(serverUrl(proxy.address), PATIENT_TIMEOUT_MS);
     try {
       const lost = proxy.dropNextReply(isScript);
       proxy.refuseNew();

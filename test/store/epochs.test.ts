@@ -8,6 +8,7 @@ import { TestServer, type TestServerOptions } from '../support/permits-server';
 import { Requester, type RequesterOptions } from '../support/permits-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess, type RedisProcessOptions } from '../support/processes/redis-process';
+import { serverUrl } from '../support/processes/redis-rights';
 import { is } from '../support/reply-kinds';
 
 const QUARANTINE_MS = 30_000;
@@ -219,7 +220,7 @@ describe('a server over a Redis that may have lost leases', () => {
     const [first, second] = [await start(), await start()];
     const proxy = await TcpProxy.open({ targetPort: first.port, protocol: 'tcp' });
     closers.push(() => proxy.close());
-    const server = await connect(`redis://${proxy.address}`);
+    const server = await connect(serverUrl(proxy.address));
     const epoch = (await first.command('GET', 'test:{3}:epoch')) as string;
     await sleep(3500); // Redis reports its uptime in whole seconds.
     await server.node.connection.probeNode();
@@ -389,7 +390,7 @@ describe('a server over a Redis that may have lost leases', () => {
       const redis = await start({ appendfsync: 'no' });
       const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
       closers.push(() => proxy.close());
-      const server = await connect(`redis://${proxy.address}`);
+      const server = await connect(serverUrl(proxy.address));
       const { epochs } = server.node;
       const epochArguments = epochs.epochArguments.bind(epochs);
       let late = 2;

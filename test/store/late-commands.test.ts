@@ -6,6 +6,7 @@ import type { TestServer } from '../support/permits-server';
 import { Requester } from '../support/permits-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
+import { serverUrl } from '../support/processes/redis-rights';
 
 const COMMAND_TIMEOUT_MS = 600;
 
@@ -18,7 +19,7 @@ describe('commands that arrive late at Redis', () => {
   beforeEach(async () => {
     on = await PermitsFixture.open({ commandTimeoutMs: COMMAND_TIMEOUT_MS });
     proxy = await TcpProxy.open({ targetPort: on.redis.port, protocol: 'redis' });
-    slow = await on.server('slow', `redis://${proxy.address}`);
+    slow = await on.server('slow', serverUrl(proxy.address));
     quick = await on.server('quick');
   });
   afterEach(async () => {

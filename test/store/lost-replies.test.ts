@@ -6,6 +6,7 @@ import { brokenInvariants } from '../support/permits-invariants';
 import { Requester, type RequesterOptions } from '../support/permits-requester';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
+import { serverUrl } from '../support/processes/redis-rights';
 
 const isScript = ({ name }: RedisCommand) => name === 'EVALSHA' || name === 'EVAL';
 
@@ -42,7 +43,7 @@ async function openStage(options: FixtureOptions) {
   const on = await PermitsFixture.open(options);
   const proxy = await TcpProxy.open({ targetPort: on.redis.port, protocol: 'redis' });
   const direct = await on.server('s1');
-  const proxied = await on.server('s2', `redis://${proxy.address}`);
+  const proxied = await on.server('s2', serverUrl(proxy.address));
   const close = async () => {
     await on.close();
     await proxy.close();

@@ -8,6 +8,7 @@ import { PermitsFixture } from '../support/permits-fixture';
 import { PREFIX } from '../support/permits-server';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
+import { serverUrl } from '../support/processes/redis-rights';
 
 /** Timers run twenty times as fast, so that the tests wait less for the pings of a connection. */
 const fastClock: Clock = {
@@ -113,7 +114,7 @@ describe('Notifications', () => {
 
   it('arrive again after the connection was half open', async () => {
     const proxy = await TcpProxy.open({ targetPort: on.redis.port, protocol: 'tcp' });
-    await listen('h6', `redis://${proxy.address}`, fastClock);
+    await listen('h6', serverUrl(proxy.address), fastClock);
     proxy.blackHole('both');
     await eventually('a new connection attempt', () => proxy.connectionCount > 1);
     proxy.cutAll();

@@ -2,6 +2,7 @@ import { OccasionalConnection } from '../../src/redis/connection/occasional-conn
 import { eventually } from '../support/eventually';
 import { ManualClock } from '../support/manual-clock';
 import { RedisProcess } from '../support/processes/redis-process';
+import { serverUrl } from '../support/processes/redis-rights';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 
 const LONG_MS = 1_000_000;
@@ -19,7 +20,7 @@ describe('a connection for rare commands', () => {
     proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
     clock = new ManualClock(1000);
     connection = new OccasionalConnection({
-      endpoint: `redis://${proxy.address}`,
+      endpoint: serverUrl(proxy.address),
       commandTimeoutMs: 5000,
       clock,
       onError: () => undefined,

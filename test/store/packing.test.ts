@@ -47,7 +47,7 @@ describe('packed values', () => {
   let connection: RedisConnection;
   beforeAll(async () => {
     redis = await RedisProcess.start({ appendfsync: 'no' });
-    connection = await connect(redis.url);
+    connection = await connect(redis.adminUrl);
   });
   afterAll(async () => {
     connection?.close();

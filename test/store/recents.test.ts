@@ -4,6 +4,7 @@ import type { RedisRecentsStore } from '../../src/redis/autocomplete/recents-sto
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
 import { plain, recent, RecentsFixture } from '../support/recents-fixture';
 import { failureOf } from '../support/store-failure';
+import { serverUrl } from '../support/processes/redis-rights';
 
 /** The model of a list of recents. */
 class ModelList {
@@ -186,7 +187,7 @@ describe('lists of recents', () => {
     let proxied: RedisRecentsStore;
     beforeAll(async () => {
       proxy = await TcpProxy.open({ targetPort: fixture.redis.port, protocol: 'redis' });
-      proxied = await fixture.store({ url: `redis://${proxy.address}` });
+      proxied = await fixture.store({ url: serverUrl(proxy.address) });
     });
     afterAll(() => proxy.close());
 

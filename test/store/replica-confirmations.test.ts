@@ -5,6 +5,7 @@ import type { Store } from '../../src/redis';
 import { eventually } from '../support/eventually';
 import { MasterAndReplica } from '../support/master-and-replica';
 import { RedisProcess } from '../support/processes/redis-process';
+import { serverUrl } from '../support/processes/redis-rights';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
 import { failureOf } from '../support/store-failure';
@@ -39,7 +40,7 @@ describe('the confirmation of a change by a replica', () => {
   /** The Redis that answers a command now, as the server knows it. */
   async function answering(commandTimeoutMs = LONG_TIMEOUT_MS): Promise<AnsweringNode> {
     const connection = new RedisConnection({
-      endpoint: `redis://${pair.front.address}`,
+      endpoint: serverUrl(pair.front.address),
       commandTimeoutMs,
       clock: systemClock,
       onError: () => undefined,

@@ -105,7 +105,7 @@ export class DictionaryFixture {
     readonly server: DictionaryServer,
     readonly other: DictionaryServer,
   ) {
-    this.checker = new EntriesChecker(redis.url, PREFIX);
+    this.checker = new EntriesChecker(redis.adminUrl, PREFIX);
   }
 
   static async open(options: DictionaryFixtureOptions = {}): Promise<DictionaryFixture> {

@@ -44,7 +44,7 @@ export class EntriesFixture {
     readonly store: RedisEntryStore,
     readonly other: RedisEntryStore,
   ) {
-    this.checker = new EntriesChecker(redis.url, PREFIX);
+    this.checker = new EntriesChecker(redis.adminUrl, PREFIX);
   }
 
   static async open(options: RedisProcessOptions = {}): Promise<EntriesFixture> {

@@ -78,6 +78,8 @@ export class FakeClusterNode {
         return first.toUpperCase() === 'INFO'
           ? bulk('cluster_state:ok\r\ncluster_current_epoch:1\r\n')
           : array(...this.slots.map(slotRange));
+      case 'EVAL_RO':
+        return array(); // no right is missing
       case 'EVAL':
       case 'EVALSHA': {
         if (args[2]?.endsWith(':epoch')) {

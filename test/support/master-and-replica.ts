@@ -1,6 +1,7 @@
 import type { Store } from '../../src/redis';
 import { eventually } from './eventually';
 import { RedisProcess } from './processes/redis-process';
+import { serverUrl } from './processes/redis-rights';
 import { TcpProxy } from './proxy/tcp-proxy';
 import { connectTestStore } from './test-store';
 
@@ -53,7 +54,7 @@ export class MasterAndReplica {
   /** One server's store. The first server may start without a quarantine. */
   async connect({ commandTimeoutMs = 1000, url }: StoreServerOptions = {}): Promise<Store> {
     const serverId = `s${this.stores.length + 1}`;
-    const store = await connectTestStore(url ?? `redis://${this.front.address}`, {
+    const store = await connectTestStore(url ?? serverUrl(this.front.address), {
       serverId,
       commandTimeoutMs,
     });

@@ -6,7 +6,7 @@ import type { RedisProcess } from './processes/redis-process';
 type Commands = Pick<RedisProcess, 'command'>;
 
 /** The hash that replaces Redis's clock for scripts of servers with a frozen clock. */
-export const FROZEN_CLOCK = 'frozen clock';
+export const FROZEN_CLOCK = 'test:frozen clock';
 
 /** The keys of a resource apart from its limit (src/redis/scripts/leases/shared/layout.lua). */
 export const PARTS = ['state', 'ends', 'offers', 'queue', 'detached', 'live', 'past1', 'past2'] as const;

@@ -7,12 +7,15 @@ const START_TIMEOUT_MS = 60_000;
 export interface TestStoreOptions {
   readonly serverId: string;
   readonly commandTimeoutMs: number;
+  /** How long the start waits for Redis. Default: long enough for a machine with busy cores. */
+  readonly patienceMs?: number;
+  readonly onError?: (error: Error) => void;
 }
 
 /** Connects one server's store to a Redis that is new, so that the store starts without a quarantine. */
 export function connectTestStore(
   url: string,
-  { serverId, commandTimeoutMs }: TestStoreOptions,
+  { serverId, commandTimeoutMs, patienceMs = START_TIMEOUT_MS, onError = () => undefined }: TestStoreOptions,
 ): Promise<Store> {
   const options = {
     address: readConfig({ HOLDFAST_REDIS_URL: url }).redis.address,
@@ -27,7 +30,7 @@ export function connectTestStore(
     retentionMs: 3_600_000,
     recentsRetentionMs: undefined,
     clock: systemClock,
-    onError: () => undefined,
+    onError,
   };
-  return connectStore(options, START_TIMEOUT_MS);
+  return connectStore(options, patienceMs);
 }

@@ -1,14 +1,27 @@
 import { RedisClusterProcesses } from '../support/processes/redis-cluster';
+import { SERVER_USER } from '../support/processes/redis-rights';
 import { tlsSettings } from '../support/processes/redis-security';
-import { RedisSentinels, SENTINEL_AUTH, SENTINEL_USER } from '../support/processes/redis-sentinels';
+import { RedisSentinels, SENTINEL_AUTH } from '../support/processes/redis-sentinels';
+import { connectTestStore } from '../support/test-store';
 import { endQuarantine, everythingWorks, handOversAreHinted, overStore, untilAvailable } from './stage';
 
-describe('with TLS, and a Redis user with the documented rights', () => {
+describe('with TLS, and with the documented rights at Redis and at the sentinels', () => {
   test('a Cluster serves locks, semaphores, hand-overs and autocomplete without a warning', () =>
     overStore(RedisClusterProcesses.start({ secure: true }), tlsSettings, async (cluster, stage) => {
       await everythingWorks(stage);
-      for (const { redis } of cluster.nodes) expect(await usersOf([redis])).toContain('app');
+      for (const { redis } of cluster.nodes) expect(await usersOf([redis])).toContain(SERVER_USER);
     }));
+
+  test('a Cluster with a node that refuses a right keeps the server from starting', async () => {
+    const cluster = await RedisClusterProcesses.start();
+    try {
+      await cluster.nodes[1]?.redis.command('ACL', 'SETUSER', SERVER_USER, '-asking');
+      const started = connectTestStore(cluster.url, { serverId: 's1', commandTimeoutMs: 2000 });
+      await expect(started).rejects.toThrow(/this Redis user may not run ASKING/);
+    } finally {
+      await cluster.close();
+    }
+  });
 
   test('two masters in turn, as named by Sentinel, serve locks, semaphores, hand-overs and autocomplete without a warning', () => {
     const starting = RedisSentinels.start({
@@ -19,7 +32,7 @@ describe('with TLS, and a Redis user with the documented rights', () => {
     const settings = { ...tlsSettings, HOLDFAST_REDIS_SENTINEL_AUTH: SENTINEL_AUTH };
     return overStore(starting, settings, async (sentinels, stage) => {
       await everythingWorks(stage);
-      expect(await usersOf(sentinels.watchers)).toContain(SENTINEL_USER);
+      expect(await usersOf(sentinels.watchers)).toContain(SERVER_USER);
       await sentinels.failover();
       const client = stage.one.client();
       await endQuarantine(stage);

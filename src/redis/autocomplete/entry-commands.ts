@@ -51,6 +51,9 @@ export const scripts = {
 /** Each new connection loads these scripts into Redis. */
 export const entryScripts: readonly Script[] = Object.values(scripts);
 
+/** The scripts that a replica runs. */
+export const loadScripts: readonly Script[] = [scripts.startLoad, scripts.readBuckets];
+
 type Read<T> = (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>;
 
 /** Runs the scripts of one dictionary. */

@@ -37,6 +37,8 @@ export function safeOptions(commandTimeoutMs: number) {
     connectTimeout: commandTimeoutMs,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     stringNumbers: true,
+    // Redis 7.0 does not have the command for this information, and the Redis user may not run it.
+    disableClientInfo: true,
     retryStrategy: reconnectPauseMs,
   } satisfies RedisOptions;
 }

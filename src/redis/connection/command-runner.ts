@@ -4,7 +4,7 @@ import { CommandDeadlines } from './command-deadlines';
 import type { CommandLink, CommandOptions, RedirectedOperation } from './command-link';
 import { CommandWindow } from './command-window';
 import { CommandWriter, type Flush } from './command-writer';
-import { failureClassOf, isReplyError, redirectionOf } from './failure-class';
+import { failureClassOf, isReplyError, mayHaveRunAfter, redirectionOf } from './failure-class';
 import { isGrant, readGuardedReply, type GuardedReply } from './guarded-reply';
 import type { NodeReport } from './node-report';
 import {
@@ -276,7 +276,7 @@ export class CommandRunner {
 
   private onFailure<T>(operation: Operation<T>, error: Error, ranBefore: boolean, asking: boolean): void {
     const failureClass = failureClassOf(error);
-    const mayHaveRun = ranBefore || failureClass === 'connection-lost' || failureClass === 'timed-out';
+    const mayHaveRun = ranBefore || mayHaveRunAfter(failureClass);
     switch (failureClass) {
       case 'unknown-script':
         return this.submit(operation, 'eval', mayHaveRun, asking);
@@ -292,6 +292,7 @@ export class CommandRunner {
       case 'refused':
       case 'full':
       case 'timed-out':
+      case 'stopped':
     }
     const kind = failureClass === 'full' ? 'full' : 'unavailable';
     operation.reject(new StoreFailure(mayHaveRun ? 'unknown' : 'no', kind, { cause: error }));

@@ -10,6 +10,7 @@ import type { RedisEndpoint } from './endpoint';
 import type { Topology } from './node-answers';
 import { NodeProbe, type ProbeListener } from './node-probe';
 import type { EpochGuard, Script } from './operation';
+import { NotPermitted, rightsFor } from './rights';
 import { ReplicaConfirmations } from './replica-confirmations';
 import { ServerClock } from './server-clock';
 
@@ -23,6 +24,8 @@ export interface ConnectionOptions {
   readonly commandTimeoutMs: number;
   /** Loaded into each Redis on connect, so that no command must carry the text of its script. */
   readonly scripts?: readonly Script[];
+  /** The first part of every key. Undefined: the rights of the Redis user are not checked. */
+  readonly prefix?: string;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
   /** Takes over operations that this node redirected or did not answer. Default: they are sent to this node again. */
@@ -56,7 +59,7 @@ export class RedisConnection implements CommandLink {
   private closed = false;
 
   constructor(private readonly options: ConnectionOptions) {
-    const { clock, guard, onRedirect, commandTimeoutMs, topology } = options;
+    const { clock, guard, onRedirect, commandTimeoutMs, topology, prefix, scripts = [] } = options;
     this.downSince = clock.now();
     this.readySignal = new ChangeSignal(clock);
     const client = openClient(options.endpoint, safeOptions(commandTimeoutMs));
@@ -66,6 +69,7 @@ export class RedisConnection implements CommandLink {
     client.on('error', options.onError);
     this.probe = new NodeProbe(client, {
       ...options,
+      rights: prefix === undefined ? undefined : rightsFor(prefix, scripts, topology === 'cluster'),
       listener: {
         onReport: (report, sample) => {
           this.serverClock.take(sample);
@@ -144,11 +148,22 @@ export class RedisConnection implements CommandLink {
     return this.downSince + RECONNECT_PATIENCE_MS;
   }
 
-  /** Resolves when Redis answers for the first time, or rejects after `timeoutMs`. */
+  /** A sentence about rights of the Redis user without which calls fail. Undefined: the user has all, or is not known. */
+  get missingRights(): string | undefined {
+    return this.probe.report.missingRights;
+  }
+
+  /** Resolves when Redis answers for the first time. Rejects after `timeoutMs`, or if the Redis user lacks rights. */
   async ready(timeoutMs: number): Promise<void> {
     if (!(await this.readyBefore(this.options.clock.now() + timeoutMs))) {
       throw new StoreFailure('no', 'unavailable');
     }
+    this.expectRights();
+  }
+
+  /** Throws if the Redis user lacks rights without which calls fail. */
+  expectRights(): void {
+    if (this.missingRights !== undefined) throw new NotPermitted(this.missingRights);
   }
 
   becomesReady(deadline: number): Promise<boolean> {

@@ -5,12 +5,14 @@ export const TIMED_OUT = 'Command timed out';
 
 /** Redis refused the command before the first line of the script. */
 const REFUSALS = /^(LOADING|MISCONF|BUSY|NOREPLICAS|NOAUTH|NOPERM)\b/;
+/** The Redis user may not run a command of the script, which has stopped in the middle. Of Redis 7.0, and of later versions. */
+const STOPPED = /^(ERR The user executing the script can't|NOPERM ACL failure in script)/;
 /** Redis refused the command before the script's first line, but another node may accept the command, or this node later. */
 const REDIRECTIONS = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|MASTERDOWN)\b/;
 
 /**
  * - `refused`, `redirected`, `full`, `unknown-script`, `not-written`: the command did certainly not run.
- * - `connection-lost`, `timed-out`: the command may have run.
+ * - `connection-lost`, `timed-out`: the command may have run. `stopped`: a part of the script has run.
  * - `defect`: the script or this program is wrong.
  */
 export type FailureClass =
@@ -21,7 +23,15 @@ export type FailureClass =
   | 'not-written'
   | 'connection-lost'
   | 'timed-out'
+  | 'stopped'
   | 'defect';
+
+const MAY_HAVE_RUN: ReadonlySet<FailureClass> = new Set(['connection-lost', 'timed-out', 'stopped']);
+
+/** True if the command may have run, or a part of its script. */
+export function mayHaveRunAfter(failure: FailureClass): boolean {
+  return MAY_HAVE_RUN.has(failure);
+}
 
 export function failureClassOf(error: unknown): FailureClass {
   if (isReplyError(error)) {
@@ -29,6 +39,7 @@ export function failureClassOf(error: unknown): FailureClass {
     if (message.startsWith('NOSCRIPT')) return 'unknown-script';
     if (message.startsWith('OOM')) return 'full';
     if (REDIRECTIONS.test(message)) return 'redirected';
+    if (STOPPED.test(message)) return 'stopped';
     return REFUSALS.test(message) ? 'refused' : 'defect';
   }
   if (!(error instanceof Error)) return 'defect';

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { isNotOffered } from './failure-class';
+import type { MissingRights } from './rights';
 import type { ClockSample } from './server-clock';
 
 /** The kind of deployment with several Redis processes. */
@@ -11,6 +12,8 @@ export interface NodeAnswers {
   readonly info: ReadonlyMap<string, string>;
   /** Settings that can change while Redis runs. Undefined: CONFIG is not permitted, as in many managed services. */
   readonly settings: ReadonlyMap<string, string> | undefined;
+  /** What this Redis user may not do. Undefined: not known. */
+  readonly missing?: MissingRights | undefined;
 }
 
 const SETTINGS = [

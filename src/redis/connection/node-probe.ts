@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../../engine/clock';
 import { failureClassOf, isReplyError } from './failure-class';
 import { askClock, askInfo, askSettings, type NodeAnswers, type Topology } from './node-answers';
 import { nodeReportOf, type NodeReport } from './node-report';
+import { askMissing, type MissingRights, type NeededRights } from './rights';
 import type { ClockSample } from './server-clock';
 
 export interface ProbeListener {
@@ -14,6 +15,8 @@ export interface NodeProbeOptions {
   /** How the Redis nodes work together (Sentinel or Cluster). Undefined: a single Redis. */
   readonly topology?: Topology;
   readonly quarantineMs?: number;
+  /** Undefined: the rights of the Redis user are not checked. */
+  readonly rights?: NeededRights | undefined;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
   readonly listener?: ProbeListener | undefined;
@@ -111,11 +114,12 @@ export class NodeProbe {
       askInfo(this.client),
       askClock(this.client, () => this.options.clock.now()),
       askSettings(this.client),
+      this.askMissing(),
     ])
       .then(
-        ([info, sample, settings]) => {
+        ([info, sample, settings, missing]) => {
           if (!this.isCurrent(stream)) return;
-          this.answers = { info, settings };
+          this.answers = { info, settings, missing };
           const report = this.judge();
           this.options.listener?.onReport(report, sample);
           this.identified = true;
@@ -141,17 +145,23 @@ export class NodeProbe {
     const { listener, topology, clock } = this.options;
     const { stream } = this.client;
     const { info, settings } = this.answers;
-    const [sample, changed, newSettings] = await Promise.all([
+    const [sample, changed, newSettings, missing] = await Promise.all([
       askClock(this.client, () => clock.now()),
       info.size > 0 ? askInfo(this.client, 'replication', 'memory') : info,
       settings && askSettings(this.client),
+      this.askMissing(),
     ]);
     if (!this.isCurrent(stream)) return;
     const isDemoted = info.get('role') === 'master' && changed.get('role') !== 'master';
     if (isDemoted && topology !== 'cluster') return this.client.disconnect(true);
-    this.answers = { info: new Map([...info, ...changed]), settings: newSettings };
+    this.answers = { info: new Map([...info, ...changed]), settings: newSettings, missing };
     const report = this.judge();
     listener?.onReport(report, sample);
+  }
+
+  private async askMissing(): Promise<MissingRights | undefined> {
+    const { rights } = this.options;
+    return rights && askMissing(this.client, rights);
   }
 
   private isCurrent(stream: Redis['stream']): boolean {

@@ -22,6 +22,8 @@ export interface NodeReport {
    * copy of all data lacks the writes since the beginning of the copy.
    */
   readonly replicaLagBytes: number;
+  /** A sentence about rights of the Redis user without which calls fail. Undefined: the user has all, or is not known. */
+  readonly missingRights: string | undefined;
   /** Sentences for the log and for GetServerInfo. */
   readonly warnings: readonly string[];
   /** True if this Redis can lose leases in ordinary operation, not only in a failure. */
@@ -47,6 +49,7 @@ export function nodeReportOf(
   const confirmingReplicas = confirmingReplicasOf(answers);
   const memoryShare = memoryShareOf(info);
   const replicaLagBytes = replicaLagBytesOf(info);
+  const missingRights = answers.missing?.fault;
   if (runId === undefined) {
     return {
       runId,
@@ -56,6 +59,7 @@ export function nodeReportOf(
       confirmingReplicas,
       memoryShare,
       replicaLagBytes,
+      missingRights,
       warnings,
       unsuitable,
     };
@@ -73,6 +77,7 @@ export function nodeReportOf(
     confirmingReplicas,
     memoryShare,
     replicaLagBytes,
+    missingRights,
     warnings,
     unsuitable,
   };

@@ -20,7 +20,8 @@ export function nodeWarnings(
   topology: Topology | undefined,
   quarantineMs: number,
 ): NodeWarnings {
-  const { info, settings } = answers;
+  const { info, settings, missing } = answers;
+  if (missing?.fault !== undefined) return { warnings: [missing.fault], unsuitable: true };
   if (!info.has('run_id')) {
     const sentence =
       'this Redis user may not run INFO, so the server cannot tell one run of Redis from another and grants nothing; allow +info to the user';
@@ -34,6 +35,7 @@ export function nodeWarnings(
     isUnsuitable ? undefined : unsafe,
     ...(topology ? replicationRisks(answers, topology, quarantineMs) : []),
     undurableBecause(answers),
+    missing?.risk,
   ];
   return { warnings: [...faults, ...risks.filter(isSet)], unsuitable: faults.length > 0 };
 }

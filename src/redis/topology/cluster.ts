@@ -89,6 +89,12 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     return this.hintsRefused ? [...this.health.warnings, NO_HINTS] : this.health.warnings;
   }
 
+  /** A sentence about rights that the Redis user lacks at a node. Undefined: the user has all, or is not known. */
+  get missingRights(): string | undefined {
+    return this.masterNodes().find(({ connection }) => connection.missingRights !== undefined)?.connection
+      .missingRights;
+  }
+
   /** The longest remaining quarantine of any node. */
   get quarantine(): Quarantine | undefined {
     return longestOf([...this.members.values()].map(({ node }) => node.quarantine));
@@ -147,6 +153,7 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     while (!this.health.whole && (await this.changeSignal.before(patience)));
     // An adoption that fails now is repeated by the first command that needs the epoch.
     const reachable = this.masterNodes().filter((node) => node.reachable);
+    for (const { connection } of reachable) connection.expectRights();
     await Promise.allSettled(reachable.map(({ epochs }) => epochs.adopt()));
   }
 

@@ -47,6 +47,7 @@ export class Sentinels {
         ...tls,
         protocol: 2,
         enableReadyCheck: false,
+        disableClientInfo: true,
         commandTimeout: ANSWER_TIMEOUT_MS,
         connectTimeout: LONGEST_PAUSE_MS,
         // Otherwise ioredis would queue every question to an unreachable sentinel.

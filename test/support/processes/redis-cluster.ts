@@ -1,7 +1,8 @@
 import { eventually } from '../eventually';
 import { freePort } from './free-port';
 import { RedisProcess } from './redis-process';
-import { credentials, tlsArguments, userCommand } from './redis-security';
+import { credentials } from './redis-rights';
+import { tlsArguments } from './redis-security';
 
 export interface RedisClusterOptions {
   /** The number of masters with slots. Default 3. */
@@ -10,7 +11,7 @@ export interface RedisClusterOptions {
   readonly replicas?: number;
   /** The number of masters without slots. Default 0. */
   readonly spares?: number;
-  /** `url` uses TLS and a user with no more rights than Holdfast needs. */
+  /** `url` uses TLS. */
   readonly secure?: boolean;
   /** Added to the arguments of each redis-server. */
   readonly args?: readonly string[];
@@ -56,7 +57,6 @@ export class RedisClusterProcesses {
     try {
       for (const one of started) if (one.status === 'rejected') throw one.reason;
       await cluster.join(nodes, masters, spares);
-      if (secure) await Promise.all(nodes.map(({ redis }) => redis.command(...userCommand())));
     } catch (error) {
       await cluster.close();
       throw error;
@@ -67,9 +67,7 @@ export class RedisClusterProcesses {
   /** A value for HOLDFAST_REDIS_URL with the addresses of three nodes. */
   get url(): string {
     const hosts = this.nodes.slice(0, 3).map(({ address }) => address);
-    return this.secure
-      ? `rediss+cluster://${credentials}${hosts.join(',')}`
-      : `redis+cluster://${hosts.join(',')}`;
+    return `${this.secure ? 'rediss' : 'redis'}+cluster://${credentials}${hosts.join(',')}`;
   }
 
   /** The slot's master in the view of most nodes that answer. */

@@ -3,6 +3,7 @@ import { eventually } from '../eventually';
 import { Stopwatch } from '../stopwatch';
 import { freePort } from './free-port';
 import { openHost, type RedisHost } from './redis-host';
+import { serverUrl, userArguments } from './redis-rights';
 
 export interface RedisProcessOptions {
   /** The setting appendfsync of Redis. Default: `always`, which Holdfast requires. */
@@ -32,6 +33,7 @@ function redisArguments({
   return [
     ...['--appendonly', 'yes', '--appendfsync', appendfsync, '--save', ''],
     ...['--maxmemory', maxmemory, '--maxmemory-policy', 'noeviction'],
+    ...userArguments(args.includes('--cluster-enabled')),
     ...args,
   ];
 }
@@ -65,7 +67,13 @@ export class RedisProcess {
     return redis;
   }
 
+  /** For servers under test: as the user with exactly the documented rights (docs/operations/deploy.md). */
   get url(): string {
+    return serverUrl(`127.0.0.1:${this.port}`);
+  }
+
+  /** For the clients of a test: as the default user, which may do everything. */
+  get adminUrl(): string {
     return `redis://127.0.0.1:${this.port}`;
   }
 

@@ -1,14 +1,15 @@
 import { eventually } from '../eventually';
 import { freePort } from './free-port';
 import { RedisProcess } from './redis-process';
-import { credentials, tlsArguments, tlsLines, userCommand } from './redis-security';
+import { credentials, documentedRules, SERVER_USER } from './redis-rights';
+import { tlsArguments, tlsLines } from './redis-security';
 
 export interface RedisSentinelsOptions {
   /** The number of replicas. Default 2. */
   readonly replicas?: number;
   /** The number of sentinels. Default 3. The quorum is 2. */
   readonly sentinels?: number;
-  /** `url` uses TLS and a user with no more rights than Holdfast needs. The sentinels require a password too. */
+  /** `url` uses TLS. */
   readonly secure?: boolean;
   /** Added to the arguments of each redis-server. */
   readonly args?: readonly string[];
@@ -22,11 +23,8 @@ const DOWN_AFTER_MS = 500;
 const START_TIMEOUT_MS = 60_000;
 /** The timeout is short, because `master` also asks sentinels that a test has paused. */
 const COMMAND_TIMEOUT_MS = 5_000;
-/** The user of the sentinels with secure connections. */
-export const SENTINEL_USER = 'watcher';
-const SENTINEL_PASSWORD = 'w@tch:3';
 /** A value for HOLDFAST_REDIS_SENTINEL_AUTH. */
-export const SENTINEL_AUTH = `${SENTINEL_USER}:${encodeURIComponent(SENTINEL_PASSWORD)}`;
+export const SENTINEL_AUTH = credentials.slice(0, -1);
 
 interface Place {
   readonly redis: RedisProcess;
@@ -67,9 +65,7 @@ export class RedisSentinels {
   /** A value for HOLDFAST_REDIS_URL. */
   get url(): string {
     const hosts = this.sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
-    return this.secure
-      ? `rediss+sentinel://${credentials}${hosts}/${MASTER}`
-      : `redis+sentinel://${hosts}/${MASTER}`;
+    return `${this.secure ? 'rediss' : 'redis'}+sentinel://${credentials}${hosts}/${MASTER}`;
   }
 
   /** The master that the first answering sentinel names. */
@@ -165,7 +161,6 @@ async function startRedis(
     args: ['--repl-diskless-sync-delay', '0', ...(secure ? tlsArguments(tlsPort) : []), ...args],
     env,
   });
-  if (secure) await redis.command(...userCommand());
   return { redis, port: secure ? tlsPort : redis.port };
 }
 
@@ -184,8 +179,6 @@ async function startSentinel(masterPort: number, secure: boolean): Promise<Place
   // A tenth of the default periods, for fast tests.
   const periods = ['publish-period', '200', 'info-period', '500', 'ping-period', '200', 'ask-period', '100'];
   await redis.command('SENTINEL', 'DEBUG', ...periods);
-  if (secure) {
-    await redis.command('ACL', 'SETUSER', SENTINEL_USER, 'on', `>${SENTINEL_PASSWORD}`, '+@all', '&*');
-  }
+  await redis.command('ACL', 'SETUSER', SERVER_USER, ...documentedRules('sentinels'));
   return { redis, port: secure ? tlsPort : redis.port };
 }
