@@ -73,6 +73,26 @@ describe.each(['lock', 'semaphore'] as const)('a watch of a %s', (service) => {
     expect(harness.permits.calls[0]?.slice(0, 3)).toEqual(['watch', service, 'hello']);
   });
 
+  it('throws to the engine if a view has no message, also while an earlier view is written', async () => {
+    const thrown: unknown[] = [];
+    harness.permits.answers.watch = (_call, _service, _name, sink) => {
+      sink.send(view);
+      for (let i = 0; i < 2; i += 1) {
+        try {
+          sink.send({ ...view, holders: [{ ...alice, acquireTimeMs: NaN }] });
+        } catch (error) {
+          thrown.push(error);
+        }
+      }
+      sink.send({ ...view, waiterCount: 1 });
+      return Promise.resolve();
+    };
+    const { messages, error } = await watch(service, 'hello');
+    expect(error).toBeUndefined();
+    expect(messages).toHaveLength(2);
+    expect(thrown).toEqual([expect.any(RangeError), expect.any(RangeError)]);
+  });
+
   it.each(['REATTACH', 'DRAINING', 'NO_SUCH_SEMAPHORE', 'QUOTA_EXCEEDED'] as const)(
     'ends with the status of %s after the views before',
     async (reason) => {

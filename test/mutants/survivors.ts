@@ -22,8 +22,8 @@ export const EXPLANATIONS: readonly Explanation[] = [
         "`meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), '0', MAX_OFFERS - 1)` without `meta.offers > 0`",
       ],
       'leases/permits-list.lua': [
-        "`meta.is_spilled == 1 and redis.call('ZCOUNT', key_of('ends'), latest, '+inf') > 0` without `meta.is_spilled == 1`",
-        "`meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), latest, '+inf') > 0` without `meta.offers > 0`",
+        "`meta.is_spilled == 1 and redis.call('ZCOUNT', key_of('ends'), '(' .. int(latest), '+inf') > 0` without `meta.is_spilled == 1`",
+        "`meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), '(' .. NOW_TEXT, '+inf') > 0` without `meta.offers > 0`",
         'delete `more = false`',
         '`more and 1` without `1`',
       ],
@@ -33,6 +33,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
         "`metadata ~= '' and metadata ~= request.metadata` without `metadata ~= request.metadata`",
         'true for `has_changed` (2)',
       ],
+      'leases/permits-watch.lua': ['`meta.limit == nil and is_semaphore()` without `is_semaphore()`'],
       'leases/permits-touch.lua': [
         '`has_waiters and meta.offers > 0` without `meta.offers > 0`',
         '`has_waiters and meta.limit` without `meta.limit`',
@@ -178,6 +179,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
     reason: 'Redis answers true as 1.',
     mutants: {
       'leases/permits-inspect.lua': ['`more and 1` without `1`'],
+      'leases/permits-watch.lua': ['`more and 1` without `1`'],
       'leases/shared/answer.lua': ['`more and 1` without `1`'],
     },
   },

@@ -117,6 +117,32 @@ describe('permits-inspect', () => {
     expect(view).toMatchObject({ usedCount: LOCK_LIMIT, holders: [{}], waiters: [{ position: 2 }] });
   });
 
+  it.each(['granted', 'queued'])(
+    'leaves out a lease and a waiter without a readable time: %s',
+    async (what) => {
+      const lock = fixture.resource();
+      const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
+      is('granted', await alice.try());
+      is('waiting', await bob.queue());
+      const edited = what === 'granted' ? alice : bob;
+      for (const value of ['nil', "'soon'"]) {
+        await fixture.redis.command(
+          'EVAL',
+          `local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))
+         record[ARGV[2]] = ${value}
+         redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(record))`,
+          1,
+          fixture.key(lock, 'state'),
+          `r${edited.requestId}`,
+          what[0] as string,
+        );
+        const { holderCount, holders, waiterCount, waiters } = await alice.server.store.inspect(lock);
+        expect([holderCount, waiterCount]).toEqual([1, 1]);
+        expect([holders.length, waiters.length]).toEqual(what === 'granted' ? [0, 1] : [1, 0]);
+      }
+    },
+  );
+
   it('changes nothing, even if leases have expired', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 5000 });

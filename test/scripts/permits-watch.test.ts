@@ -75,7 +75,7 @@ describe('permits-watch', () => {
       expect(earliestEndMs).toBeUndefined();
     });
 
-    it('the state in a quarantine and on another run of Redis', async () => {
+    it('the state in a quarantine, on another run of Redis, and without an epoch', async () => {
       const lock = fixture.resource();
       is('granted', await (await fixture.request('s1', lock, { holderId: 'alice' })).try());
       const key = fixture.epochKey(lock);
@@ -87,6 +87,8 @@ describe('permits-watch', () => {
           await fixture.redis.command('SET', key, other);
           expect((await s1.store.watch(lock)).view.holders).toMatchObject([{ holderId: 'alice' }]);
         }
+        await fixture.redis.command('DEL', key);
+        expect((await s1.store.watch(lock)).view.holders).toMatchObject([{ holderId: 'alice' }]);
         await fixture.redis.command('SET', key, `L9:${'f'.repeat(40)} a 60000 0`);
         await expect(s1.store.watch(lock)).rejects.toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
       } finally {
@@ -143,6 +145,17 @@ describe('permits-watch', () => {
       is('set', await fixture.setLimit(semaphore, 4));
       await s1.store.watch(semaphore);
       expect(await watchers(semaphore)).toEqual(['s1']);
+    });
+
+    it('no longer when the semaphore is deleted', async () => {
+      const { semaphore } = await fixture.fullSemaphore(1);
+      await s1.store.watch(semaphore);
+      is('removed', await fixture.remove(semaphore, { force: true }));
+      const time = async () => (await fixture.stored(semaphore)).watchers['s1'];
+      await fixture.pass(semaphore, 4000);
+      const before = await time();
+      expect((await s1.store.watch(semaphore)).view.limit).toBeUndefined();
+      expect(await time()).toBe(before);
     });
 
     it('beside at most 63 other servers, and forgets servers without a recent registration', async () => {

@@ -3,6 +3,8 @@ import type { Clock, Timer } from '../clock';
 /** An object with something to send to one client. */
 export interface Delivery {
   deliver(): void;
+  /** `deliver` has thrown this defect. */
+  fail(defect: unknown): void;
 }
 
 /** Deliveries run for this long in one turn of the event loop (ms). Then calls and replies of the store come first. */
@@ -35,7 +37,12 @@ export class Deliveries {
     this.timer = undefined;
     for (const delivery of this.pending) {
       this.pending.delete(delivery);
-      delivery.deliver();
+      // An error that leaves this function would end the process.
+      try {
+        delivery.deliver();
+      } catch (defect) {
+        delivery.fail(defect);
+      }
       if (this.clock.now() - startedAt >= SLICE_MS) break;
     }
     // `deliver` may have added a delivery.

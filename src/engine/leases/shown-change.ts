@@ -1,11 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { HolderView, ResourceView } from './lease';
 
+/** Holders by their fencing tokens. */
+export type HoldersByToken = ReadonlyMap<bigint, HolderView>;
+
 /**
- * True if clients see the same state in both views. A renewal is no change: it moves only the end of a lease, and the
- * place of its holder, because holders are in the order of their ends.
+ * True if clients that know `before` and the holders `known` see the same state in `after`. A renewal is no change: it moves
+ * only the end of a lease, and the place of its holder, because holders are in the order of their ends.
  */
-export function showSame(before: ResourceView, after: ResourceView): boolean {
+export function showSame(
+  before: ResourceView,
+  after: ResourceView,
+  known: HoldersByToken = byToken(before.holders),
+): boolean {
   return (
     before.limit === after.limit &&
     before.usedCount === after.usedCount &&
@@ -13,21 +20,23 @@ export function showSame(before: ResourceView, after: ResourceView): boolean {
     before.holderCount === after.holderCount &&
     before.waiterCount === after.waiterCount &&
     isDeepStrictEqual(before.waiters, after.waiters) &&
-    haveSameHolders(before, after)
+    showSameHolders(known, after)
   );
 }
 
+export function byToken(holders: readonly HolderView[]): Map<bigint, HolderView> {
+  return new Map(holders.map((holder) => [holder.fencingToken, holder]));
+}
+
 /**
- * Compares the holders that both views show. Each new holder has a new token, and each end lowers the number of holders,
- * so holders that only one view shows are no change: the renewals of many holders have changed their order.
+ * Each new holder has a new token, and each end lowers the number of holders. So if there are more holders than a view shows,
+ * an unknown holder is no change: renewals have moved it to the front. But an unknown holder that is revoked is a change.
  */
-function haveSameHolders(before: ResourceView, after: ResourceView): boolean {
-  const known = new Map(before.holders.map((holder) => [holder.fencingToken, holder]));
-  const inBoth = after.holders.filter(({ fencingToken }) => known.has(fencingToken));
-  const areAllShown = after.holders.length === after.holderCount;
-  if (areAllShown && inBoth.length < after.holders.length) return false;
-  return inBoth.every((holder) => {
-    const earlier = known.get(holder.fencingToken) as HolderView;
+function showSameHolders(known: HoldersByToken, { holders, holderCount }: ResourceView): boolean {
+  const areAllShown = holders.length === holderCount;
+  return holders.every((holder) => {
+    const earlier = known.get(holder.fencingToken);
+    if (earlier === undefined) return !areAllShown && !holder.revoked;
     return isDeepStrictEqual({ ...earlier, expireTimeMs: holder.expireTimeMs }, holder);
   });
 }

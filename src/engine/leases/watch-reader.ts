@@ -4,10 +4,10 @@ import type { Deliveries } from './deliveries';
 import type { Resource, ResourceView } from './lease';
 import * as errors from './lease-errors';
 import type { PermitsStore, WatchedView } from './permits-store';
-import { showSame } from './shown-change';
+import { SentState } from './sent-state';
 import type { TimerEntry, TimerQueue } from './timer-queue';
 import { resourceShownToClients } from './views';
-import type { NewestView, WatchStream } from './watch-stream';
+import type { WatchStream } from './watch-stream';
 
 const READ_INTERVAL_MS = 1000;
 /** The shortest time between two reads of a resource, however often the resource changes. */
@@ -30,9 +30,8 @@ export interface WatchReaderOptions {
  * for the first stream, every second, on a hint, for a new stream, and when the earliest lease ends. A failed read is
  * repeated until the store answers.
  */
-export class WatchReader implements NewestView {
-  view: ResourceView | undefined;
-  version = 0;
+export class WatchReader {
+  readonly sent = new SentState();
   private readonly streams = new Set<WatchStream>();
   /** The streams that have got no view. */
   private readonly newcomers = new Set<WatchStream>();
@@ -144,15 +143,13 @@ export class WatchReader implements NewestView {
   }
 
   private show(view: ResourceView): void {
-    const isChanged = this.view === undefined || !showSame(this.view, view);
-    this.view = view;
-    if (isChanged) this.version += 1;
     const { deliveries } = this.options;
-    if (isChanged) {
+    // The other newcomers were opened after this read was sent.
+    const shownFirst = [...this.newcomers].filter(({ firstRead }) => firstRead <= this.readCount);
+    if (this.sent.take(view, shownFirst.length > 0)) {
       for (const stream of this.streams) if (!this.newcomers.has(stream)) deliveries.add(stream);
     }
-    for (const stream of this.newcomers) {
-      if (stream.firstRead > this.readCount) continue; // opened after this read was sent
+    for (const stream of shownFirst) {
       this.newcomers.delete(stream);
       deliveries.add(stream);
     }
@@ -161,7 +158,7 @@ export class WatchReader implements NewestView {
   /** A stream that was opened after this read was sent stays, because the semaphore may have been created since. */
   private endUnknown(): void {
     const error = errors.noSuchSemaphore(this.resource);
-    this.view = undefined;
+    this.sent.forget();
     for (const stream of this.streams) if (stream.firstRead <= this.readCount) this.endStream(stream, error);
   }
 

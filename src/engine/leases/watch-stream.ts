@@ -2,7 +2,7 @@ import type { ResourceView } from './lease';
 import type { Delivery } from './deliveries';
 import type { WatchSink } from './requests';
 
-/** The newest view of a resource, for all watch streams of the resource. */
+/** The state of a resource that its watch streams are sent. */
 export interface NewestView {
   readonly view: ResourceView | undefined;
   /** Rises when clients see another state. */
@@ -35,5 +35,10 @@ export class WatchStream implements Delivery {
     if (view === undefined || version === this.sentVersion) return;
     this.sentVersion = version;
     this.sink.send(view);
+  }
+
+  /** Ends the stream with a defect of its delivery. */
+  fail(defect: unknown): void {
+    this.finish(defect);
   }
 }

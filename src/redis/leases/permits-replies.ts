@@ -1,4 +1,11 @@
-import type { HolderView, LossCause, Mode, Resource, ResourceView } from '../../engine/leases/lease';
+import type {
+  HolderView,
+  LossCause,
+  Mode,
+  Resource,
+  ResourceView,
+  WaiterView,
+} from '../../engine/leases/lease';
 import type {
   AcquireReply,
   CallRef,
@@ -161,7 +168,7 @@ export function parseList<Item>(
   };
 }
 
-/** A holder or waiter without a record was edited manually in Redis, and is left out. */
+/** A holder or waiter without a readable record was edited manually in Redis, and is left out. */
 function parseView(resource: Resource, view: readonly Reply[]): ResourceView {
   const [limit, token, used, holderCount, waiterCount, holders, waiters] = view;
   return {
@@ -172,20 +179,7 @@ function parseView(resource: Resource, view: readonly Reply[]): ResourceView {
     holderCount: Number(holderCount),
     waiterCount: Number(waiterCount),
     holders: (holders as string[][]).map(parseHolder).filter((holder) => holder !== undefined),
-    waiters: (waiters as string[][])
-      .map((fields, index) => {
-        const [holderId, metadata, permits, mode, queued, identity] = fields;
-        return {
-          holderId: holderId ?? '',
-          metadata: parseMetadata(metadata),
-          permitCount: Number(permits),
-          mode: parseMode(mode),
-          position: index + 1,
-          enqueueTimeMs: Number(queued) / 1000,
-          identity: identity ?? '',
-        };
-      })
-      .filter((_, index) => ((waiters as string[][])[index]?.length ?? 0) > 0),
+    waiters: (waiters as string[][]).map(parseWaiter).filter((waiter) => waiter !== undefined),
   };
 }
 
@@ -276,12 +270,12 @@ function parseSnapshot(reply: Reply | undefined): QueueSnapshot {
 }
 
 function parseHolder(fields: readonly string[]): HolderView | undefined {
-  if (fields.length === 0) return undefined;
   const [holderId, metadata, token, permits, mode, granted, end, revoked, identity] = fields;
+  if (revoked === undefined || ![token, permits, granted, end].every(isInteger)) return undefined;
   return {
     holderId: holderId ?? '',
     metadata: parseMetadata(metadata),
-    fencingToken: BigInt(token ?? 0),
+    fencingToken: BigInt(token as string),
     permitCount: Number(permits),
     mode: parseMode(mode),
     acquireTimeMs: Number(granted) / 1000,
@@ -289,6 +283,24 @@ function parseHolder(fields: readonly string[]): HolderView | undefined {
     revoked: revoked === '1',
     identity: identity ?? '',
   };
+}
+
+function parseWaiter(fields: readonly string[], index: number): WaiterView | undefined {
+  const [holderId, metadata, permits, mode, queued, identity] = fields;
+  if (![permits, queued].every(isInteger)) return undefined;
+  return {
+    holderId: holderId ?? '',
+    metadata: parseMetadata(metadata),
+    permitCount: Number(permits),
+    mode: parseMode(mode),
+    position: index + 1,
+    enqueueTimeMs: Number(queued) / 1000,
+    identity: identity ?? '',
+  };
+}
+
+function isInteger(text: string | undefined): boolean {
+  return text !== undefined && /^-?\d+$/.test(text);
 }
 
 function parseLimit(text: string): number | undefined {

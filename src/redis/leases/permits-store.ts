@@ -46,6 +46,7 @@ import type {
 import type { AnsweringNode } from '../connection/answering-node';
 import type { Commands } from '../connection/command-runner';
 import { confirmed } from '../connection/confirmed';
+import { isReplyError } from '../connection/failure-class';
 import type { GuardedReply } from '../connection/guarded-reply';
 import { HIGH, LOW, NORMAL, script, type GuardChoice, type Script, type Turn } from '../connection/operation';
 import type { Reply } from '../connection/script-command';
@@ -184,7 +185,12 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   watch(resource: Resource): Promise<WatchedView> {
-    return this.read(LOW, scripts.watch, resource, [this.options.serverId], parseWatch);
+    const watching = this.read(LOW, scripts.watch, resource, [this.options.serverId], parseWatch);
+    return watching.catch((error: unknown) => {
+      if (!isRefusal(error)) throw error;
+      // A Redis without its replicas, or with a failing disk, refuses scripts that may write. The server gets no hints meanwhile.
+      return this.read(LOW, scripts.inspect, resource, [], parseWatch);
+    });
   }
 
   listViews(step: ListStep): Promise<ListedPart<ResourceView>> {
@@ -323,6 +329,11 @@ function revokeArguments(target: RevokeTarget, after: RevokeCursor | undefined):
   if (target.kind === 'waiter') return [target.position, String(target.enqueueTimeUs), ''];
   const token = target.kind === 'token' ? String(target.fencingToken) : (after?.lastToken ?? '');
   return [token, after?.endUs ?? '', after?.requestId ?? ''];
+}
+
+/** Redis answered that it does not run the script now. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof StoreFailure && isReplyError(error.cause);
 }
 
 /** Work on leases that exist. The store never refuses this work for lack of time. */

@@ -5,7 +5,7 @@ import type { ServerWritableStream } from '@grpc/grpc-js';
  * most one state waits, and a newer state replaces the waiting state.
  */
 export class StateStream<State, Message> {
-  private waiting: State | undefined;
+  private waiting: Message | undefined;
   private isWriting = false;
   private isClosed = false;
 
@@ -17,10 +17,13 @@ export class StateStream<State, Message> {
     stream.once('cancelled', () => this.close());
   }
 
-  /** Never blocks, and never throws when the client has disconnected. */
+  /**
+   * Never blocks, and never throws when the client has disconnected. Makes the message at once, so that the caller gets the
+   * error of a state that has no message.
+   */
   send(state: State): void {
     if (this.isClosed || this.stream.cancelled) return;
-    this.waiting = state;
+    this.waiting = this.toMessage(state);
     if (!this.isWriting) this.write();
   }
 
@@ -31,11 +34,11 @@ export class StateStream<State, Message> {
   }
 
   private write(): void {
-    const state = this.waiting;
-    if (state === undefined) return;
+    const message = this.waiting;
+    if (message === undefined) return;
     this.waiting = undefined;
     this.isWriting = true;
-    this.stream.write(this.toMessage(state), () => {
+    this.stream.write(message, () => {
       this.isWriting = false;
       this.write();
     });

@@ -1,4 +1,4 @@
-import type { HolderView, ResourceView } from '../../../src/engine/leases/lease';
+import type { ResourceView } from '../../../src/engine/leases/lease';
 import { EngineFixture } from '../../support/engine-fixture';
 import { answerWatch, cancelWatches, free, heldBy, holder } from '../../support/watched-views';
 
@@ -123,27 +123,6 @@ describe('a watch', () => {
     await cancelWatches(watch);
   });
 
-  it('does not take the order of more holders than are shown for a change', async () => {
-    const all = Array.from({ length: 17 }, (_, n) => holder({ fencingToken: BigInt(100 + n) }));
-    const shown = (holders: HolderView[]) => ({
-      ...free,
-      holders,
-      holderCount: 17,
-      usedCount: 17,
-      lastFencingToken: 116n,
-    });
-    const watch = on.watch();
-    await answer(shown(all.slice(0, 16)));
-    await on.clock.advance(1000);
-    await answer(shown(all.slice(1)));
-    expect(watch.sink.views).toHaveLength(1);
-    await on.clock.advance(1000);
-    const moved = all.slice(1).map((one, n) => (n === 3 ? { ...one, metadata: { at: 'new' } } : one));
-    await answer(shown(moved));
-    expect(watch.sink.views).toHaveLength(2);
-    await cancelWatches(watch);
-  });
-
   describe('of a name that other streams watch', () => {
     it('costs no reads of its own, except for its first state', async () => {
       const first = on.watch();
@@ -209,6 +188,38 @@ describe('a watch', () => {
       await on.clock.advance(0);
       expect(sentCount).toBe(10);
       await cancelWatches(...watches);
+      on.expectRest();
+    });
+  });
+
+  describe('with a stream that cannot be sent a state', () => {
+    const NO_MESSAGE = new Error('the state has no message');
+    const unsendable = () => {
+      const watch = on.watch();
+      watch.sink.send = () => {
+        throw NO_MESSAGE;
+      };
+      return watch;
+    };
+
+    it('ends this stream with the defect, and sends the state to the others', async () => {
+      const watches = [on.watch(), unsendable(), on.watch()];
+      await answer(free);
+      await on.clock.advance(60);
+      await answer(free);
+      expect(watches.map(({ outcome }) => outcome)).toEqual(['waiting', 'DEFECT', 'waiting']);
+      expect(watches[1]?.error).toBe(NO_MESSAGE);
+      expect([watches[0], watches[2]].map((watch) => watch?.sink.views)).toEqual([[free], [free]]);
+      await cancelWatches(watches[0]!, watches[2]!);
+      on.expectRest();
+    });
+
+    it('is read no more if there is no other stream', async () => {
+      const watch = unsendable();
+      await answer(free);
+      expect(watch.outcome).toBe('DEFECT');
+      await on.clock.advance(60_000);
+      expect(reads()).toBe(1);
       on.expectRest();
     });
   });

@@ -4,17 +4,20 @@
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 maximum number of holders and of waiters to show  2 version of the server's layout of leases
 -- Reply  resource_view, 1: too many expired leases are left to count the permits in use, so the server must touch the
---        resource first, 0: the view is exact
+--        resource first, 0: the view is exact, Redis's time (us)
 --        nothing                           the bucket has leases of another layout
--- Holds  Read-only, so a replica may answer.
+-- Holds  Read-only, so a replica may answer, and a Redis that refuses writes.
 --
 -- @include ../shared/layout-of.lua
+-- @include shared/clock-shift.lua
 -- @include shared/resource-view.lua
 local max_shown = tonumber(ARGV[1])
 
-local layout = layout_of(redis.call('GET', EPOCH_KEY))
+local epoch = redis.call('GET', EPOCH_KEY)
+local layout = layout_of(epoch)
 if layout and layout ~= ARGV[2] then return {} end
+clock_shift = clock_shift_of(epoch)
 begin('', '')
 if meta.limit == nil and is_semaphore() then meta.limit = tonumber(redis.call('GET', limit_key())) end
 local view = resource_view(max_shown)
-return { view, more and 1 or 0 }
+return { view, more and 1 or 0, NOW_TEXT }

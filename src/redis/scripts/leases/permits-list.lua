@@ -15,6 +15,7 @@
 -- Holds  Read-only, so a replica may answer. Stops after MOST_WORK, a bound for the records that the script reads.
 --
 -- @include ../shared/layout-of.lua
+-- @include shared/clock-shift.lua
 -- @include shared/other-names.lua
 -- @include shared/resource-view.lua
 local layout, prefix, after = ARGV[1], ARGV[2], ARGV[3]
@@ -23,18 +24,20 @@ local wants_views, max_shown = ARGV[7] == '1', tonumber(ARGV[8])
 local MOST_WORK = 64 -- in records; METADATA_BYTES of metadata count as one more
 local METADATA_BYTES = 512
 
-local stored_layout = layout_of(redis.call('GET', EPOCH_KEY))
+local epoch = redis.call('GET', EPOCH_KEY)
+local stored_layout = layout_of(epoch)
 if stored_layout and stored_layout ~= layout then return {} end
+clock_shift = clock_shift_of(epoch)
 
 local function is_in_use()
   if has_semaphores then return meta.limit ~= nil end
   if meta.queue > 0 then return true end
-  local latest = '(' .. NOW_TEXT
-  if meta.is_spilled == 1 and redis.call('ZCOUNT', key_of('ends'), latest, '+inf') > 0 then return true end
+  local latest = now - clock_shift -- the latest end of an expired lease
+  if meta.is_spilled == 1 and redis.call('ZCOUNT', key_of('ends'), '(' .. int(latest), '+inf') > 0 then return true end
   for _, time in ipairs(lease_ends) do
-    if time > now then return true end
+    if time > latest then return true end
   end
-  return meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), latest, '+inf') > 0
+  return meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), '(' .. NOW_TEXT, '+inf') > 0
 end
 
 local function shows_holder_id(view)

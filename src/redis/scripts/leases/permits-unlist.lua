@@ -9,11 +9,14 @@
 -- Holds  A name that is in use is in the index afterwards. May run late or twice: the script checks each name itself.
 --
 -- @include ../shared/layout-of.lua
+-- @include shared/clock-shift.lua
 -- @include shared/other-names.lua
 local layout = ARGV[1]
 
-local stored_layout = layout_of(redis.call('GET', EPOCH_KEY))
+local epoch = redis.call('GET', EPOCH_KEY)
+local stored_layout = layout_of(epoch)
 if stored_layout and stored_layout ~= layout then return {} end
+clock_shift = clock_shift_of(epoch)
 
 local left = 0
 for i = 2, #ARGV do

@@ -8,24 +8,27 @@
 --        nothing                           the bucket has leases of another layout
 -- Holds  The view is as of the registration or later, so the server misses no change in between. Works while grants pause
 --        and when memory is full. Changes no request, and moves no expiry of a resource that was used. A server is registered
---        anew when half of WATCHED_US has passed, so that most reads write nothing. An unknown semaphore has no
---        registration. More than MOST_WATCHERS servers are not registered, and learn of changes by their next read.
+--        anew when half of WATCHED_US has passed, so that most reads write nothing. No server is registered for an unknown or
+--        deleted semaphore. More than MOST_WATCHERS servers are not registered, and learn of changes by their next read.
 --
 -- @include ../shared/layout-of.lua
+-- @include shared/clock-shift.lua
 -- @include shared/resource-view.lua
 -- @include shared/watchers.lua
 local UNUSED_EXPIRY_MS = '10000' -- the expiry of a name that has only registrations
 local server, max_shown = ARGV[1], tonumber(ARGV[2])
 
-local layout = layout_of(redis.call('GET', EPOCH_KEY))
+local epoch = redis.call('GET', EPOCH_KEY)
+local layout = layout_of(epoch)
 if layout and layout ~= ARGV[3] then return {} end
+clock_shift = clock_shift_of(epoch)
 begin(server, '')
 if meta.limit == nil and is_semaphore() then meta.limit = tonumber(redis.call('GET', limit_key())) end
 
 local servers, count = watching_servers()
 local last = servers[server]
-local is_new = not last and count < MOST_WATCHERS and (meta.limit ~= nil or not is_semaphore())
-if is_new or last and math.abs(now - last) > WATCHED_US / 2 then
+local is_due = not last and count < MOST_WATCHERS or last and math.abs(now - last) > WATCHED_US / 2
+if is_due and (meta.limit ~= nil or not is_semaphore()) then
   servers[server] = now
   redis.call('HSET', STATE_KEY, 'w', cmsgpack.pack(servers))
   if meta.expires == 0 then redis.call('PEXPIRE', STATE_KEY, UNUSED_EXPIRY_MS) end

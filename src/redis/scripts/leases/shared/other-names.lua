@@ -20,5 +20,5 @@ end
 -- the time does not leave the index and return with each use.
 local function is_unused()
   if has_semaphores then return meta.limit == nil end
-  return meta.offers + meta.queue + meta.detached == 0 and meta.till <= now - REMEMBER_US
+  return meta.offers + meta.queue + meta.detached == 0 and meta.till <= now - clock_shift - REMEMBER_US
 end

@@ -4,9 +4,10 @@
 -- is more. `expired`: the ids of at most BATCH leases that have expired.
 local function held_leases(most)
   local view = { ids = {}, ends = {}, expired = {} }
+  local latest = now - clock_shift -- the latest end of an expired lease
   if meta.is_spilled == 1 then
-    local key, after = key_of('ends'), '(' .. NOW_TEXT
-    view.expired = redis.call('ZRANGEBYSCORE', key, '-inf', NOW_TEXT, 'LIMIT', 0, BATCH)
+    local key, after = key_of('ends'), '(' .. int(latest)
+    view.expired = redis.call('ZRANGEBYSCORE', key, '-inf', int(latest), 'LIMIT', 0, BATCH)
     view.count = redis.call('ZCOUNT', key, after, '+inf')
     local found = redis.call('ZRANGEBYSCORE', key, after, '+inf', 'WITHSCORES', 'LIMIT', 0, most)
     for i = 1, #found, 2 do
@@ -16,7 +17,7 @@ local function held_leases(most)
   end
   local order = {}
   for i, id in ipairs(lease_ids) do
-    if lease_ends[i] <= now then view.expired[#view.expired + 1] = id else order[#order + 1] = i end
+    if lease_ends[i] <= latest then view.expired[#view.expired + 1] = id else order[#order + 1] = i end
   end
   table.sort(order, function(a, b)
     if lease_ends[a] == lease_ends[b] then return lease_ids[a] < lease_ids[b] end
@@ -27,12 +28,18 @@ local function held_leases(most)
   return view
 end
 
+-- A lease that was renewed after Redis's clock was set forward is shown with a later end than it has, but no later than its ttl
+-- from now, because no record says whether the lease was renewed since.
+local function lease_view(id, stored_end)
+  local request = load(id)
+  return holder_view(id, math.min(stored_end + clock_shift, now + (request and request.ttl or NEVER)))
+end
+
 -- A resource with at most `max_shown` holders and waiters: { limit ("": unknown), last fencing token, permits in use,
 -- number of holders, number of waiters, { holder_view ... }, { { holder_id, metadata, permits, mode, queued us, identity (absent:
 -- none) } ... } }.
 -- Sets `more` if `permits in use` may count expired leases that are not purged yet.
 local function resource_view(max_shown)
-  local after = '(' .. NOW_TEXT
   local holders, used = {}, meta.used
   local leases = held_leases(max_shown)
   for _, id in ipairs(leases.expired) do
@@ -40,10 +47,10 @@ local function resource_view(max_shown)
     used = used - (request and request.permits or 0)
   end
   if #leases.expired == BATCH then more = true end
-  for i, id in ipairs(leases.ids) do holders[i] = holder_view(id, leases.ends[i]) end
+  for i, id in ipairs(leases.ids) do holders[i] = lease_view(id, leases.ends[i]) end
   local holder_count = leases.count
   if meta.offers > 0 then
-    local shown = max_shown - #holders
+    local shown, after = max_shown - #holders, '(' .. NOW_TEXT
     local found = redis.call('ZRANGEBYSCORE', key_of('offers'), after, '+inf', 'WITHSCORES', 'LIMIT', 0, shown)
     for i = 1, #found, 2 do holders[#holders + 1] = holder_view(found[i], tonumber(found[i + 1])) end
     holder_count = holder_count + redis.call('ZCOUNT', key_of('offers'), after, '+inf')
