@@ -157,6 +157,10 @@ Claim(d0, x, s) ==
      ELSE IF d.l.who = c THEN {[d |-> IF d.l.st = "O" THEN Hold(d, x) ELSE Longer(d), kind |-> "granted"]}
      ELSE Settled([d EXCEPT !.q = (@ \ Of(d, c)) \cup {x}], x, s)
 
+\* While grants pause, a claim learns only that its lease was revoked.
+ClaimInPause(d, x) ==
+  IF IsStopped(d, x[1]) /\ d.l.a = x THEN Revoked(d, x) ELSE {[d |-> d, kind |-> "refused"]}
+
 \* A call that ended before its answer gives its grant back, or leaves the queue.
 GiveBack(d0, x, tok, mayBeClaimed, may, s) ==
   LET d == IF may THEN Purge(d0) ELSE d0
@@ -200,7 +204,8 @@ Outcomes(m, n) ==
       isGuarded == IsGranting(m) \/ Direct # "unguarded"
       may == (MayGrant(n) \/ ~isGuarded) /\ ~isStale
   IN CASE m.op = "acquire" -> IF may THEN Acquire(d, m.x, m.s) ELSE {[d |-> d, kind |-> "refused"]}
-       [] m.op = "claim" -> IF may THEN Claim(d, m.x, m.s) ELSE {[d |-> d, kind |-> "refused"]}
+       [] m.op = "claim" -> IF may THEN Claim(d, m.x, m.s)
+                            ELSE IF isStale THEN {[d |-> d, kind |-> "refused"]} ELSE ClaimInPause(d, m.x)
        [] m.op = "back" -> GiveBack(d, m.x, m.tok, TRUE, may, m.s)
        [] m.op = "unheard" -> GiveBack(d, m.x, m.tok, Direct \in ReturnsClaimed, may, m.s)
        [] m.op = "renew" -> Renew(d, m.x, m.tok, FALSE, may, MayRenew(n), m.s)

@@ -18,8 +18,9 @@ export const EXPLANATIONS: readonly Explanation[] = [
       'leases/permits-inspect.lua': ['`meta.limit == nil and is_semaphore()` without `is_semaphore()`'],
       'leases/permits-limit.lua': ['true for `limit < before or before == 0`', 'true for `change.misfits`'],
       'leases/permits-revoke.lua': [
-        "`meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), first, last)` without `meta.queue > 0`",
+        "`meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), int(first), int(position - 1 + BATCH))` without `meta.queue > 0`",
         "`meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), '0', MAX_OFFERS - 1)` without `meta.offers > 0`",
+        '`0` for `math.max(0, position - 1 - BATCH)`',
       ],
       'leases/permits-list.lua': [
         "`meta.is_spilled == 1 and redis.call('ZCOUNT', key_of('ends'), '(' .. int(latest), '+inf') > 0` without `meta.is_spilled == 1`",

@@ -237,6 +237,56 @@ describe('the epoch check of scripts', () => {
     },
   );
 
+  it.each(notLate.flatMap((name) => [[true, name] as const, [false, name] as const]))(
+    'tells a claim that its waiting request was revoked, and changes nothing (tombstone: %p), while grants are refused with %s',
+    async (hasTombstone, name) => {
+      const { semaphore, carol } = await scene();
+      const enqueueTimeUs = BigInt((await fixture.stored(semaphore)).records[carol.requestId]?.queuedAt ?? 0);
+      const target = { kind: 'waiter', position: 1, enqueueTimeUs } as const;
+      await reasons[name](semaphore);
+      await server.store.revoke(semaphore, { target, force: false, after: undefined });
+      if (!hasTombstone) {
+        await fixture.redis.command('HDEL', fixture.key(semaphore, 'state'), `r${carol.requestId}`);
+      }
+      const before = await fixture.stored(semaphore);
+      expect(await carol.claim()).toEqual({ kind: 'finished', cause: 'revoked' });
+      expect(server.answers.at(-1)).toMatchObject({ word: 'FINISHED', followUp: 'check-epochs' });
+      expect(await fixture.stored(semaphore)).toEqual(before);
+      const newer = await fixture.request('s1', semaphore, { requestId: carol.requestId });
+      if (hasTombstone) is('superseded', await newer.claim());
+    },
+  );
+
+  it.each(notLate)(
+    'names the token of a revoked lease to a claim that may return the lease, while grants are refused with %s',
+    async (name) => {
+      const lock = fixture.resource();
+      const alice = await fixture.request('s1', lock);
+      const { fencingToken } = is('granted', await alice.try());
+      await fixture.revoke(alice);
+      await reasons[name](lock);
+      expect(await alice.claim()).toEqual({ kind: 'finished', cause: 'revoked', returnable: fencingToken });
+      expect(await alice.giveBack(fencingToken)).toEqual({ kind: 'finished', cause: 'revoked' });
+      expect(await alice.claim()).toEqual({ kind: 'finished', cause: 'revoked' });
+    },
+  );
+
+  it('refuses a claim whose place was deleted manually, and changes nothing', async () => {
+    const { semaphore, carol } = await scene();
+    await fixture.redis.command('ZREM', fixture.key(semaphore, 'queue'), carol.requestId);
+    const before = await fixture.stored(semaphore);
+    await reasons.QUARANTINED(semaphore);
+    expect((await failureOf(carol.claim())).carriedOut).toBe('no');
+    expect(await fixture.stored(semaphore)).toEqual(before);
+  });
+
+  it('refuses a late claim of a revoked request', async () => {
+    const { semaphore, alice } = await scene();
+    await fixture.revoke(alice);
+    await reasons.STALE(semaphore);
+    expect((await failureOf(alice.claim())).carriedOut).toBe('no');
+  });
+
   it('withdraws no permits from a revoked lease that a client may know, while grants pause', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);

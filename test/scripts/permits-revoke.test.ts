@@ -10,6 +10,8 @@ import { is } from '../support/reply-kinds';
 const BATCH = 64;
 const REVOKED = { kind: 'finished', cause: 'revoked' };
 const ALL: RevokeTarget = { kind: 'all-holders' };
+/** Where the second pass begins. */
+const LATER = expect.objectContaining({ pass: 'later', requestId: '' }) as RevokeCursor;
 const NO_WAITER = { kind: 'revoked', count: 0, latestEndMs: undefined, next: undefined };
 
 describe('permits-revoke', () => {
@@ -32,7 +34,12 @@ describe('permits-revoke', () => {
   }
 
   /** Runs all steps. Returns the number of revoked leases of each step, and the latest end. */
-  async function revoke(resource: Resource, target: RevokeTarget, force = false, between = async () => {}) {
+  async function revoke(
+    resource: Resource,
+    target: RevokeTarget,
+    force = false,
+    between: (next: RevokeCursor) => Promise<RevokeCursor | void> = async () => {},
+  ) {
     const counts: number[] = [];
     let latestEndMs: number | undefined;
     let after: RevokeCursor | undefined;
@@ -41,7 +48,7 @@ describe('permits-revoke', () => {
       counts.push(reply.count);
       if (reply.latestEndMs !== undefined) latestEndMs = Math.max(latestEndMs ?? 0, reply.latestEndMs);
       after = reply.next;
-      if (after) await between();
+      if (after) after = (await between(after)) ?? after;
     } while (after);
     return { counts, latestEndMs };
   }
@@ -204,6 +211,14 @@ describe('permits-revoke', () => {
       expect(brokenInvariants(await fixture.stored(lock))).toEqual([]);
     });
 
+    it('keeps its request out of the queue, also after its tombstone is forgotten', async () => {
+      const { lock, bob, carol, fencingToken } = await offered();
+      await step(lock, { kind: 'token', fencingToken });
+      is('granted', await carol.claim());
+      await fixture.passInUse(lock, 60_001);
+      expect(await bob.claim()).toEqual(REVOKED);
+    });
+
     it('belongs to all holders, but the offer that follows does not', async () => {
       const { lock, bob, carol } = await offered();
       expect(await step(lock, ALL)).toEqual({ ...NO_WAITER, count: 1 });
@@ -259,7 +274,7 @@ describe('permits-revoke', () => {
       await fixture.finishBatches(semaphore, async () => undefined);
       expect(await fixture.idsIn(semaphore, 'offers')).toHaveLength(limit / 2);
       const { counts, latestEndMs } = await revoke(semaphore, ALL);
-      expect(counts).toEqual([BATCH, limit / 2 - BATCH + 1]);
+      expect(counts).toEqual([BATCH, limit / 2 - BATCH + 1, 0]);
       expect(latestEndMs).toBeDefined();
       expect((await fixture.stored(semaphore)).numbers).toMatchObject({
         offers: '0',
@@ -335,6 +350,24 @@ describe('permits-revoke', () => {
       is('refused', await (await fixture.request('s1', lock)).try());
     });
 
+    it.each([true, false])(
+      'keeps its request out of the queue, also after its tombstone is forgotten (force: %p)',
+      async (force) => {
+        const { lock, bob, byToken } = await unheard();
+        await step(lock, byToken, { force });
+        await fixture.passInUse(lock, 10_001);
+        expect((await bob.touch()).waiters).toEqual(['recheck']);
+        await fixture.passInUse(lock, 60_001);
+        expect(await bob.claim()).toEqual(REVOKED);
+      },
+    );
+
+    it('remembers no ticket of a lease that a command of its call was answered with', async () => {
+      const { lock, byToken } = await held();
+      await step(lock, byToken);
+      expect(await fixture.redis.command('EXISTS', fixture.key(lock, 'revoked'))).toBe('0');
+    });
+
     it.each([true, false])('leaves a tombstone without a token (force: %p)', async (force) => {
       const { lock, bob, byToken } = await unheard();
       await step(lock, byToken, { force });
@@ -379,22 +412,85 @@ describe('permits-revoke', () => {
       const stored = await fixture.stored(lock);
       expect(stored.sets.queue.map(({ id }) => id)).toEqual([waiters[0]?.requestId, waiters[2]?.requestId]);
       expect(brokenInvariants(stored)).toEqual([]);
-      await fixture.passInUse(lock, 60_001);
-      is('waiting', await one.claim());
     });
 
-    it('finds the waiter up to 64 places before its position, and not behind it', async () => {
-      const { lock, waiters } = await queue(70);
-      const first = waiters[0] as Requester;
-      const enqueueTimeUs = await enqueued(first);
-      expect(await step(lock, { kind: 'waiter', position: 66, enqueueTimeUs })).toEqual(NO_WAITER);
-      expect((await step(lock, { kind: 'waiter', position: 65, enqueueTimeUs })).count).toBe(1);
-      const third = waiters[2] as Requester; // now at position 2
-      const time = await enqueued(third);
-      expect(await step(lock, { kind: 'waiter', position: 1, enqueueTimeUs: time })).toEqual(NO_WAITER);
-      expect(await step(lock, { kind: 'waiter', position: 2, enqueueTimeUs: time + 1n })).toEqual(NO_WAITER);
-      expect((await step(lock, { kind: 'waiter', position: 2, enqueueTimeUs: time })).count).toBe(1);
-      expect(await third.claim()).toEqual(REVOKED);
+    it('finds the waiter up to 64 places before and behind its position', async () => {
+      const { lock, waiters } = await queue(140);
+      const [first, second, last] = [waiters[0], waiters[1], waiters[139]] as [
+        Requester,
+        Requester,
+        Requester,
+      ];
+      const revokeAt = async (position: number, one: Requester) =>
+        (await step(lock, { kind: 'waiter', position, enqueueTimeUs: await enqueued(one) })).count;
+      expect(await revokeAt(66, first)).toBe(0);
+      expect(await revokeAt(75, last)).toBe(0);
+      expect(await revokeAt(76, last)).toBe(1);
+      expect(await revokeAt(65, first)).toBe(1);
+      const target = { kind: 'waiter', position: 1, enqueueTimeUs: (await enqueued(second)) + 200n } as const;
+      expect(await step(lock, target)).toEqual(NO_WAITER);
+      for (const one of [first, last]) expect(await one.claim()).toEqual(REVOKED);
+      is('waiting', await second.claim());
+    });
+
+    it('finds the waiter that GetLock has shown, after the request ahead has connected again', async () => {
+      const { lock, waiters } = await queue(2);
+      const [ahead, one] = waiters as [Requester, Requester];
+      is('withdrawn', await ahead.giveBack());
+      const [shown] = (await (await fixture.server('s1')).store.inspect(lock)).waiters;
+      expect(shown?.position).toBe(1);
+      is('waiting', await ahead.claim());
+      const enqueueTimeUs = BigInt(Math.round((shown?.enqueueTimeMs ?? 0) * 1000));
+      expect((await step(lock, { kind: 'waiter', position: 1, enqueueTimeUs })).count).toBe(1);
+      expect(await one.claim()).toEqual(REVOKED);
+    });
+
+    it('leaves a tombstone that only the secret and the identity of the waiter prove', async () => {
+      const { lock } = await held({ ttlMs: 60_000 });
+      const one = await fixture.request('s1', lock, { identity: 'alice' });
+      await one.queue();
+      await step(lock, { kind: 'waiter', position: 1, enqueueTimeUs: await enqueued(one) });
+      const { requestId, secret } = one;
+      expect(await one.renew(secret)).toEqual(REVOKED);
+      is('gone', await one.renew('another secret'));
+      const { store } = await fixture.server('s1');
+      const ofOther = { requestId, secret, identity: 'bob', afterLoss: undefined };
+      is('gone', await store.release(lock, ofOther));
+    });
+
+    it('keeps the waiter out of the queue, also after its tombstone is forgotten', async () => {
+      const { lock, waiters } = await queue(3);
+      const [one, other] = [waiters[1], waiters[2]] as [Requester, Requester];
+      await step(lock, { kind: 'waiter', position: 2, enqueueTimeUs: await enqueued(one) });
+      await fixture.redis.command('HDEL', fixture.key(lock, 'state'), `r${other.requestId}`);
+      await fixture.passInUse(lock, 60_001);
+      for (let i = 0; i < 2; i += 1) {
+        expect((await one.touch()).waiters).toEqual(['recheck']);
+        expect(await one.claim()).toEqual(REVOKED);
+      }
+      expect(await recordOf(one)).toBeUndefined();
+      // Another request that Redis has lost is queued again.
+      is('waiting', await other.claim());
+      // A new call with the same request id has a new ticket.
+      const again = await fixture.request('s2', lock, { requestId: one.requestId });
+      is('waiting', await again.queue());
+      await fixture.redis.command('HDEL', fixture.key(lock, 'state'), `r${one.requestId}`);
+      is('waiting', await again.claim());
+    });
+
+    it('is remembered for two hours, and for the last 10,000 requests of a name', async () => {
+      const { lock, waiters } = await queue(2);
+      const [one, other] = waiters as [Requester, Requester];
+      const key = fixture.key(lock, 'revoked');
+      const addOld = `for i = 1, 10000 do redis.call('ZADD', KEYS[1], i, i) end`;
+      await fixture.redis.command('EVAL', addOld, 1, key);
+      await step(lock, { kind: 'waiter', position: 1, enqueueTimeUs: await enqueued(one) });
+      expect(await fixture.redis.command('ZCARD', key)).toBe('10000');
+      expect(await fixture.redis.command('ZSCORE', key, one.ticket)).toBe(await fixture.now());
+      expect(Number(await fixture.redis.command('PEXPIRETIME', key))).toBe(
+        Math.floor(Number(await fixture.now()) / 1000) + 7_200_000,
+      );
+      expect(await fixture.redis.command('ZSCORE', key, other.ticket)).toBeNull();
     });
 
     it('takes the waiter nearest to the position if two waiters have the same enqueue time', async () => {
@@ -454,14 +550,15 @@ describe('permits-revoke', () => {
       for (const one of [...early, ...late])
         if (!kept.includes(one)) is('released', await one.release(one.secret));
       expect((await fixture.stored(semaphore)).numbers.isSpilled).toBe('0');
-      expect(await step(semaphore, ALL, { after: next })).toMatchObject({ count: 4, next: undefined });
+      expect(await step(semaphore, ALL, { after: next })).toMatchObject({ count: 4, next: LATER });
     });
 
     it('revokes 64 leases in each step, and counts each lease once, although all end at the same time', async () => {
       const { semaphore } = await holders(200);
       const end = Number(await fixture.now()) / 1000 + 20_000;
       const first = await revoke(semaphore, ALL);
-      expect(first).toEqual({ counts: [BATCH, BATCH, BATCH, 8], latestEndMs: end });
+      // The second pass finds no other lease.
+      expect(first).toEqual({ counts: [BATCH, BATCH, BATCH, 8, 0, 0, 0, 0], latestEndMs: end });
       expect(await revoke(semaphore, ALL)).toEqual(first);
       const records = Object.values((await fixture.stored(semaphore)).records);
       expect(records.filter(({ revoked }) => revoked === '1')).toHaveLength(200);
@@ -485,6 +582,82 @@ describe('permits-revoke', () => {
         );
       },
     );
+
+    /** The test moves stored times, and not the clock. So the end in the cursor moves too. */
+    const setBack = async (semaphore: Resource, next: RevokeCursor): Promise<RevokeCursor> => {
+      await fixture.pass(semaphore, -3_600_000);
+      return { ...next, endUs: String(Number(next.endUs) + 3_600_000_000) };
+    };
+
+    it.each([
+      [true, 1],
+      [false, 1],
+      [false, 2],
+    ])(
+      "misses no lease if Redis's clock is set back between steps (force: %p, after step %p)",
+      async (force, steps) => {
+        const { semaphore, all } = await holders(200);
+        // With force, a later pass also counts leases that were revoked without force before.
+        if (force) await revoke(semaphore, ALL);
+        let left = steps;
+        const { counts } = await revoke(semaphore, ALL, force, async (next) => {
+          left -= 1;
+          // The next script shortens leases, which then end before the last visited lease.
+          return left === 0 ? setBack(semaphore, next) : next;
+        });
+        expect(counts.reduce((sum, count) => sum + count, 0)).toBe(200);
+        for (const one of all) expect((await one.renew(one.secret)).kind).not.toBe('granted');
+      },
+    );
+
+    it("finds a lease by its token although Redis's clock is set back between steps", async () => {
+      const { semaphore, all } = await holders(200);
+      const last = [...all].sort((a, b) => (a.requestId < b.requestId ? -1 : 1)).at(-1) as Requester;
+      let isSetBack = false;
+      const target = { kind: 'token', fencingToken: last.token as bigint } as const;
+      const { counts } = await revoke(semaphore, target, false, async (next) => {
+        if (isSetBack) return next;
+        isSetBack = true;
+        // The lease was revoked before: a later pass counts it all the same.
+        await step(semaphore, { ...target, kind: 'lease', requestId: last.requestId });
+        return setBack(semaphore, next);
+      });
+      expect(counts.at(-1)).toBe(1);
+      expect(counts.length).toBeGreaterThan(4);
+    });
+
+    it('counts the leases of all steps that were revoked before', async () => {
+      const { semaphore, all } = await holders(200);
+      for (const one of all.slice(0, 100)) {
+        const { requestId, token = 0n } = one;
+        expect((await step(semaphore, { kind: 'lease', requestId, fencingToken: token })).count).toBe(1);
+      }
+      expect((await revoke(semaphore, ALL)).counts).toEqual([BATCH, BATCH, BATCH, 8, 0, 0, 0, 0]);
+    });
+
+    it('visits the leases again until a pass finds no other lease', async () => {
+      const { semaphore, all } = await holders(70);
+      const { next } = await step(semaphore, ALL);
+      const second = await step(semaphore, ALL, { after: next });
+      expect(second).toMatchObject({ count: 6, next: LATER });
+      // A failover has undone the revocation of a lease: the model is an edit of its record.
+      const [lost] = [...all].sort((a, b) => (a.requestId < b.requestId ? -1 : 1)) as [Requester];
+      const edit = `
+        local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))
+        record.v = nil
+        redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(record))`;
+      await fixture.redis.command('EVAL', edit, 1, fixture.key(semaphore, 'state'), `r${lost.requestId}`);
+      const third = await step(semaphore, ALL, { after: second.next });
+      expect(third).toMatchObject({ count: 1, next: { pass: 'found' } });
+      const fourth = await step(semaphore, ALL, { after: third.next });
+      expect(fourth).toMatchObject({ count: 0, next: LATER });
+      const fifth = await step(semaphore, ALL, { after: fourth.next });
+      expect(fifth).toMatchObject({ count: 0, next: { pass: 'later' } });
+      expect(await step(semaphore, ALL, { after: fifth.next })).toEqual({
+        ...NO_WAITER,
+        latestEndMs: expect.any(Number),
+      });
+    });
 
     it('misses no lease that is renewed between steps', async () => {
       const { semaphore, all } = await holders(150);
@@ -513,13 +686,13 @@ describe('permits-revoke', () => {
       for (const one of all)
         if (![...kept, ...others, visited].includes(one)) is('released', await one.release(one.secret));
       expect((await fixture.stored(semaphore)).numbers.isSpilled).toBe('0');
-      expect(await step(semaphore, ALL, { after: next })).toMatchObject({ count: 4, next: undefined });
+      expect(await step(semaphore, ALL, { after: next })).toMatchObject({ count: 4, next: LATER });
     });
 
     it('ends all leases with force, in steps of 64', async () => {
       const { semaphore } = await holders(150);
       expect(await revoke(semaphore, ALL, true)).toEqual({
-        counts: [BATCH, BATCH, 22],
+        counts: [BATCH, BATCH, 22, 0],
         latestEndMs: undefined,
       });
       const stored = await fixture.stored(semaphore);
@@ -541,9 +714,38 @@ describe('permits-revoke', () => {
         expect(await wanted.renew(wanted.secret)).toEqual(REVOKED);
       }
       const unknown = await revoke(semaphore, { kind: 'token', fencingToken: 1n });
-      expect(unknown.counts).toEqual(Array.from({ length: 8 }, () => 0));
+      expect(unknown.counts).toEqual(Array.from({ length: 16 }, () => 0));
       const revoked = Object.values((await fixture.stored(semaphore)).records).filter((one) => one.revoked);
       expect(revoked).toHaveLength(3);
+    });
+  });
+
+  describe('of the lease of one request', () => {
+    const leaseOf = ({ requestId, token = 0n }: Requester) =>
+      ({ kind: 'lease', requestId, fencingToken: token }) as const;
+
+    it('finds the lease among 200 in one step', async () => {
+      const { semaphore, all } = await holders(200);
+      for (const one of [all[0], all[199]] as Requester[]) {
+        const reply = await step(semaphore, leaseOf(one));
+        expect(reply).toEqual({ ...NO_WAITER, count: 1, latestEndMs: expect.any(Number) });
+        expect(await step(semaphore, leaseOf(one))).toEqual(reply);
+        expect(await one.renew(one.secret)).toEqual(REVOKED);
+      }
+      expect((await step(semaphore, ALL)).count).toBe(BATCH);
+    });
+
+    it('leaves a lease with another token alone, an expired lease, and a waiting request', async () => {
+      const { lock, alice } = await held();
+      const bob = await fixture.request('s1', lock);
+      await bob.queue();
+      const target = leaseOf(alice);
+      expect(await step(lock, { ...target, fencingToken: target.fencingToken + 1n })).toEqual(NO_WAITER);
+      expect(await step(lock, leaseOf(bob))).toEqual(NO_WAITER);
+      expect(await step(lock, { ...target, requestId: bob.requestId })).toEqual(NO_WAITER);
+      is('granted', await alice.renew(alice.secret));
+      await fixture.passInUse(lock, 30_000);
+      expect(await step(lock, target)).toEqual(NO_WAITER);
     });
   });
 

@@ -1,4 +1,5 @@
 import type { Resource } from '../../src/engine/leases/lease';
+import type { RevokeTarget } from '../../src/engine/leases/permits-store';
 import { eventually } from '../support/eventually';
 import { PermitsFixture, type FixtureOptions } from '../support/permits-fixture';
 import type { TestServer } from '../support/permits-server';
@@ -124,6 +125,71 @@ describe('after the connection is lost', () => {
         expect(await stateOf(scene)).toEqual(await stateOf(undisturbed));
       },
     );
+  });
+});
+
+describe('a revocation with a lost reply', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage({ frozenClock: true });
+  });
+  afterAll(() => stage.close());
+
+  /** A lock with a holder and two waiters. `offered`: the holder has released the lock, and the first waiter has an offer. */
+  async function scene(offered: boolean) {
+    const lock = stage.on.resource();
+    const [holder, waiter] = [
+      new Requester(stage.direct, lock),
+      new Requester(stage.direct, lock, { ttlMs: 120_001 }),
+    ];
+    is('granted', await holder.try());
+    is('waiting', await waiter.queue());
+    if (offered) is('released', await holder.release(holder.secret));
+    const { records, numbers } = await stage.on.stored(lock);
+    const fencingToken = BigInt(numbers.token ?? 0);
+    const enqueueTimeUs = BigInt(records[waiter.requestId]?.queuedAt ?? 0);
+    return { lock, holder, waiter, fencingToken, enqueueTimeUs };
+  }
+
+  async function revokeWithLostReply(resource: Resource, target: RevokeTarget, force: boolean) {
+    const { store } = stage.proxied;
+    // Redis knows the script, so that the first reply is that of the revocation.
+    await store.revoke(stage.on.resource(), { target, force, after: undefined });
+    const lost = stage.proxy.dropNextReply(isScript);
+    const reply = store.revoke(resource, { target, force, after: undefined });
+    const outcome = await reply.catch((error: unknown) => error);
+    await lost;
+    return outcome;
+  }
+
+  const UNKNOWN = { carriedOut: 'unknown', kind: 'unavailable' };
+
+  it('is in doubt with force, because the repeated command does not find the lease again', async () => {
+    const { lock, fencingToken } = await scene(false);
+    expect(await revokeWithLostReply(lock, { kind: 'token', fencingToken }, true)).toMatchObject(UNKNOWN);
+    expect(await revokeWithLostReply(lock, { kind: 'all-holders' }, true)).toMatchObject(UNKNOWN);
+  });
+
+  it('is in doubt if it may have ended an offer or a wait', async () => {
+    const { lock, waiter, fencingToken } = await scene(true);
+    expect(await revokeWithLostReply(lock, { kind: 'token', fencingToken }, false)).toMatchObject(UNKNOWN);
+    expect(await waiter.claim()).toMatchObject({ kind: 'finished', cause: 'revoked' });
+    const all = await scene(true);
+    expect(await revokeWithLostReply(all.lock, { kind: 'all-holders' }, false)).toMatchObject(UNKNOWN);
+    const waiting = await scene(false);
+    const { enqueueTimeUs } = waiting;
+    const target = { kind: 'waiter', position: 1, enqueueTimeUs } as const;
+    expect(await revokeWithLostReply(waiting.lock, target, false)).toMatchObject(UNKNOWN);
+  });
+
+  it('is answered without force if the lease is found again by its token', async () => {
+    const { lock, holder, fencingToken } = await scene(false);
+    const { requestId } = holder;
+    for (const target of [
+      { kind: 'token', fencingToken },
+      { kind: 'lease', requestId, fencingToken },
+    ] as const)
+      expect(await revokeWithLostReply(lock, target, false)).toMatchObject({ kind: 'revoked', count: 1 });
   });
 });
 

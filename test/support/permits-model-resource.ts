@@ -3,6 +3,7 @@ import type {
   PermitsWanted,
   RevokeCommand,
   RevokeReply,
+  RevokeTarget,
   UnknownResource,
 } from '../../src/engine/leases/permits-store';
 import type { LossCause } from '../../src/engine/leases/lease';
@@ -15,8 +16,8 @@ const SILENT = 4 * SECOND;
 const STALL = 3 * SECOND;
 const KEEP_PLACE = 10 * SECOND;
 const REMEMBER = 60 * SECOND;
-/** A revocation looks for a waiter at its position and at so many places before. */
-const PLACES_BEFORE = 64;
+/** A revocation looks for a waiter at its position and so many places before and behind. */
+const PLACES = 64;
 
 export const serverOf = (attach: string) => attach.slice(0, attach.indexOf('.'));
 export const isStream = (attach: string) => attach.endsWith('s');
@@ -38,6 +39,8 @@ export class ModelResource {
   /** The time of the deletion, and the last ticket before the deletion. -Infinity without a recent deletion. */
   protected deletedAt = -Infinity;
   protected cut = -Infinity;
+  /** The tickets of revoked requests that wait, or may still wait for the news of their lease. */
+  protected readonly revokedTickets = new Set<number>();
   protected readonly alive = new Map<string, number>();
   protected now = 0;
   protected server = '';
@@ -232,20 +235,18 @@ export class ModelResource {
     this.begin(server, now);
     this.purge();
     if (this.limit === undefined) return { kind: 'unknown-resource' };
-    const isMeant = ({ token }: ModelRequest) =>
-      target.kind === 'token' ? token === Number(target.fencingToken) : target.kind === 'all-holders';
-    const waiters = this.queue().filter(
-      ({ queuedAt }, index) =>
-        target.kind === 'waiter' &&
-        BigInt(queuedAt) === target.enqueueTimeUs &&
-        index < target.position &&
-        index >= target.position - 1 - PLACES_BEFORE,
-    );
-    const dismissed = [...this.in('offered').filter(isMeant), ...waiters.slice(-1)];
+    const isMeant = ({ id, token }: ModelRequest) => {
+      if (target.kind === 'all-holders') return true;
+      const hasToken = target.kind !== 'waiter' && token === Number(target.fencingToken);
+      return hasToken && (target.kind === 'token' || target.requestId === id);
+    };
+    const offers = target.kind === 'lease' ? [] : this.in('offered').filter(isMeant);
+    const dismissed = [...offers, ...(target.kind === 'waiter' ? this.waiterNear(target) : [])];
     const held = this.in('held').filter(isMeant);
     for (const request of dismissed) this.dismissRevoked(request);
     for (const request of held) {
       if (isStream(request.attach) || request.unheard) this.tell(request);
+      if (request.unheard) this.revokedTickets.add(request.ticket);
       request.revoked = true;
       if (force) this.bury(request, 'revoked');
     }
@@ -262,8 +263,19 @@ export class ModelResource {
   /** Ends an offer or a wait. The call of the request learns of the end by its next claim. */
   protected dismissRevoked(request: ModelRequest): void {
     this.tell(request);
+    this.revokedTickets.add(request.ticket);
     request.revoked = true;
     this.bury(request, 'revoked');
+  }
+
+  /** The waiter with the enqueue time that is nearest to the position, if any. */
+  private waiterNear({ position, enqueueTimeUs }: RevokeTarget & { kind: 'waiter' }): ModelRequest[] {
+    return this.queue()
+      .map((request, index) => ({ request, distance: Math.abs(index + 1 - position) }))
+      .filter(({ request, distance }) => BigInt(request.queuedAt) === enqueueTimeUs && distance <= PLACES)
+      .sort((one, other) => one.distance - other.distance)
+      .slice(0, 1)
+      .map(({ request }) => request);
   }
 
   protected forget(request: ModelRequest): void {

@@ -100,6 +100,9 @@ export class PermitsModel extends ModelResource {
     this.purge();
     let request = this.find(command.requestId);
     if (!request && Number(command.ticket) <= this.cut) return { kind: 'unknown-resource' };
+    if (!request && this.revokedTickets.has(Number(command.ticket))) {
+      return { kind: 'finished', cause: 'revoked' };
+    }
     if (request && request.attach !== command.attach) return { kind: 'superseded' };
     if (request?.revoked && request.state === 'held') this.grantNext();
     if (request?.revoked || request?.state === 'ended') return this.finished(request, command.attach);

@@ -16,12 +16,14 @@ export const tokenOf = (model: PermitsModel, call: Requester) =>
   BigInt(model.requests.find(({ id }) => id === call.requestId)?.token ?? 1);
 
 export const revokeHolders = fc
-  .record({ arena, server, slot, force: fc.boolean(), what: fc.constantFrom('token', 'token', 'all') })
+  .record({ arena, server, slot, force: fc.boolean(), what: fc.constantFrom('token', 'lease', 'all') })
   .map((drawn) =>
     revokeStep('revoke holders', drawn, ({ model, slots }) => {
       if (drawn.what === 'all') return { kind: 'all-holders' };
       const call = slots[drawn.slot]?.at(-1);
-      return { kind: 'token', fencingToken: call ? tokenOf(model, call) : 1n };
+      const fencingToken = call ? tokenOf(model, call) : 1n;
+      if (drawn.what === 'token' || !call) return { kind: 'token', fencingToken };
+      return { kind: 'lease', requestId: call.requestId, fencingToken };
     }),
   );
 

@@ -9,7 +9,17 @@ type Commands = Pick<RedisProcess, 'command'>;
 export const FROZEN_CLOCK = 'test:frozen clock';
 
 /** The keys of a resource apart from its limit (src/redis/scripts/leases/shared/layout.lua). */
-export const PARTS = ['state', 'ends', 'offers', 'queue', 'detached', 'live', 'past1', 'past2'] as const;
+export const PARTS = [
+  'state',
+  'ends',
+  'offers',
+  'queue',
+  'detached',
+  'live',
+  'past1',
+  'past2',
+  'revoked',
+] as const;
 export type Part = (typeof PARTS)[number] | 'limit';
 
 /** The fields of a record, by their stored letters. Servers of several versions share this layout. */

@@ -164,7 +164,8 @@ export class HoldStreams {
     call.onCancelled(() => held.abandon());
     call.onNotAllowed(() => {
       held.revokeHeld();
-      const revoking = () => revokeLease(context, resource, granted.fencingToken, call.connection);
+      const { fencingToken } = granted;
+      const revoking = () => revokeLease(context, resource, requestId, fencingToken, call.connection);
       context.lateReleases.run(revoking, context.clock.now() + granted.ttlMs);
     });
     if (context.isDraining) held.drain();

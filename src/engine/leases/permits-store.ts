@@ -16,7 +16,10 @@ export interface PermitsStore {
   watch(resource: Resource): Promise<WatchedView>;
   setLimit(resource: Resource, command: SetLimitCommand): Promise<SetLimitReply>;
   remove(resource: Resource, command: RemoveCommand): Promise<RemoveReply>;
-  /** One step of a revocation. Each step visits a bounded number of leases. */
+  /**
+   * One step of a revocation. Each step visits a bounded number of leases. A repeated step may find fewer leases than the
+   * step has revoked. So it rejects if its first reply is lost, except when its reply is certain.
+   */
   revoke(resource: Resource, command: RevokeCommand): Promise<RevokeReply>;
   /** The number of buckets. Each name belongs to one bucket, and always to the same one. */
   readonly bucketCount: number;
@@ -141,9 +144,11 @@ export interface RemoveCommand {
 /** The leases or the waiter that an operator revokes. */
 export type RevokeTarget =
   | { readonly kind: 'token'; readonly fencingToken: bigint }
+  /** The lease of this request with this token. Found in one step, unlike a token alone. */
+  | { readonly kind: 'lease'; readonly requestId: string; readonly fencingToken: bigint }
   /** All leases that are held at the first step. */
   | { readonly kind: 'all-holders' }
-  /** The waiter with this enqueue time, at this position or a few places before. */
+  /** The waiter with this enqueue time, at most 64 places away from this position. */
   | { readonly kind: 'waiter'; readonly position: number; readonly enqueueTimeUs: bigint };
 
 export interface RevokeCommand extends ByCaller {
@@ -157,7 +162,9 @@ export interface RevokeCommand extends ByCaller {
 export interface RevokeCursor {
   /** Leases with a higher token were granted after the first step. */
   readonly lastToken: string;
-  /** The last visited lease, by its end (us) and its request id. */
+  /** Leases are visited in several passes (permits-revoke.lua). */
+  readonly pass: string;
+  /** The last visited lease of the pass, by its end (us) and its request id. Empty request id: the next pass begins. */
   readonly endUs: string;
   readonly requestId: string;
 }

@@ -40,19 +40,16 @@ export async function revoke(
   return { revokedCount, freeTimeMs };
 }
 
-/** Revokes one lease without force, in bounded steps. Rejects with the failure of the store. */
+/** Revokes the lease of one request without force. Rejects with the failure of the store. */
 export async function revokeLease(
   { store }: PermitsContext,
   resource: Resource,
+  requestId: string,
   fencingToken: bigint,
   caller: object,
 ): Promise<void> {
-  const target = { kind: 'token', fencingToken } as const;
-  let after: RevokeCursor | undefined;
-  do {
-    const reply: RevokeReply = await store.revoke(resource, { target, force: false, after, caller });
-    after = reply.kind === 'revoked' ? reply.next : undefined;
-  } while (after);
+  const target = { kind: 'lease', requestId, fencingToken } as const;
+  await store.revoke(resource, { target, force: false, after: undefined, caller });
 }
 
 function failureOf(error: unknown, resource: Resource, revokedCount: number): unknown {

@@ -146,12 +146,12 @@ export function parseRevoke(reply: GuardedReply): RevokeReply {
   if (reply.word === 'UNKNOWN') return { kind: 'unknown-resource' };
   if (reply.word !== 'REVOKED') throw unexpected(reply);
   const [count, latestEnd, continuation] = reply.values as [string, string, string[]];
-  const [lastToken, endUs, requestId] = continuation;
+  const [lastToken, pass, endUs, requestId] = continuation;
   return {
     kind: 'revoked',
     count: Number(count),
     latestEndMs: latestEnd === '0' ? undefined : Number(latestEnd) / 1000,
-    next: requestId === undefined ? undefined : ({ lastToken, endUs, requestId } as RevokeCursor),
+    next: requestId === undefined ? undefined : ({ lastToken, pass, endUs, requestId } as RevokeCursor),
   };
 }
 

@@ -30,9 +30,7 @@ import type {
   RenewCommand,
   RenewReply,
   RevokeCommand,
-  RevokeCursor,
   RevokeReply,
-  RevokeTarget,
   SetLimitCommand,
   SetLimitReply,
   CallRef,
@@ -67,6 +65,7 @@ import {
   parseWatch,
   parseWithdraw,
 } from './permits-replies';
+import { countsAgain, revokeArguments } from './revocations';
 
 const scripts = {
   acquire: script(permitsAcquire),
@@ -246,17 +245,15 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   revoke(resource: Resource, command: RevokeCommand): Promise<RevokeReply> {
-    const { target, force, after } = command;
-    const args = [flag(force), ...revokeArguments(target, after), this.options.retentionMs];
-    const name = REVOKE_TARGETS[target.kind];
-    return this.run(
-      urgent(command),
-      scripts.revoke,
-      resource,
-      parseRevoke,
-      [name, ...args],
-      (reply) => reply.kind === 'revoked' && reply.count > 0,
-    );
+    const args = [...revokeArguments(command), this.options.retentionMs];
+    const parse = (reply: GuardedReply) => {
+      const parsed = parseRevoke(reply);
+      if (reply.isRepeated && !countsAgain(command, parsed)) throw new StoreFailure('unknown', 'unavailable');
+      return parsed;
+    };
+    // An unfinished pass need not wait, because the end of the pass confirms all its steps.
+    const isPassDone = (reply: RevokeReply) => reply.kind !== 'revoked' || !reply.next?.requestId;
+    return this.run(urgent(command), scripts.revoke, resource, parse, args, isPassDone);
   }
 
   private tell(resource: Resource, news: Reply, sentAt: number): void {
@@ -278,12 +275,17 @@ export class RedisPermitsStore implements PermitsStore {
     const keys = permitsKeys(prefix, resource);
     args.unshift(serverId);
     let firstSentAt: number | undefined;
+    let isRepeated = false;
     const readAnswer = mustConfirm ? confirmed(keys[0], parse, mustConfirm) : parse;
     const read = (reply: GuardedReply, sentAt: number, by: AnsweringNode): T | Promise<T> => {
       if (reply.followUp === 'touch') this.listener?.workLeft(resource);
       for (const news of reply.news) this.tell(resource, news, sentAt);
       if (reply.isRepeated) this.listener?.mayHaveMissedNews(resource);
-      if (reply.word !== 'AGAIN') return readAnswer(reply, sentAt, by);
+      // Also true if the script has answered AGAIN to a repeated command.
+      isRepeated ||= reply.isRepeated;
+      if (reply.word !== 'AGAIN') {
+        return readAnswer(isRepeated === reply.isRepeated ? reply : { ...reply, isRepeated }, sentAt, by);
+      }
       // The script has done one batch of earlier work, and must run again for its own step.
       firstSentAt ??= reply.sentAt;
       if (reply.sentAt - firstSentAt > commandTimeoutMs) throw new StoreFailure('unknown', 'unavailable');
@@ -316,19 +318,6 @@ function wanted(command: PermitsWanted): (string | number)[] {
     micros(command.ttlMs),
     command.identity === '' ? '' : command.clientRequestId + command.identity,
   ];
-}
-
-const REVOKE_TARGETS: Readonly<Record<RevokeTarget['kind'], string>> = {
-  token: 'token',
-  'all-holders': 'all',
-  waiter: 'waiter',
-};
-
-/** The arguments 4 to 6 of permits-revoke.lua. */
-function revokeArguments(target: RevokeTarget, after: RevokeCursor | undefined): (string | number)[] {
-  if (target.kind === 'waiter') return [target.position, String(target.enqueueTimeUs), ''];
-  const token = target.kind === 'token' ? String(target.fencingToken) : (after?.lastToken ?? '');
-  return [token, after?.endUs ?? '', after?.requestId ?? ''];
 }
 
 /** Redis answered that it does not run the script now. */

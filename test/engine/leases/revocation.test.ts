@@ -22,7 +22,7 @@ const step = (
   next: undefined,
   ...values,
 });
-const next = (n: number) => ({ lastToken: '9', endUs: String(n), requestId: id(n) });
+const next = (n: number) => ({ lastToken: '9', pass: 'first', endUs: String(n), requestId: id(n) });
 
 describe('a revocation', () => {
   let on: EngineFixture;
@@ -171,6 +171,22 @@ describe('a revocation', () => {
     on.expectRest();
   });
 
+  it('by a new policy: the stream ends at once, and one step finds the lease by its request', async () => {
+    const stream = on.hold();
+    const sent = await on.store.next('acquire');
+    await sent.answer(grantedAt(sent.at, { fencingToken: 7n }));
+    stream.call.refuse();
+    const revoking = await on.store.next('revoke');
+    expect(revoking.command).toMatchObject({
+      target: { kind: 'lease', requestId: ALICE, fencingToken: 7n },
+      force: false,
+      after: undefined,
+    });
+    await revoking.answer(step(1));
+    expect(stream.outcome).toBe('LEASE_LOST');
+    on.expectRest();
+  });
+
   it('sends no late release after a revocation, because the lease keeps its permits to its end', async () => {
     const stream = on.hold();
     const sent = await on.store.next('acquire');
@@ -254,6 +270,37 @@ describe('a revocation on one of two servers', () => {
     });
     await clock.advance(0);
     expect(bob.outcome).toBe('OK');
+  });
+
+  it('ends the call of a waiter behind 99 waiters of its server within three seconds if the hint is lost', async () => {
+    world.hints = false;
+    s2.acquire({ requestId: id(1) });
+    await clock.advance(0);
+    const waiters = Array.from({ length: 100 }, (_, i) => s1.acquire({ requestId: id(i + 2) }));
+    await clock.advance(1500);
+    const one = waiters[98];
+    const { queuedAt = 0 } = world.model({ service: 'lock', name: 'hello' }).queue()[98] ?? {};
+    await revoke({ kind: 'waiter', position: 99, enqueueTimeUs: BigInt(queuedAt) });
+    await clock.advance(3000);
+    expect(one?.outcome).toBe('LEASE_LOST');
+    expect(waiters.filter(({ outcome }) => outcome === 'waiting')).toHaveLength(99);
+  });
+
+  it('keeps a waiter out of the queue if its server learns of the revocation after its tombstone is forgotten', async () => {
+    const alice = s2.hold({ requestId: id(1) });
+    await clock.advance(0);
+    const bob = s1.acquire({ requestId: id(2) });
+    await clock.advance(1500);
+    const { queuedAt = 0 } = world.model({ service: 'lock', name: 'hello' }).queue()[0] ?? {};
+    world.hints = false;
+    // The link of the waiter's server is cut.
+    world.outcomeOf = (_verb, server) => (server === 's1' ? 'not-arrived' : 'answered');
+    await revoke({ kind: 'waiter', position: 1, enqueueTimeUs: BigInt(queuedAt) });
+    await clock.advance(61_000);
+    world.outcomeOf = () => 'answered';
+    await clock.advance(2000);
+    expect([bob.outcome, alice.outcome]).toEqual(['LEASE_LOST', 'waiting']);
+    expect(world.model({ service: 'lock', name: 'hello' }).queue()).toEqual([]);
   });
 
   it('takes a waiter out of the queue of the other server, by the time that GetLock shows', async () => {

@@ -1263,8 +1263,8 @@ type RevokePermitsRequest_AllHolders struct {
 
 type RevokePermitsRequest_WaiterPosition struct {
 	// The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
-	// server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
-	// it. Minimum: 1.
+	// server looks for the waiter with this `enqueue_time` at the position, and at up to 64 positions before
+	// and behind it. Minimum: 1.
 	WaiterPosition int32 `protobuf:"varint,4,opt,name=waiter_position,json=waiterPosition,proto3,oneof"`
 }
 
@@ -1280,7 +1280,9 @@ type RevokePermitsResponse struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none.
+	// Number of leases and waiters that the call has found, and that are revoked now, by this call or
+	// earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
+	// it is more than 64 positions away.
 	RevokedCount int32 `protobuf:"varint,1,opt,name=revoked_count,json=revokedCount,proto3" json:"revoked_count,omitempty"`
 	// The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
 	// permit stays taken.

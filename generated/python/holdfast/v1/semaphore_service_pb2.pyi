@@ -544,8 +544,8 @@ class RevokePermitsRequest(google.protobuf.message.Message):
     """All leases that are held when the call begins. Must be true."""
     waiter_position: builtins.int
     """The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
-    server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
-    it. Minimum: 1.
+    server looks for the waiter with this `enqueue_time` at the position, and at up to 64 positions before
+    and behind it. Minimum: 1.
     """
     force: builtins.bool
     """True: the permits are free immediately, although the holder may still work. Has no effect on a waiter."""
@@ -583,7 +583,10 @@ class RevokePermitsResponse(google.protobuf.message.Message):
     REVOKED_COUNT_FIELD_NUMBER: builtins.int
     FREE_TIME_FIELD_NUMBER: builtins.int
     revoked_count: builtins.int
-    """Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none."""
+    """Number of leases and waiters that the call has found, and that are revoked now, by this call or
+    earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
+    it is more than 64 positions away.
+    """
     @property
     def free_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no

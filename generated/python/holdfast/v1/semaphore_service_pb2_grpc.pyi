@@ -172,14 +172,18 @@ class SemaphoreServiceStub:
     With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
     work of the revoked holder.
 
-    A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
-    at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+    A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
+    as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
+    reach the store and the store grants again. The same holds for a request that is being granted at this moment and
+    that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
+    lease.
 
-    Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
-    have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+    Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
+    a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
+    revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
     store grants nothing (QUARANTINED).
 
-    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
     """
 
 class SemaphoreServiceAsyncStub:
@@ -336,14 +340,18 @@ class SemaphoreServiceAsyncStub:
     With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
     work of the revoked holder.
 
-    A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
-    at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+    A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
+    as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
+    reach the store and the store grants again. The same holds for a request that is being granted at this moment and
+    that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
+    lease.
 
-    Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
-    have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+    Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
+    a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
+    revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
     store grants nothing (QUARANTINED).
 
-    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+    Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
     """
 
 class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
@@ -520,14 +528,18 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
         work of the revoked holder.
 
-        A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
-        at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+        A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
+        as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
+        reach the store and the store grants again. The same holds for a request that is being granted at this moment and
+        that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
+        lease.
 
-        Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
-        have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+        Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
+        a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
+        revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
         store grants nothing (QUARANTINED).
 
-        Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+        Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
         """
 
 def add_SemaphoreServiceServicer_to_server(servicer: SemaphoreServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -284,8 +284,8 @@ export interface RevokePermitsRequest {
     | //
     /**
      * The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
-     * server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
-     * it. Minimum: 1.
+     * server looks for the waiter with this `enqueue_time` at the position, and at up to 64 positions before
+     * and behind it. Minimum: 1.
      */
     { $case: "waiterPosition"; value: number }
     | undefined;
@@ -304,7 +304,11 @@ export interface RevokePermitsRequest {
 
 /** The result of the revocation. */
 export interface RevokePermitsResponse {
-  /** Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none. */
+  /**
+   * Number of leases and waiters that the call has found, and that are revoked now, by this call or
+   * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
+   * it is more than 64 positions away.
+   */
   revokedCount: number;
   /**
    * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
@@ -2550,14 +2554,18 @@ export const SemaphoreServiceService = {
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
    *
-   * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
-   * at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+   * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
+   * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
+   * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
+   * that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
+   * lease.
    *
-   * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
-   * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+   * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
+   * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
+   * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
    * store grants nothing (QUARANTINED).
    *
-   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
    */
   revokePermits: {
     path: "/holdfast.v1.SemaphoreService/RevokePermits" as const,
@@ -2682,14 +2690,18 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
    *
-   * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
-   * at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+   * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
+   * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
+   * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
+   * that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
+   * lease.
    *
-   * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
-   * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+   * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
+   * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
+   * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
    * store grants nothing (QUARANTINED).
    *
-   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
    */
   revokePermits: handleUnaryCall<RevokePermitsRequest, RevokePermitsResponse>;
 }
@@ -2916,14 +2928,18 @@ export interface SemaphoreServiceClient extends Client {
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
    *
-   * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
-   * at this moment and that no client was told of: GetSemaphore shows it as a holder, and its permits are free immediately.
+   * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
+   * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
+   * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
+   * that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
+   * lease.
    *
-   * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
-   * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+   * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
+   * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
+   * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
    * store grants nothing (QUARANTINED).
    *
-   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
+   * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
    */
   revokePermits(
     request: RevokePermitsRequest,

@@ -12,7 +12,9 @@
 --        FINISHED cause token              the lease of this request id has ended (answer-finished.lua) or was revoked
 --                                          (answer-revoked.lua), or the waiting request was revoked
 --        NEVER_FITS limit | UNKNOWN | AGAIN
--- Holds  Acts only for the stored attach. A second claim gets the same lease, and never shortens the lease.
+-- Holds  Acts only for the stored attach. A second claim gets the same lease, and never shortens the lease. While grants
+--        pause, a claim changes nothing, and learns only that its request was revoked. A revoked request is never queued
+--        again.
 --
 -- @include shared/answer-finished.lua
 -- @include shared/answer-granted.lua
@@ -33,13 +35,21 @@ local permits, mode, holder_id, metadata, ttl = tonumber(ARGV[5]), ARGV[6], ARGV
 local client, initial_limit, ticket, retention_ms = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 
 local refusal = epoch_check()
-if refusal then return refusal end
+if refusal and (refusal[1] == 'STALE' or refusal[1] == 'LAYOUT') then return refusal end
 begin(server, id)
-purge()
+if not refusal then purge() end
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
 local request = records[id]
+local was_revoked
+if request then
+  was_revoked = request.revoked or request.cause == 'revoked'
+else
+  was_revoked = redis.call('ZSCORE', key_of('revoked'), int(ticket)) -- its tombstone may be forgotten (permits-revoke.lua)
+end
+if refusal and not was_revoked then return refusal end
 -- The request waited for a semaphore that was deleted. A new semaphore of the same name is another resource.
 if not request and change.cut and ticket <= change.cut then return answer(retention_ms, 'UNKNOWN') end
+if not request and was_revoked then return answer(retention_ms, 'FINISHED', 'revoked', '') end
 if request and request.attach ~= attach then return answer(retention_ms, 'SUPERSEDED') end
 if request and request.state == ENDED then return answer_finished(retention_ms, request) end
 if request and request.revoked then

@@ -4,16 +4,20 @@
 -- offer as a holder.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
--- ARGV   1 server  2 target: "token", "all" or "waiter"  3 force: 1, else 0
---        4 token: the fencing token; waiter: its position; all: the last token before the first step ("": the first step)
---        5 waiter: its enqueue time (us); else the end (us) of the last lease of the step before ("": the first step)
---        6 the request id of that lease  7 retention (ms)
--- Reply  REVOKED count latest_end_us { last_token end_us request_id }
+-- ARGV   1 server  2 target: "token", "lease", "all" or "waiter"  3 force: 1, else 0
+--        4 token, lease: the fencing token; all: the last token before the first step ("": the first step)
+--        5 lease: its request id ("": another target)  6 waiter: its position  7 waiter: its enqueue time (us)
+--        8 pass: "first", "later" or "found" (below)
+--        9 the end (us) of the last lease of the step before ("" or 0: a pass begins)  10 the request id of that lease
+--        11 retention (ms)
+-- Reply  REVOKED count latest_end_us { last_token pass end_us request_id }
 --                                          the number of leases, offers or waiters that this step found; the latest end of
 --                                          these leases (0: none keeps permits); where the next step goes on ({}: done)
 --        UNKNOWN | AGAIN
--- Holds  One step visits at most BATCH leases and offers, in the order of their ends. A renewal moves a lease only behind the
---        step, so the steps together miss no lease, and a revoked lease is counted once. "all" leaves the leases alone
+-- Holds  One step visits at most BATCH leases and offers, in the order of their ends. The steps from the earliest end to the
+--        latest are a pass. A renewal moves a lease only behind the step, so a pass misses a lease only if Redis's clock was
+--        set back meanwhile, or if a failover has undone a step. So later passes follow a pass of several steps, until a
+--        pass finds no lease that was not revoked before. Later passes count only such leases. "all" leaves the leases alone
 --        that were granted after the first step. Acts also while grants pause, and then grants nothing. A late command does
 --        nothing.
 --
@@ -23,34 +27,50 @@
 -- @include shared/grant-next.lua
 -- @include shared/purge.lua
 local server, target, force = ARGV[1], ARGV[2], ARGV[3] == '1'
-local value, after_end, after_id, retention_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7])
+local given_token, own_request = tonumber(ARGV[4]), ARGV[5]
+local position, enqueue_time = tonumber(ARGV[6]), tonumber(ARGV[7])
+local pass, after_end, after_id, retention_ms = ARGV[8], tonumber(ARGV[9]), ARGV[10], tonumber(ARGV[11])
 
 local refusal = epoch_check()
 if refusal and (refusal[1] == 'STALE' or refusal[1] == 'LAYOUT') then return refusal end
-begin(server, '')
+begin(server, own_request)
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
 if not find_or_create(nil) then return answer(retention_ms, 'UNKNOWN') end
 
 local count, latest_end, continuation = 0, 0, {}
 
+-- A claim queues a request again if Redis has lost the request. By the ticket the claim learns that the request was revoked,
+-- also after its tombstone is forgotten.
+local function remember_ticket(request)
+  local key = key_of('revoked')
+  redis.call('ZADD', key, NOW_TEXT, int(request.ticket))
+  redis.call('ZREMRANGEBYRANK', key, '0', -1 - MOST_TICKETS)
+  redis.call('PEXPIREAT', key, int(math.floor((now + KEEP_TICKET_US) / 1000)))
+end
+
 -- WAITING or OFFERED -> ENDED, as a revoked lease. The waiting call learns of the end by its next claim.
 local function dismiss_revoked(id, request)
   if request.state == OFFERED then
     remove('offers', id)
+    meta.used = meta.used - request.permits
   else
     remove('queue', id)
-    meta.used = meta.used + request.permits -- `end_lease` subtracts them
   end
-  request.revoked = 1
-  end_lease(id, request, 'revoked')
+  store(id, {
+    state = ENDED, cause = 'revoked', attach = request.attach, secret = request.secret, identity = request.identity,
+  })
+  bury(id)
+  remember_ticket(request)
   send_hint(request.attach, id)
   count = count + 1
 end
 
 local function revoke_lease(id, request, time)
+  local is_unheard, is_new = request.returnable == 2, force or not request.revoked
   -- A stream ends at once. A waiting call that was not told of its direct grant gives the lease back.
-  if is_stream(request.attach) or request.returnable == 2 then send_hint(request.attach, id) end
+  if is_stream(request.attach) or is_unheard then send_hint(request.attach, id) end
+  if is_unheard then remember_ticket(request) end
   request.revoked = 1
   if force then
     end_lease(id, request, 'revoked')
@@ -59,16 +79,25 @@ local function revoke_lease(id, request, time)
     is_shown_changed = true
     latest_end = math.max(latest_end, time)
   end
-  count = count + 1
+  if is_new and pass == 'later' then pass = 'found' end
+  if is_new or pass == 'first' or target == 'token' then count = count + 1 end
 end
 
--- The waiter with this enqueue time at this position or up to BATCH places before, because the queue moves on.
-local function revoke_waiter(position, queued_at)
-  local first, last = int(math.max(0, position - 1 - BATCH)), int(position - 1)
-  local ids = meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), first, last) or {}
-  for i = #ids, 1, -1 do
-    local request = load_in(WAITING, ids[i])
-    if request and request.queued_at == queued_at then return dismiss_revoked(ids[i], request) end
+local function revoke_known(id, token)
+  local request = load_in(HELD, id)
+  if request and request.fencing_token == token then revoke_lease(id, request, stored_end(id)) end
+end
+
+-- The waiter with this enqueue time that is nearest to the position, at most BATCH places away, because positions change.
+local function revoke_waiter()
+  local first = math.max(0, position - 1 - BATCH)
+  local ids = meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), int(first), int(position - 1 + BATCH)) or {}
+  for distance = 0, BATCH do
+    for _, place in ipairs({ position - distance, position + distance }) do
+      local id = ids[place - first]
+      local request = id and load_in(WAITING, id)
+      if request and request.queued_at == enqueue_time then return dismiss_revoked(id, request) end
+    end
   end
 end
 
@@ -124,9 +153,20 @@ local function revoke_holders(token)
     end
     time, id = ends[#ends], ids[#ids]
   end
-  if is_more and not (target == 'token' and count > 0) then continuation = { token, time, id } end
+  if target == 'token' and count > 0 then return end
+  if is_more then
+    continuation = { token, pass, time, id }
+  elseif after_id ~= '' and pass ~= 'later' then
+    continuation = { token, 'later', 0, '' }
+  end
 end
 
-if target == 'waiter' then revoke_waiter(value, after_end) else revoke_holders(value or meta.last_token) end
+if target == 'waiter' then
+  revoke_waiter()
+elseif target == 'lease' then
+  revoke_known(own_request, given_token)
+else
+  revoke_holders(given_token or meta.last_token)
+end
 grant_next()
 return answer(retention_ms, 'REVOKED', count, latest_end, continuation)

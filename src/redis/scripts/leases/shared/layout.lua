@@ -20,6 +20,8 @@
 --   detached   sorted set: DETACHED requests by the time when they are forgotten (us)
 --   live       sorted set: servers with waiters here by the time of their last script (us)
 --   past1, past2   hashes: request id -> time when it is forgotten, and record, of tombstones
+--   revoked    sorted set: the tickets of requests that were revoked before a command of their call was answered with a lease,
+--              by the time of the revocation (us). It outlives the tombstones
 -- `limit_key`, without a version, is a string, only for semaphores: a limit that SetSemaphoreLimit has set. It does not expire.
 --
 -- The index of names, PREFIX:{BUCKET}:l2:names and s2:names, is a sorted set for each service and bucket: the names that lists
@@ -31,7 +33,7 @@
 --   - `used` is the sum of `permits` of all HELD and OFFERED requests.
 --   - `ends`, `offers`, `queue` and `detached` of `meta` count the requests in these places, so a script does not ask for an
 --     empty set.
---   - The state and the sorted sets expire at `meta.expires`.
+--   - The state and the sorted sets except `revoked` expire at `meta.expires`.
 --   - A lock with a lease, an offer, a waiter or a kept place is in the index of names. So is every semaphore. A lock may stay
 --     in the index while nobody uses the lock.
 --   - `meta.is_listed` is true only if the name is in the index, unless the index was edited manually.

@@ -445,12 +445,16 @@ public final class LockServiceGrpc {
      * until then. A release by the holder ends the lease earlier.
      * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
      * work of the revoked holder.
-     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
-     * at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
-     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
-     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
+     * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
+     * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
+     * that no client was told of: GetLock shows it as a holder, and its permits are free before the end of the
+     * lease.
+     * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
+     * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
+     * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
      * store grants nothing (QUARANTINED).
-     * Errors: INVALID_FIELD.
+     * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */
     default void revokeLock(dev.holdfast.v1.RevokeLockRequest request,
@@ -630,12 +634,16 @@ public final class LockServiceGrpc {
      * until then. A release by the holder ends the lease earlier.
      * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
      * work of the revoked holder.
-     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
-     * at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
-     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
-     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
+     * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
+     * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
+     * that no client was told of: GetLock shows it as a holder, and its permits are free before the end of the
+     * lease.
+     * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
+     * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
+     * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
      * store grants nothing (QUARANTINED).
-     * Errors: INVALID_FIELD.
+     * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */
     public void revokeLock(dev.holdfast.v1.RevokeLockRequest request,
@@ -790,12 +798,16 @@ public final class LockServiceGrpc {
      * until then. A release by the holder ends the lease earlier.
      * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
      * work of the revoked holder.
-     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
-     * at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
-     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
-     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
+     * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
+     * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
+     * that no client was told of: GetLock shows it as a holder, and its permits are free before the end of the
+     * lease.
+     * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
+     * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
+     * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
      * store grants nothing (QUARANTINED).
-     * Errors: INVALID_FIELD.
+     * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */
     public dev.holdfast.v1.RevokeLockResponse revokeLock(dev.holdfast.v1.RevokeLockRequest request) {
@@ -911,12 +923,16 @@ public final class LockServiceGrpc {
      * until then. A release by the holder ends the lease earlier.
      * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
      * work of the revoked holder.
-     * A waiter's call ends with LEASE_LOST and cause REVOKED. The same holds for a request that is being granted
-     * at this moment and that no client was told of: GetLock shows it as a holder, and its permits are free immediately.
-     * Idempotent without `force`. A repeated call with `force` may answer a lower count, because the leases
-     * have ended. After OUTCOME_UNKNOWN, some of the leases may be revoked: repeat the call. Works while the
+     * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
+     * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
+     * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
+     * that no client was told of: GetLock shows it as a holder, and its permits are free before the end of the
+     * lease.
+     * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
+     * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
+     * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
      * store grants nothing (QUARANTINED).
-     * Errors: INVALID_FIELD.
+     * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.RevokeLockResponse> revokeLock(

@@ -48,7 +48,9 @@ private static final long serialVersionUID = 0L;
   private int revokedCount_ = 0;
   /**
    * <pre>
-   * Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none.
+   * Number of leases and waiters that the call has found, and that are revoked now, by this call or
+   * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
+   * it is more than 64 positions away.
    * </pre>
    *
    * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>
@@ -477,7 +479,9 @@ private static final long serialVersionUID = 0L;
     private int revokedCount_ ;
     /**
      * <pre>
-     * Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none.
+     * Number of leases and waiters that the call has found, and that are revoked now, by this call or
+     * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
+     * it is more than 64 positions away.
      * </pre>
      *
      * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>
@@ -489,7 +493,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none.
+     * Number of leases and waiters that the call has found, and that are revoked now, by this call or
+     * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
+     * it is more than 64 positions away.
      * </pre>
      *
      * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>
@@ -505,7 +511,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none.
+     * Number of leases and waiters that the call has found, and that are revoked now, by this call or
+     * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
+     * it is more than 64 positions away.
      * </pre>
      *
      * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>

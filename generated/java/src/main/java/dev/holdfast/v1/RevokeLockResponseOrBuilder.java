@@ -10,7 +10,9 @@ public interface RevokeLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Number of leases or waiters that are revoked now, by this call or earlier. 0 if there is none.
+   * Number of leases and waiters that the call has found, and that are revoked now, by this call or
+   * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
+   * it is more than 64 positions away.
    * </pre>
    *
    * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>

@@ -199,8 +199,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
-   * server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
-   * it. Minimum: 1.
+   * server looks for the waiter with this `enqueue_time` at the position, and at up to 64 positions before
+   * and behind it. Minimum: 1.
    * </pre>
    *
    * <code>int32 waiter_position = 4 [json_name = "waiterPosition"];</code>
@@ -213,8 +213,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
-   * server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
-   * it. Minimum: 1.
+   * server looks for the waiter with this `enqueue_time` at the position, and at up to 64 positions before
+   * and behind it. Minimum: 1.
    * </pre>
    *
    * <code>int32 waiter_position = 4 [json_name = "waiterPosition"];</code>
@@ -1082,8 +1082,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
-     * server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
-     * it. Minimum: 1.
+     * server looks for the waiter with this `enqueue_time` at the position, and at up to 64 positions before
+     * and behind it. Minimum: 1.
      * </pre>
      *
      * <code>int32 waiter_position = 4 [json_name = "waiterPosition"];</code>
@@ -1095,8 +1095,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
-     * server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
-     * it. Minimum: 1.
+     * server looks for the waiter with this `enqueue_time` at the position, and at up to 64 positions before
+     * and behind it. Minimum: 1.
      * </pre>
      *
      * <code>int32 waiter_position = 4 [json_name = "waiterPosition"];</code>
@@ -1111,8 +1111,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
-     * server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
-     * it. Minimum: 1.
+     * server looks for the waiter with this `enqueue_time` at the position, and at up to 64 positions before
+     * and behind it. Minimum: 1.
      * </pre>
      *
      * <code>int32 waiter_position = 4 [json_name = "waiterPosition"];</code>
@@ -1129,8 +1129,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
-     * server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
-     * it. Minimum: 1.
+     * server looks for the waiter with this `enqueue_time` at the position, and at up to 64 positions before
+     * and behind it. Minimum: 1.
      * </pre>
      *
      * <code>int32 waiter_position = 4 [json_name = "waiterPosition"];</code>

@@ -69,8 +69,8 @@ public interface RevokePermitsRequestOrBuilder extends
   /**
    * <pre>
    * The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
-   * server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
-   * it. Minimum: 1.
+   * server looks for the waiter with this `enqueue_time` at the position, and at up to 64 positions before
+   * and behind it. Minimum: 1.
    * </pre>
    *
    * <code>int32 waiter_position = 4 [json_name = "waiterPosition"];</code>
@@ -80,8 +80,8 @@ public interface RevokePermitsRequestOrBuilder extends
   /**
    * <pre>
    * The waiter that GetSemaphore has shown at this position, with `enqueue_time`. Positions change, so the
-   * server looks for the waiter with this `enqueue_time` at the position and at up to 64 positions before
-   * it. Minimum: 1.
+   * server looks for the waiter with this `enqueue_time` at the position, and at up to 64 positions before
+   * and behind it. Minimum: 1.
    * </pre>
    *
    * <code>int32 waiter_position = 4 [json_name = "waiterPosition"];</code>
