@@ -8,6 +8,7 @@ import { guards } from './guards';
 import { handOver } from './hand-over';
 import { heldLeases } from './held-leases';
 import { innocent } from './innocent';
+import { lists } from './lists';
 import { memory } from './memory';
 import { overload } from './overload';
 import { peers } from './peers';
@@ -29,6 +30,7 @@ export const rows: readonly Row[] = [
   memory,
   readers,
   growth,
+  lists,
   overload,
   chapter,
   peers,

@@ -1,7 +1,10 @@
+import { permitsUnlist } from '../../generated/redis/scripts';
 import type { Resource, ResourceView } from '../../src/engine/leases/lease';
+import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../src/redis/keys';
 import { listStep } from '../support/listed-names';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { Requester } from '../support/permits-requester';
+import { PREFIX, withFrozenClock } from '../support/permits-server';
 import { is } from '../support/reply-kinds';
 
 const STEP_MS = 600_000;
@@ -45,6 +48,19 @@ describe('while grants pause because the clock of Redis was set forward', () => 
     return [await store.inspect(resource), view, ...items];
   }
   const isIndexed = async (resource: Resource) => (await fixture.stored(resource)).isIndexed;
+
+  it('a revocation tells when the leases end in truth', async () => {
+    const lock = fixture.resource();
+    await held(lock, 2);
+    await fixture.passInUse(lock, 5000);
+    await setForward(lock);
+    const { store } = await fixture.server('s1');
+    const target = { kind: 'all-holders' } as const;
+    const reply = await store.revoke(lock, { target, force: false, after: undefined, caller: {} });
+    const nowMs = Number(await fixture.now()) / 1000;
+    expect(is('revoked', reply).count).toBe(2);
+    expect((is('revoked', reply).latestEndMs ?? 0) - nowMs).toBeCloseTo(TTL_MS - 5000);
+  });
 
   describe.each([1, 20])('a lock with %i leases', (count) => {
     it('is shown with its leases until they end, with ends in the future', async () => {
@@ -115,5 +131,26 @@ describe('while grants pause because the clock of Redis was set forward', () => 
     await fixture.setNumbers(lock, { till: aMinuteAgo });
     await store.listViews(listStep(lock));
     expect(await isIndexed(lock)).toBe(false);
+  });
+
+  it('permits-unlist leaves a lock in the index of names that only seems unused', async () => {
+    const lock = fixture.resource();
+    await held(lock, 1);
+    await setForward(lock);
+    const aMinuteAgo = Number(await fixture.now()) - (STEP_MS + 60_000) * 1000;
+    const keys = namesKeys(PREFIX, lock.service, bucketOf(lock.name));
+    const unlist = () =>
+      fixture.redis.command(
+        'EVAL',
+        withFrozenClock(permitsUnlist),
+        keys.length,
+        ...keys,
+        LEASE_LAYOUT,
+        lock.name,
+      );
+    await fixture.setNumbers(lock, { till: aMinuteAgo + 1 });
+    expect(await unlist()).toEqual(['0']);
+    await fixture.setNumbers(lock, { till: aMinuteAgo });
+    expect(await unlist()).toEqual(['1']);
   });
 });

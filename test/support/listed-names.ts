@@ -13,7 +13,7 @@ export async function allListed(
   { pageSize = 500, ...values }: Partial<ListRequest> = {},
   onPage: (views: readonly ResourceView[]) => Promise<void> | void = () => undefined,
 ): Promise<ResourceView[]> {
-  const lists = new ResourceLists(store, systemClock);
+  const lists = new ResourceLists(store, systemClock, Math.random);
   const found: ResourceView[] = [];
   let pageToken = '';
   do {

@@ -10,19 +10,27 @@ export interface TestStoreOptions {
   /** How long the start waits for Redis. Default: long enough for a machine with busy cores. */
   readonly patienceMs?: number;
   readonly onError?: (error: Error) => void;
+  /** The first part of every key. Default: one for tests. */
+  readonly prefix?: string;
 }
 
 /** Connects one server's store to a Redis that is new, so that the store starts without a quarantine. */
 export function connectTestStore(
   url: string,
-  { serverId, commandTimeoutMs, patienceMs = START_TIMEOUT_MS, onError = () => undefined }: TestStoreOptions,
+  {
+    serverId,
+    commandTimeoutMs,
+    patienceMs = START_TIMEOUT_MS,
+    onError = () => undefined,
+    prefix = 'test',
+  }: TestStoreOptions,
 ): Promise<Store> {
   const options = {
     address: readConfig({ HOLDFAST_REDIS_URL: url }).redis.address,
     dictionaryAddress: undefined,
     replica: undefined,
     security: { tls: undefined, sentinelUser: undefined },
-    prefix: 'test',
+    prefix,
     serverId,
     commandTimeoutMs,
     quarantineMs: 600_000,

@@ -58,7 +58,7 @@ export class Permits implements PermitsEngine {
     this.context = new PermitsContext(options);
     this.streams = new HoldStreams(this.context, () => this.checkIdle());
     this.watches = new Watches(this.context, () => this.checkIdle());
-    this.lists = new ResourceLists(options.store, options.clock);
+    this.lists = new ResourceLists(options.store, options.clock, () => options.identities.random());
     options.store.listen({
       recheck: (resource, requestId) => this.recheck(resource, requestId),
       granted: (resource, call, grant) => this.context.granted(resource, call, grant),

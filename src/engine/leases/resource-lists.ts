@@ -15,6 +15,8 @@ const LONGEST_PAGE_MS = 2000;
 const MOST_NAMES = 50_000;
 /** The most names that a list by waiters compares. */
 const MOST_COMPARED = 20_000;
+/** The part of a page's time in which a list by waiters compares names. The rest is for reading the winners. */
+const COMPARED_WITHIN = 0.75;
 /** A page ends when its resources have this size, because a client accepts 4 MiB. One resource has at most 0.2 MiB. */
 const MOST_PAGE_BYTES = 2 * 1024 * 1024;
 /** How many winners of a list by waiters are read at a time. */
@@ -30,6 +32,8 @@ export class ResourceLists {
   constructor(
     private readonly store: PermitsStore,
     private readonly clock: Clock,
+    /** At least 0 and below 1. */
+    private readonly random: () => number,
   ) {}
 
   async page(
@@ -89,15 +93,21 @@ export class ResourceLists {
     mayRead: MayRead,
   ): Promise<ResourcePage> {
     if (pageToken !== '') throw badPageToken();
+    const bounds = this.bounds(call, mayRead);
+    // If one page cannot compare all names, the next page compares other names.
+    const firstBucket = Math.floor(this.random() * this.store.bucketCount);
     let most: WaiterCount[] = [];
     const end = await walkBuckets<WaiterCount>(
       {
-        ...this.bounds(call, mayRead),
+        ...bounds,
         // No position is told to the caller.
         mayRead: () => true,
         mostNames: MOST_COMPARED,
-        look: ({ bucket, after }) =>
-          this.store.listWaiterCounts({ ...listing, bucket, after, mostShown: MOST_COMPARED }),
+        endAt: call.receivedAt + COMPARED_WITHIN * (bounds.endAt - call.receivedAt),
+        look: (position) => {
+          const bucket = (firstBucket + position.bucket) % this.store.bucketCount;
+          return this.store.listWaiterCounts({ ...listing, ...position, bucket, mostShown: MOST_COMPARED });
+        },
         nameOf: ({ name }) => name,
         take: (one) => {
           if (mayRead(one.name)) most.push(one);
@@ -108,31 +118,38 @@ export class ResourceLists {
       },
       { bucket: 0, after: '' },
     );
-    const views = await this.read(call, listing, firstByWaiters(most, pageSize));
-    const resources: ResourceView[] = [];
-    let bytes = 0;
-    for (const view of firstByWaiters(views, pageSize)) {
-      bytes += sizeOf(view);
-      if (bytes >= MOST_PAGE_BYTES) break;
-      resources.push(resourceShownToClients(listing.service, view));
-    }
-    return { resources, nextPageToken: '', sampled: end !== undefined };
+    const { views, isCut } = await this.read(call, listing, firstByWaiters(most, pageSize), bounds.endAt);
+    const resources = firstByWaiters(views, pageSize).map((view) =>
+      resourceShownToClients(listing.service, view),
+    );
+    return { resources, nextPageToken: '', sampled: end !== undefined || isCut };
   }
 
-  /** The present views of these names. Names that are no longer in use are left out. */
+  /**
+   * The present views of these names, in this order. Names that are no longer in use are left out. `isCut`: some names were
+   * not read, because the time was over or the page is full. At least MOST_READS names are read.
+   */
   private async read(
     call: Call,
     { service, holderId }: Listing,
     names: readonly WaiterCount[],
-  ): Promise<ResourceView[]> {
+    endAt: number,
+  ): Promise<{ views: readonly ResourceView[]; isCut: boolean }> {
     const views: ResourceView[] = [];
-    for (let from = 0; from < names.length && !call.cancelled; from += MOST_READS) {
+    let bytes = 0;
+    for (let from = 0; from < names.length; from += MOST_READS) {
+      if (call.cancelled || (from > 0 && this.clock.now() >= endAt)) return { views, isCut: true };
       const reads = names
         .slice(from, from + MOST_READS)
         .map(({ name }) => this.store.inspect({ service, name }, call.connection));
-      views.push(...(await Promise.all(reads)));
+      for (const view of await Promise.all(reads)) {
+        if (!isInUse(service, view) || !showsHolder(view, holderId)) continue;
+        bytes += sizeOf(view);
+        if (bytes >= MOST_PAGE_BYTES) return { views, isCut: true };
+        views.push(view);
+      }
     }
-    return views.filter((view) => isInUse(service, view) && showsHolder(view, holderId));
+    return { views, isCut: false };
   }
 
   private bounds(call: Call, mayRead: MayRead) {

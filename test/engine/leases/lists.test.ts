@@ -291,6 +291,75 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(page.value).toMatchObject({ sampled: true, nextPageToken: '' });
   });
 
+  /** Answers the comparison of all buckets with these names in the first bucket, the earlier names with more waiters. */
+  async function compare(names: readonly string[]): Promise<void> {
+    for (let bucket = 0; bucket < 4; bucket += 1) {
+      const items = names.map((name, i) => ({ name, waiterCount: names.length - i }));
+      const sent = await on.store.next('listWaiterCounts');
+      await sent.answer({ items: bucket === 0 ? items : [], last: '', lookedAtCount: items.length });
+    }
+  }
+
+  it('by waiters begins at a random bucket, and compares the buckets before it last', async () => {
+    on.identities.jitter = 0.7;
+    list(on, { order: 'waiter-count' });
+    const buckets: number[] = [];
+    for (let bucket = 0; bucket < 4; bucket += 1) {
+      const sent = await on.store.next('listWaiterCounts');
+      buckets.push(sent.command.bucket);
+      await sent.answer({ items: [], last: '', lookedAtCount: 0 });
+    }
+    expect(buckets).toEqual([2, 3, 0, 1]);
+  });
+
+  it('by waiters says that locks may be missing if the winners are too large for one answer', async () => {
+    const page = list(on, { order: 'waiter-count' });
+    const names = Array.from({ length: 40 }, (_, i) => `n${i}`);
+    await compare(names);
+    const large = holder({ metadata: { text: 'x'.repeat(4096) } });
+    let asked = 0;
+    while (!page.over) {
+      const sent = await on.store.next('inspect');
+      asked += 1;
+      await sent.answer(
+        view(sent.resource.name, { holders: Array(32).fill(large), waiterCount: 40 - asked }),
+      );
+    }
+    // A resource takes about 140 KiB, so 2 MiB are full in the second round of 8 reads.
+    expect(namesOf(page.value)).toEqual(names.slice(0, 14));
+    expect(asked).toBe(16);
+    expect(page.value).toMatchObject({ sampled: true, nextPageToken: '' });
+  });
+
+  it('by waiters compares names for three quarters of its time, and reads winners until the time is over', async () => {
+    const page = list(on, { order: 'waiter-count' }, { options: { timeoutMs: 1000 } });
+    const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
+    const items = names.map((name) => ({ name, waiterCount: 1 }));
+    await on.clock.advance(674);
+    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', lookedAtCount: 20 });
+    await on.clock.advance(1);
+    for (const _ of [1, 2]) {
+      await (await on.store.next('listWaiterCounts')).answer({ items: [], last: '', lookedAtCount: 0 });
+    }
+    // The last bucket is not compared any more.
+    expect(on.store.inFlight).toHaveLength(8);
+    for (let i = 0; i < 8; i += 1) await (await on.store.next('inspect')).answer(view(names[i]!));
+    await on.clock.advance(225);
+    for (let i = 8; i < 16; i += 1) await (await on.store.next('inspect')).answer(view(names[i]!));
+    expect(namesOf(page.value)).toEqual(names.slice(0, 16));
+    expect(page.value.sampled).toBe(true);
+  });
+
+  it('by waiters reads some winners although the time of its call is over', async () => {
+    const page = list(on, { order: 'waiter-count' }, { options: { timeoutMs: 100 } });
+    await on.clock.advance(100);
+    const items = Array.from({ length: 9 }, (_, i) => ({ name: `n${i}`, waiterCount: 1 }));
+    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', lookedAtCount: 9 });
+    for (let i = 0; i < 8; i += 1) await (await on.store.next('inspect')).answer(view(`n${i}`));
+    expect(page.value.resources).toHaveLength(8);
+    expect(page.value.sampled).toBe(true);
+  });
+
   it('by waiters has no page token', async () => {
     const page = list(on, { order: 'waiter-count', pageToken: 'x' });
     await settled();

@@ -889,7 +889,9 @@ type ListSemaphoresRequest struct {
 	// Only names that begin with this text. Empty: all names. At most 512 bytes, without control characters
 	// and U+FFFD.
 	NamePrefix string `protobuf:"bytes,1,opt,name=name_prefix,json=namePrefix,proto3" json:"name_prefix,omitempty"`
-	// Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all.
+	// Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+	// holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
+	// this list or out of it.
 	HolderId string `protobuf:"bytes,2,opt,name=holder_id,json=holderId,proto3" json:"holder_id,omitempty"`
 	// The largest number of semaphores in the answer. Default: 50. Values above 500 mean 500. Must not be
 	// negative.
@@ -978,8 +980,10 @@ type ListSemaphoresResponse struct {
 	Semaphores []*Semaphore `protobuf:"bytes,1,rep,name=semaphores,proto3" json:"semaphores,omitempty"`
 	// The token of the next page. Empty: this page is the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
-	// so semaphores with more waiters may be missing. A longer `name_prefix` helps.
+	// Only with LIST_ORDER_WAITER_COUNT. True: semaphores may be missing. Either the server has compared only a part
+	// of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
+	// or its time was over, before all semaphores were read. A longer `name_prefix` helps. A repeated call starts
+	// with other names.
 	Sampled bool `protobuf:"varint,3,opt,name=sampled,proto3" json:"sampled,omitempty"`
 }
 

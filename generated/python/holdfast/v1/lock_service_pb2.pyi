@@ -321,7 +321,10 @@ class ListLocksRequest(google.protobuf.message.Message):
     and U+FFFD.
     """
     holder_id: builtins.str
-    """Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all."""
+    """Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+    holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
+    this list or out of it.
+    """
     page_size: builtins.int
     """The largest number of locks in the answer. Default: 50. Values above 500 mean 500. Must not be
     negative.
@@ -357,8 +360,10 @@ class ListLocksResponse(google.protobuf.message.Message):
     next_page_token: builtins.str
     """The token of the next page. Empty: this page is the last one."""
     sampled: builtins.bool
-    """Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
-    so locks with more waiters may be missing. A longer `name_prefix` helps.
+    """Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
+    of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
+    or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
+    with other names.
     """
     @property
     def locks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Lock]:

@@ -176,7 +176,11 @@ export interface ListLocksRequest {
    * and U+FFFD.
    */
   namePrefix: string;
-  /** Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. */
+  /**
+   * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
+   * this list or out of it.
+   */
   holderId: string;
   /**
    * The largest number of locks in the answer. Default: 50. Values above 500 mean 500. Must not be
@@ -199,8 +203,10 @@ export interface ListLocksResponse {
   /** The token of the next page. Empty: this page is the last one. */
   nextPageToken: string;
   /**
-   * Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
-   * so locks with more waiters may be missing. A longer `name_prefix` helps.
+   * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
+   * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
+   * or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
+   * with other names.
    */
   sampled: boolean;
 }

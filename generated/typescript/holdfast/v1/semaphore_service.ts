@@ -228,7 +228,11 @@ export interface ListSemaphoresRequest {
    * and U+FFFD.
    */
   namePrefix: string;
-  /** Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. */
+  /**
+   * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
+   * this list or out of it.
+   */
   holderId: string;
   /**
    * The largest number of semaphores in the answer. Default: 50. Values above 500 mean 500. Must not be
@@ -251,8 +255,10 @@ export interface ListSemaphoresResponse {
   /** The token of the next page. Empty: this page is the last one. */
   nextPageToken: string;
   /**
-   * Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
-   * so semaphores with more waiters may be missing. A longer `name_prefix` helps.
+   * Only with LIST_ORDER_WAITER_COUNT. True: semaphores may be missing. Either the server has compared only a part
+   * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
+   * or its time was over, before all semaphores were read. A longer `name_prefix` helps. A repeated call starts
+   * with other names.
    */
   sampled: boolean;
 }

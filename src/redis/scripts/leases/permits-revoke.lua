@@ -77,7 +77,7 @@ local function revoke_lease(id, request, time)
   else
     store(id, request)
     is_shown_changed = true
-    latest_end = math.max(latest_end, time)
+    latest_end = math.max(latest_end, math.min(time + clock_shift, now + request.ttl)) -- as in resource_view
   end
   if is_new and pass == 'later' then pass = 'found' end
   if is_new or pass == 'first' or target == 'token' then count = count + 1 end

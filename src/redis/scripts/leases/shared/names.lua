@@ -4,9 +4,11 @@
 -- The beginning of all keys of the bucket and service, and the name of the script's resource.
 local function split_state_key() return string.match(STATE_KEY, '^([^}]*}:%a%d+:)state:(.*)$') end
 
--- True if the name must be put into the index. A name that is in use is put there again once in LIST_AGAIN_US, because the
--- index may have been deleted manually, and so that the index of locks does not expire before their leases.
+-- True if the name must be put into the index. A name that is in use is put there again by its first script in each window of
+-- LIST_AGAIN_US, because the index may have been deleted manually, and so that the index of locks does not expire before their
+-- leases.
 local function must_list()
+  -- The comparison is true if the last script ran in the same window.
   if meta.is_listed and now - stored_seen <= now % LIST_AGAIN_US then return false end
   return meta.limit and (meta.ends + meta.offers + meta.queue + meta.detached > 0 or is_semaphore())
 end

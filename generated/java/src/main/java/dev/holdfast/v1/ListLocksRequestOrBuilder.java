@@ -32,7 +32,9 @@ public interface ListLocksRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all.
+   * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
+   * this list or out of it.
    * </pre>
    *
    * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -41,7 +43,9 @@ public interface ListLocksRequestOrBuilder extends
   java.lang.String getHolderId();
   /**
    * <pre>
-   * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all.
+   * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
+   * this list or out of it.
    * </pre>
    *
    * <code>string holder_id = 2 [json_name = "holderId"];</code>

@@ -157,8 +157,10 @@ private static final long serialVersionUID = 0L;
   private boolean sampled_ = false;
   /**
    * <pre>
-   * Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
-   * so locks with more waiters may be missing. A longer `name_prefix` helps.
+   * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
+   * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
+   * or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
+   * with other names.
    * </pre>
    *
    * <code>bool sampled = 3 [json_name = "sampled"];</code>
@@ -1002,8 +1004,10 @@ private static final long serialVersionUID = 0L;
     private boolean sampled_ ;
     /**
      * <pre>
-     * Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
-     * so locks with more waiters may be missing. A longer `name_prefix` helps.
+     * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
+     * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
+     * or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
+     * with other names.
      * </pre>
      *
      * <code>bool sampled = 3 [json_name = "sampled"];</code>
@@ -1015,8 +1019,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
-     * so locks with more waiters may be missing. A longer `name_prefix` helps.
+     * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
+     * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
+     * or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
+     * with other names.
      * </pre>
      *
      * <code>bool sampled = 3 [json_name = "sampled"];</code>
@@ -1032,8 +1038,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only with LIST_ORDER_WAITER_COUNT. True: there are more names than the server compares for one answer,
-     * so locks with more waiters may be missing. A longer `name_prefix` helps.
+     * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
+     * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
+     * or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
+     * with other names.
      * </pre>
      *
      * <code>bool sampled = 3 [json_name = "sampled"];</code>

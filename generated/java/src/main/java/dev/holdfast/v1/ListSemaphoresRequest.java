@@ -101,7 +101,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object holderId_ = "";
   /**
    * <pre>
-   * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all.
+   * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
+   * this list or out of it.
    * </pre>
    *
    * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -122,7 +124,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all.
+   * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
+   * this list or out of it.
    * </pre>
    *
    * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -757,7 +761,9 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object holderId_ = "";
     /**
      * <pre>
-     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all.
+     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
+     * this list or out of it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -777,7 +783,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all.
+     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
+     * this list or out of it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -798,7 +806,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all.
+     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
+     * this list or out of it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -815,7 +825,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all.
+     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
+     * this list or out of it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -829,7 +841,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all.
+     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
+     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
+     * this list or out of it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
