@@ -1,9 +1,9 @@
 /**
- * C0 and C1 controls, DEL, the controls of the direction of text, the line and paragraph separators, and surrogates
- * without a partner. These characters can move the cursor of a terminal, end a line of a log, or show a text in another
- * order than it has.
+ * C0 and C1 controls, DEL, controls of the direction of text, all other invisible characters, the line and paragraph
+ * separators, and surrogates without a partner. These characters can move the cursor of a terminal, end a line of a log,
+ * show a text in another order than it has, or make two different texts look the same.
  */
-const UNSAFE = /[\p{Cc}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u2069\p{Cs}]/gu;
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** Makes a client's text safe for logs and terminals. An unsafe character becomes `\u{…}` with its code point. */
 export function escapeText(text: string): string {

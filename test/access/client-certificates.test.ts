@@ -1,8 +1,10 @@
 import { X509Certificate } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { ClientCertificates, readAlternativeNames } from '../../src/transport/access/client-certificates';
 import { CredentialError } from '../../src/transport/access/credential-errors';
+import { OpenCredentials } from '../../src/transport/access/open-credentials';
 import { Authority, type Wanted } from '../support/certificates';
 import { ManualClock } from '../support/manual-clock';
 import { scratchFolder } from '../support/scratch-folder';
@@ -13,10 +15,12 @@ beforeAll(() => {
 });
 
 const clock = new ManualClock(5000);
+const open = new OpenCredentials(clock);
+afterAll(() => open.close());
 
 function callerOf(wanted: Wanted, problem?: string) {
   const certificate = new X509Certificate(readFileSync(authority.issue(wanted).cert));
-  const certificates = new ClientCertificates(clock);
+  const certificates = new ClientCertificates(clock, open);
   return certificates.find({
     authorization: [],
     connection: {},
@@ -133,9 +137,61 @@ test('readAlternativeNames gives back any names that Node has quoted', () => {
 
 test('a certificate is read once for each connection', () => {
   const certificate = new X509Certificate(readFileSync(authority.issue({ names: 'DNS:a.example' }).cert));
-  const certificates = new ClientCertificates(clock);
+  const certificates = new ClientCertificates(clock, open);
   const peerCertificate = jest.fn(() => ({ certificate, problem: undefined }));
   const call = { authorization: [], connection: {}, peerCertificate };
   expect(certificates.find(call)).toBe(certificates.find(call));
   expect(peerCertificate).toHaveBeenCalledTimes(1);
+});
+
+describe('a connection', () => {
+  const DAY_MS = 86_400_000;
+
+  function connect(problem?: string) {
+    const certificate = new X509Certificate(
+      readFileSync(authority.issue({ names: 'DNS:a.example', days: 1 }).cert),
+    );
+    const connection = Object.assign(new EventEmitter(), { close: jest.fn() });
+    const open = new OpenCredentials(clock);
+    const certificates = new ClientCertificates(clock, open);
+    const peerCertificate = () => ({ certificate, problem });
+    return {
+      open,
+      connection,
+      find: () => certificates.find({ authorization: [], connection, peerCertificate }),
+    };
+  }
+
+  test('is retired 10 s before its certificate ends, and refused afterwards', async () => {
+    const { connection, find } = connect();
+    const end = find()?.expiresAt ?? NaN;
+    await clock.advance(end - clock.now() - 10_100);
+    expect(connection.close).not.toHaveBeenCalled();
+    await clock.advance(200);
+    await new Promise(setImmediate);
+    expect(connection.close).toHaveBeenCalledTimes(1);
+    expect(find()?.identity).toBe('dns:a.example');
+    await clock.advance(10_000);
+    expect(find).toThrow('has expired');
+  });
+
+  test.each(['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED', 'SELF_SIGNED_CERT_IN_CHAIN'])(
+    'with the problem %s is retired at its first call',
+    async (problem) => {
+      const { connection, find } = connect(problem);
+      expect(find).toThrow(CredentialError);
+      await new Promise(setImmediate);
+      expect(connection.close).toHaveBeenCalledTimes(1);
+    },
+  );
+
+  test('that has closed leaves nothing behind', async () => {
+    const { open, connection, find } = connect();
+    find();
+    connection.emit('close');
+    await clock.advance(DAY_MS);
+    await new Promise(setImmediate);
+    expect(connection.close).not.toHaveBeenCalled();
+    expect(open.size).toBe(0);
+  });
 });

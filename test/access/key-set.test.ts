@@ -2,9 +2,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeProtectedHeader, type FlattenedJWSInput, type JWTHeaderParameters } from 'jose';
 import { systemClock } from '../../src/engine/clock';
-import { KeysUnavailable } from '../../src/transport/access/key-set';
+import { KeysUnavailable, readKeySet, type KeySet } from '../../src/transport/access/key-set';
 import { KeySetFile } from '../../src/transport/access/key-set-file';
 import { defaultKeySetTimes, KeySetUrl, type KeySetTimes } from '../../src/transport/access/key-set-url';
+import { collectGarbage } from '../support/collect-garbage';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
 import { IssuerServer, keySetText, sign, signingKey, type SigningKey } from './issuer';
@@ -23,11 +24,15 @@ const log = {
   warn: (_: object, text: string) => void warnings.push(text),
 };
 let changes = 0;
-const onChanged = (): void => void (changes += 1);
+let withdrawals = 0;
+const onChanged = (hasWithdrawn: boolean): void => {
+  changes += 1;
+  if (hasWithdrawn) withdrawals += 1;
+};
 let issuer: IssuerServer;
 const closers: (() => void)[] = [];
 beforeEach(async () => {
-  warnings.length = changes = 0;
+  warnings.length = changes = withdrawals = 0;
   issuer = await IssuerServer.start();
 });
 afterEach(() => {
@@ -56,9 +61,17 @@ async function open(times: Partial<KeySetTimes> = {}): Promise<KeySetUrl> {
   return keys;
 }
 
-async function find(keys: Pick<KeySetUrl, 'find'>, key: SigningKey): Promise<unknown> {
+/** As a check of a token does: the present keys first, then those of one request. */
+async function find(keys: KeySet, key: SigningKey): Promise<unknown> {
   const token = await sign(key);
-  return keys.find(decodeProtectedHeader(token) as JWTHeaderParameters, {} as FlattenedJWSInput);
+  const look = async () =>
+    keys.find(decodeProtectedHeader(token) as JWTHeaderParameters, {} as FlattenedJWSInput);
+  try {
+    return await look();
+  } catch (error) {
+    if (!(await keys.renew())) throw error;
+    return look();
+  }
 }
 
 test('a key set is requested at the start, and its keys are found without further requests', async () => {
@@ -74,7 +87,53 @@ test('an unknown kid causes one request, so a rotated key is found', async () =>
   issuer.answer = await keySetText([first!, second!]);
   expect(await Promise.all([find(keys, second!), find(keys, second!)])).not.toContain(undefined);
   expect(issuer.requestCount).toBe(2);
-  expect(changes).toBe(2);
+  expect([changes, withdrawals]).toEqual([2, 0]);
+});
+
+test('the same keys in another order and another form are no change, and a missing key is a withdrawal', async () => {
+  const { keys: published } = JSON.parse(await keySetText([first!, second!])) as { keys: object[] };
+  const turned = published.map((key) => Object.fromEntries(Object.entries(key).reverse())).reverse();
+  issuer.answer = JSON.stringify({ keys: published });
+  const keys = await open();
+  issuer.answer = JSON.stringify({ keys: turned, more: 1 }, undefined, 2);
+  await keys.renew();
+  expect([issuer.requestCount, changes]).toEqual([2, 1]);
+  issuer.answer = await keySetText([second!]);
+  await keys.renew();
+  expect([changes, withdrawals]).toEqual([2, 1]);
+});
+
+test('an issuer that publishes an empty set has withdrawn all its keys', async () => {
+  issuer.answer = await keySetText([first!]);
+  const keys = await open();
+  issuer.answer = '{"keys":[]}';
+  await keys.renew();
+  await expect(find(keys, first!)).rejects.toThrow('no applicable key');
+  expect(withdrawals).toBe(1);
+  expect(warnings).toEqual([expect.stringContaining('all JSON web tokens are refused')]);
+});
+
+test('a request without an answer ends at its time limit, also if garbage is collected meanwhile', async () => {
+  issuer.answer = 'silence';
+  const started = open({ requestMs: 300, firstRetryMs: 100_000 });
+  await eventually('the request', () => issuer.requestCount === 1);
+  await collectGarbage();
+  const keys = await started;
+  expect(warnings).toHaveLength(1);
+  issuer.answer = await keySetText([first!]);
+  await keys.renew();
+  expect(await find(keys, first!)).toBeDefined();
+});
+
+test('a close ends a request that is on its way', async () => {
+  issuer.answer = 'silence';
+  const keys = new KeySetUrl({ url: issuer.url, clock: systemClock, log, onChanged });
+  const started = keys.start();
+  await eventually('the request', () => issuer.requestCount === 1);
+  await collectGarbage();
+  keys.close();
+  await started;
+  expect(warnings).toEqual([]);
 });
 
 test('unknown kids cause no further request within the cool-down', async () => {
@@ -146,4 +205,17 @@ test('a server does not start with a bad file', async () => {
   writeFileSync(path, '{}');
   const keys = new KeySetFile({ setting: 'HOLDFAST_AUTH_JWT_JWKS', path }, log, onChanged);
   await expect(keys.start()).rejects.toThrow('HOLDFAST_AUTH_JWT_JWKS cannot be used');
+});
+
+test.each([
+  ['null', 'no list "keys"'],
+  ['{"keys":{}}', 'no list "keys"'],
+  [JSON.stringify({ keys: Array.from({ length: 101 }, () => ({ kty: 'EC' })) }), 'at most 100'],
+  ['{"keys":', 'JSON'],
+])('readKeySet refuses %.40s', (text, problem) => {
+  expect(() => readKeySet(text)).toThrow(problem);
+});
+
+test('readKeySet leaves out symmetric keys, and what is no key', () => {
+  expect(readKeySet('{"keys":[null,{"kty":"oct","k":"AAAA"}]}').texts.size).toBe(0);
 });

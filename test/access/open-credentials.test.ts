@@ -69,6 +69,20 @@ test('an end that moves is heeded, earlier and later', async () => {
   expect(fixture.ended).toEqual(['early', 'late']);
 });
 
+test.each(['first', 'second'])('a call with two credentials ends once, when the %s ends', async (early) => {
+  const fixture = new Fixture();
+  const parts = [fixture.caller(1000), fixture.caller(5000)];
+  if (early === 'second') parts.reverse();
+  fixture.call({ identity: 'token:alice', expiresAt: 1000, parts }, 'a');
+  const done = fixture.call({ identity: 'token:alice', expiresAt: 1000, parts }, 'done');
+  done();
+  await fixture.clock.advance(1101);
+  expect(fixture.ended).toEqual(['a']);
+  await fixture.clock.advance(20_000);
+  expect(fixture.ended).toEqual(['a']);
+  expect(fixture.open.size).toBe(0);
+});
+
 test('many calls of one credential end in several turns of the event loop', async () => {
   const fixture = new Fixture();
   const caller = fixture.caller(100);

@@ -15,13 +15,13 @@ async function startWith(text: string | undefined) {
 test.each([
   [
     'a misspelt key',
-    'rulez: []',
+    'rulez: []\n',
     /^HOLDFAST_POLICY: .*policy\.yaml is not a policy:\n.*line 1: rulez: is not a known key/s,
   ],
   ['no file', undefined, /^HOLDFAST_POLICY cannot be read: /],
   [
     'a file that is too large',
-    `# ${'x'.repeat(300_000)}\nrules: []`,
+    `# ${'x'.repeat(300_000)}\nrules: []\n`,
     /300\d\d\d bytes; at most 262144 are accepted/,
   ],
 ])('the start fails with %s, and the message names the setting', async (_title, text, message) => {
@@ -29,7 +29,7 @@ test.each([
 });
 
 test('the start succeeds with a policy that allows nothing', async () => {
-  const opened = await startWith('rules: []');
+  const opened = await startWith('rules: []\n');
   expect(opened.authorization?.policy.permissionsOf('token:a').allows('LockService', 'read', 'x')).toBe(
     false,
   );

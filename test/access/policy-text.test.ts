@@ -33,7 +33,7 @@ test('a good text gives its rules', () => {
     quotas: [],
     warnings: [],
   });
-  expect(readPolicy('rules: []')).toEqual({ rules: [], quotas: [], warnings: [] });
+  expect(readPolicy('rules: []\n')).toEqual({ rules: [], quotas: [], warnings: [] });
 });
 
 test('a text may have quotas, for some identities and for all', () => {
@@ -108,6 +108,11 @@ test.each([
     'line 3: rules[0].identities[0]: "**" is not supported',
   ],
   ['an identity of no kind', changed('token:team-a', 'tokens:team-a'), 'identities[0]: matches no identity'],
+  ['a DNS name in upper case', changed('token:team-a-*', 'dns:Worker.Example'), 'in lower case'],
+  ['a trust domain in upper case', changed('token:team-a-*', 'spiffe://Example.org/x'), 'in lower case'],
+  ['a SPIFFE ID with an empty segment', changed('token:team-a-*', 'spiffe://a.org/'), 'matches no identity'],
+  ['a JSON web token without an issuer', changed('token:team-a-*', 'jwt:alice'), '"jwt:<issuer>#<claim>"'],
+  ['a token with a space', changed('token:team-a-*', 'token:a b'), 'no spaces'],
   [
     'a control character',
     changed('team-a/', 'team-a\\n'),
@@ -120,11 +125,12 @@ test.each([
     'line 5: rules[0].names[0]: must not be longer than 512 bytes',
   ],
   ['a key twice', changed('    allow:', '    names: ["x"]\n    allow:'), 'line 6: Map keys must be unique'],
-  ['no YAML', 'rules: [', 'line 1: '],
-  ['a file cut short', GOOD.slice(0, -4), 'line 6: '],
+  ['no YAML', 'rules: [\n', 'line 2: '],
+  ['a list without its end', `${GOOD.slice(0, -4)}\n`, 'line 7: '],
   ['an empty file', '', 'the file must have the key rules'],
-  ['a list at the top', '- rules', 'the file must have the key rules'],
-  ['a tag', 'rules: !secret []', 'line 1: Unresolved tag'],
+  ['a last line that is cut off', GOOD.trimEnd(), 'line 6: does not end with a line feed'],
+  ['a list at the top', '- rules\n', 'the file must have the key rules'],
+  ['a tag', 'rules: !secret []\n', 'line 1: Unresolved tag'],
   ['two documents', `${GOOD}---\nrules: []\n`, 'line '],
 ])('a text with %s is no policy, and the problem has its line and path', (_title, text, problem) => {
   expect(problemsOf(text).join('\n')).toContain(problem);
@@ -134,12 +140,27 @@ test('a text that multiplies itself by aliases is refused', () => {
   const levels = Array.from({ length: 12 }, (_, level) =>
     level === 0 ? 'a0: &a0 [x]' : `a${level}: &a${level} [${`*a${level - 1},`.repeat(9)}]`,
   );
-  expect(problemsOf(levels.join('\n'))).toHaveLength(1);
+  expect(problemsOf(`${levels.join('\n')}\n`)).toHaveLength(1);
 });
 
 test('a star at the end of a name is allowed, with a warning', () => {
   expect(readPolicy(changed('team-a/', 'team-a/*'))).toMatchObject({
     warnings: [expect.stringContaining('line 5: rules[0].names[0]: a name is a prefix')],
+  });
+});
+
+test.each([
+  ...['*', 's*', 'token:*', 'dns:*.example', 'dns:a_b-1.example', 'jwt:https://login.example#*', 'jwt:*'],
+  ...['spiffe://*', 'spiffe://example.org/Team/*', 'spiffe://*.org/a*b', 'token:Team-A', 'd*:x'],
+])('the glob %j may match an identity', (glob) => {
+  expect(readPolicy(changed('token:team-a-*', glob))).toMatchObject({ warnings: [] });
+});
+
+test('a name for ServerService is allowed, with a warning', () => {
+  expect(
+    readPolicy(changed('[LockService, SemaphoreService]', '[LockService, ServerService]')),
+  ).toMatchObject({
+    warnings: ['line 5: rules[0].names[0]: ServerService has no names, so only "" counts for its calls'],
   });
 });
 

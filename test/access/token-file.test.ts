@@ -27,13 +27,13 @@ describe('readTokenLines', () => {
     ]);
   });
 
-  test('accepts several tokens of one identity, and a file of comments', async () => {
+  test('accepts several tokens of one identity, a file of comments, and an empty file', async () => {
     expect(await readTokenLines(line('alice', 'old') + line('alice', 'new'))).toHaveLength(2);
     expect(await readTokenLines('# nobody\n')).toEqual([]);
+    expect(await readTokenLines('')).toEqual([]);
   });
 
   test.each([
-    ['', 'the file is empty'],
     [line('alice', 'a').trimEnd(), 'does not end with a line feed'],
     [`# one\nalice sha256:${digest.slice(1)}\n`, 'line 2 is not "identity sha256:'],
     [`alice s3cret\n`, 'line 1 is not'],
@@ -46,6 +46,9 @@ describe('readTokenLines', () => {
     [line('a'.repeat(251), 'a'), 'line 1 has an identity that is not accepted: longer than 256 bytes'],
     [line('al\u0007ice', 'a'), 'line 1 has an identity that is not accepted: has control characters'],
     [line('al\u202eice', 'a'), 'line 1 has an identity that is not accepted: has control characters'],
+    [line('al\u00adice', 'a'), 'or invisible characters'],
+    [line('al\u200bice', 'a'), 'or invisible characters'],
+    [line('alice\u{e0061}', 'a'), 'or invisible characters'],
   ])('refuses %j', async (text, problem) => {
     await expect(readTokenLines(text)).rejects.toThrow(problem);
   });
@@ -53,7 +56,7 @@ describe('readTokenLines', () => {
   test('never takes a file that is cut off inside a line', async () => {
     const whole = line('alice', 'a', '2030-01-31T12:00:00Z') + line('bob', 'b');
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: whole.length - 1 }), async (length) => {
+      fc.asyncProperty(fc.integer({ min: 1, max: whole.length - 1 }), async (length) => {
         const cut = whole.slice(0, length);
         const outcome = await readTokenLines(cut).then(
           (found) => found.length,
@@ -130,6 +133,19 @@ describe('the token file', () => {
     expect(old?.expiresAt).toBe(-Infinity);
     expect(changed).toContain(old);
   });
+
+  test.each(['', '# none\n'])(
+    'locks out the only token when its line is removed: %j is left',
+    async (left) => {
+      await start(line('alice', 'stolen'));
+      const stolen = file.find(tokenDigest('stolen'));
+      writeFileSync(path, left);
+      await eventually('the end of the token', () => file.find(tokenDigest('stolen')) === undefined);
+      expect(stolen?.expiresAt).toBe(-Infinity);
+      expect(changed).toContain(stolen);
+      expect(warnings).toEqual([{ file: path }]);
+    },
+  );
 
   test('gives a token of another identity another caller', async () => {
     await start(line('alice', 's3cret'));

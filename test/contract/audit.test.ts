@@ -52,15 +52,18 @@ test('a change of a limit has a line with the limit and the outcome', async () =
   ]);
 });
 
-test('deletions have lines, and a forced one says so', async () => {
+test('creations and deletions have lines, and a forced deletion says so', async () => {
   const client = semaphores();
   await call(client, client.deleteSemaphore, { name: 's', force: false }, ops);
   await call(client, client.deleteSemaphore, { name: 's', force: true }, ops);
   const completions = harness.completions();
+  const created = { dictionary: 'towns', profile: undefined };
+  await call(completions, completions.createDictionary, created, ops);
   await call(completions, completions.deleteDictionary, { dictionary: 'towns' }, ops);
   expect(lines().map(({ action, name }) => [action, name])).toEqual([
     ['delete semaphore', 's'],
     ['delete semaphore by force', 's'],
+    ['create dictionary', 'towns'],
     ['delete dictionary', 'towns'],
   ]);
 });
@@ -86,6 +89,14 @@ test('the end of a quarantine has a line with the reason, in escaped form', asyn
   expect(lines()).toMatchObject([
     { action: 'end quarantine', requestReason: 'all stopped \\u{202e}', outcome: 'OK' },
   ]);
+});
+
+test('the lines of the server about the end of a quarantine escape the reason', async () => {
+  const client = harness.info();
+  harness.logged.splice(0);
+  harness.store.quarantine = { remainingMs: 1000, cause: 'restarted' };
+  await call(client, client.endQuarantine, { reason: 'done \u202e\u2028' }, ops);
+  expect(harness.logged.map(({ fields }) => fields['reason'])).toEqual(['done \\u{202e}\\u{2028}']);
 });
 
 test('a revocation has a line with its target, force and reason', async () => {

@@ -231,7 +231,8 @@ test('a reload takes a permission away and gives it back', async () => {
 });
 
 test.each([
-  ['a misspelt verb', JSON.stringify({ rules: [{ ...teamRule('team-a'), allow: ['reed'] }] })],
+  ['a misspelt verb', `${JSON.stringify({ rules: [{ ...teamRule('team-a'), allow: ['reed'] }] })}\n`],
+  ['a policy without the line feed at its end', JSON.stringify({ rules: RULES })],
   ['half of a policy', JSON.stringify({ rules: RULES }).slice(0, 60)],
   ['an empty file', ''],
 ])('%s keeps the last good policy, and the log names the problem', async (_title, text) => {

@@ -138,6 +138,14 @@ test('a chain whose last certificate is cut off is refused', async () => {
   expect(await serial()).toBe(before);
 });
 
+test('a certificate that has ended does not take the place of a good one', async () => {
+  const before = await serial();
+  use(authority.issueForServer({ days: -1 }));
+  await eventually('a warning', () => warned('the certificate has ended'));
+  expect(await serial()).toBe(before);
+  await callOnNewConnection();
+});
+
 test.each<[string, number, string]>([
   ['warns 14 days before the certificate ends', 14, 'a certificate ends in 14 days'],
   ['reports a certificate that has ended', -1, 'a certificate has ended'],

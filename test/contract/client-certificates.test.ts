@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
 import { once } from 'node:events';
-import { credentials, Metadata, status, type ChannelCredentials } from '@grpc/grpc-js';
+import { credentials, Metadata, status, type ChannelCredentials, type ServiceError } from '@grpc/grpc-js';
 import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { tokenDigest } from '../../src/transport/access/bearer';
@@ -112,21 +112,31 @@ test('a good token names the caller, and a bad token is not rescued by a certifi
   expect(error.details).toContain('[BAD_CREDENTIAL]');
 });
 
-test('streams end when the certificate ends', async () => {
+test.each<[string, { metadata?: Metadata }]>([
+  ['a call', {}],
+  ['a call that also has a good token', withToken('good-token')],
+])('the stream of %s ends when the certificate ends', async (_title, { metadata = new Metadata() }) => {
   harness.permits.answers.hold = () => new Promise(() => undefined);
   // The shortest lifetime that openssl makes is a day, so the end is moved here.
   const now = Date.now.bind(Date);
   const day = jest.spyOn(Date, 'now').mockImplementation(() => now() + 86_400_000 - 3000);
   const client = harness.client(LockServiceClient, channel(clients.issue({ ...SPIFFE, days: 1 })));
   const hold = drainStream(
-    client.holdLock({ start: { $case: 'acquire', value: acquireRequest({ requestId: UUID_V4 }) } }),
+    client.holdLock({ start: { $case: 'acquire', value: acquireRequest({ requestId: UUID_V4 }) } }, metadata),
   );
   await eventually('the stream', () => harness.permits.verbs.includes('hold'));
   day.mockRestore();
   const { error } = await hold;
   expect(error?.details).toContain('the credential of this call has ended');
-  expect((await failureOf(call(client, client.acquireLock, acquireRequest()))).details).toContain(
-    'has expired',
+  // The connection is retired. On a new connection the certificate is good again.
+  await eventually('a new connection', () =>
+    call(client, client.acquireLock, acquireRequest(), { metadata }).then(
+      () => true,
+      (failure: ServiceError) => {
+        expect(failure.details).toContain('has expired');
+        return false;
+      },
+    ),
   );
 });
 
@@ -157,6 +167,21 @@ test.each<SecureVersion>(['TLSv1.2', 'TLSv1.3'])(
     second.destroy();
   },
 );
+
+test('a client with a refused certificate connects again, so that an authority that is added later counts', async () => {
+  const client = harness.client(LockServiceClient, channel(others.issue(SPIFFE)));
+  const ask = () => call(client, client.acquireLock, acquireRequest());
+  expect((await failureOf(ask())).details).toContain('[BAD_CREDENTIAL]');
+  writeFileSync(clientCa, Buffer.concat([clients.pem, others.pem]));
+  await eventually('the new authority', () => ask().catch(() => undefined));
+  writeFileSync(clientCa, clients.pem);
+  await eventually('the end of the authority', () =>
+    acquire(others.issue(SPIFFE)).then(
+      () => false,
+      () => true,
+    ),
+  );
+});
 
 test('another authority of clients is trusted without a restart, and open connections continue', async () => {
   const client = harness.client(LockServiceClient, channel(clients.issue(SPIFFE)));

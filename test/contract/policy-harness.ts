@@ -46,7 +46,7 @@ export function writePolicy(
   rules: readonly PolicyRule[],
   quotas: readonly QuotaRule[] = [],
 ): void {
-  writeFileSync(file, JSON.stringify({ rules, quotas }));
+  writeFileSync(file, `${JSON.stringify({ rules, quotas })}\n`);
 }
 
 export function metadataOf(name: string): Metadata {

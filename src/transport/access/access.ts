@@ -46,13 +46,14 @@ export class Access {
 
   close(): void {
     this.open.close();
+    this.refusals.close();
     this.authenticator.close();
   }
 
   private refuse({ method, peer }: ArrivingCall, error: unknown): never {
     if (error instanceof CredentialError) {
       const { reason, detail } = error;
-      this.refusals.write(() => ({ reason, detail: escapeText(detail), method: method(), peer: peer() }));
+      this.refusals.write(peer(), () => ({ reason, detail: escapeText(detail), method: method() }));
     }
     throw error;
   }

@@ -12,6 +12,7 @@ export interface AuditedAct {
     | 'set limit'
     | 'delete semaphore'
     | 'delete semaphore by force'
+    | 'create dictionary'
     | 'delete dictionary'
     | 'import dictionary'
     | 'end quarantine';
@@ -60,6 +61,7 @@ const semaphores: ActsOf<typeof SemaphoreServiceService> = {
 const autocomplete: Omit<ActsOf<typeof AutocompleteServiceService>, 'importDictionary'> & {
   readonly importDictionary: ActOf<{ readonly part: ImportPart | undefined }>;
 } = {
+  createDictionary: ({ dictionary }) => ({ action: 'create dictionary', name: dictionary }),
   deleteDictionary: ({ dictionary }) => ({ action: 'delete dictionary', name: dictionary }),
   importDictionary: ({ part }) =>
     part?.$case === 'start' ? { action: 'import dictionary', name: part.value.dictionary } : undefined,

@@ -12,6 +12,8 @@ export interface Caller {
    * while a call is open, for example when an operator removes a token.
    */
   readonly expiresAt: number;
+  /** The callers by each credential, if the call has several. The call ends with the first of them. */
+  readonly parts?: readonly Caller[] | undefined;
 }
 
 /** The client certificate of a connection. */

@@ -3,29 +3,57 @@ import type { Clock } from '../../engine/clock';
 import type { Caller, PresentedCertificate, PresentedCredentials } from './caller';
 import { CredentialError, expiredCredential, refusedCredential } from './credential-errors';
 import { identityProblem } from './identity';
+import type { OpenCredentials } from './open-credentials';
+import { onConnectionClosed, retireConnection } from './retired-connection';
 import { onMonotonicClock, readCertificateTime } from './time-of-day';
 
-/** Proves callers by client certificates. A certificate is read once for each connection. */
+/** How long before the end of its certificate a connection is retired (ms), so that no call of a client in time fails. */
+const EARLY_MS = 10_000;
+
+/**
+ * Proves callers by client certificates. A certificate is read once for each connection. A connection with a refused
+ * certificate, or with one that ends, is retired.
+ */
 export class ClientCertificates {
   private readonly ofConnection = new WeakMap<object, Caller | CredentialError>();
 
-  constructor(private readonly clock: Clock) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly open: Pick<OpenCredentials, 'add'>,
+  ) {}
 
   /** The caller of a connection. Undefined: the client presented no certificate. Throws BAD_CREDENTIAL. */
   find({ connection, peerCertificate }: PresentedCredentials): Caller | undefined {
-    const known = this.ofConnection.get(connection);
-    if (known instanceof CredentialError) throw known;
-    if (known !== undefined) return known;
-    const presented = peerCertificate();
-    if (presented === undefined) return undefined;
+    let known = this.ofConnection.get(connection);
+    if (known === undefined) {
+      const presented = peerCertificate();
+      if (presented === undefined) return undefined;
+      known = this.judge(presented);
+      this.ofConnection.set(connection, known);
+      if (!(known instanceof CredentialError)) this.retireInTime(connection, known);
+    }
+    if (!(known instanceof CredentialError)) {
+      if (known.expiresAt > this.clock.now()) return known;
+      known = expiredCredential('the client certificate has expired');
+    }
+    retireConnection(connection);
+    throw known;
+  }
+
+  private judge(presented: PresentedCertificate): Caller | CredentialError {
     try {
-      const caller = this.callerOf(presented);
-      this.ofConnection.set(connection, caller);
-      return caller;
+      return this.callerOf(presented);
     } catch (error) {
-      if (error instanceof CredentialError) this.ofConnection.set(connection, error);
+      if (error instanceof CredentialError) return error;
       throw error;
     }
+  }
+
+  private retireInTime(connection: object, { identity, expiresAt }: Caller): void {
+    const early = expiresAt - EARLY_MS;
+    const end = { identity, expiresAt: early > this.clock.now() ? early : expiresAt };
+    const place = this.open.add(end, { credentialEnded: () => retireConnection(connection) });
+    onConnectionClosed(connection, () => place.close());
   }
 
   private callerOf({ certificate, problem }: PresentedCertificate): Caller {

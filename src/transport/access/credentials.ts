@@ -15,7 +15,7 @@ export interface CredentialKinds {
 
 /**
  * Proves a caller by a bearer token or by the client certificate. A bad credential is refused even if the call has a
- * good one too. With both, the bearer token names the caller.
+ * good one too. With both, the bearer token names the caller, and the call ends with the first of both.
  */
 export class Credentials implements Authenticator {
   constructor(
@@ -28,8 +28,11 @@ export class Credentials implements Authenticator {
     const { tokens, jsonWebTokens, certificates } = this.kinds;
     const token = readBearer(call.authorization);
     const certified = certificates?.find(call);
-    if (certified !== undefined) this.current(certified, 'the client certificate has expired');
-    if (token !== undefined) return this.bearer(token, call.connection);
+    if (token !== undefined) {
+      const named = this.bearer(token, call.connection);
+      if (certified === undefined) return named;
+      return named instanceof Promise ? named.then((one) => both(one, certified)) : both(named, certified);
+    }
     if (certified !== undefined) return certified;
     const bearer = tokens !== undefined || jsonWebTokens !== undefined;
     throw noCredential({ bearer, certificate: certificates !== undefined });
@@ -57,4 +60,9 @@ export class Credentials implements Authenticator {
     if (caller.expiresAt > this.clock.now()) return caller;
     throw expiredCredential(ended);
   }
+}
+
+function both(named: Caller, certified: Caller): Caller {
+  const expiresAt = Math.min(named.expiresAt, certified.expiresAt);
+  return { identity: named.identity, expiresAt, parts: [named, certified] };
 }

@@ -12,6 +12,7 @@ import {
 } from './credential-errors';
 import { identityProblem } from './identity';
 import { KeysUnavailable, type KeySet } from './key-set';
+import { Slots } from './slots';
 import { onMonotonicClock } from './time-of-day';
 
 /** Algorithms with a public key. HS256 and `none` are refused, because anybody could make such tokens from public data. */
@@ -25,9 +26,12 @@ const MAX_ACCEPTED = 10_000;
 const MAX_REFUSED = 1000;
 /** How long a refusal is remembered (ms). Short, because the issuer may publish a new key. */
 const REFUSED_MS = 5000;
-/** The bound of tokens that are checked at a time, and of those of one connection. A check may wait for the issuer. */
+/** The bound of tokens that are verified at a time, and of those of one connection. */
 const MAX_CHECKS = 256;
-const MAX_CHECKS_OF_CONNECTION = 16;
+const MAX_CHECKS_OF_CONNECTION = 64;
+/** The bound of tokens that wait for new keys of the issuer, and of those of one connection. */
+const MAX_WAITS = 256;
+const MAX_WAITS_OF_CONNECTION = 16;
 
 export interface JsonWebTokensOptions {
   readonly issuer: string;
@@ -43,21 +47,25 @@ interface Refusal {
   readonly until: number;
 }
 
-/** Proves callers by JSON web tokens. Each token is checked once, and again only after the keys have changed. */
+/**
+ * Proves callers by JSON web tokens. Each token is checked once, and again only after a key was withdrawn. A token with
+ * an unknown key waits for one request to the issuer, and takes no place from tokens with known keys meanwhile.
+ */
 export class JsonWebTokens {
   private readonly accepted = new BoundedCache<Caller>(MAX_ACCEPTED);
   private readonly refused = new BoundedCache<Refusal>(MAX_REFUSED);
   private readonly checks = new Map<string, Promise<Caller>>();
-  private readonly checksOf = new WeakMap<object, number>();
+  private readonly verifying = new Slots(MAX_CHECKS, MAX_CHECKS_OF_CONNECTION);
+  private readonly waiting = new Slots(MAX_WAITS, MAX_WAITS_OF_CONNECTION);
   /** Counts the changes of the keys. */
   private keysVersion = 0;
 
   constructor(private readonly options: JsonWebTokensOptions) {}
 
   /** Must be called when the keys have changed. Tokens of withdrawn keys are then refused. */
-  forget(): void {
+  keysChanged(hasWithdrawn: boolean): void {
     this.keysVersion += 1;
-    this.accepted.clear();
+    if (hasWithdrawn) this.accepted.clear();
     this.refused.clear();
   }
 
@@ -74,45 +82,49 @@ export class JsonWebTokens {
   }
 
   private begin(token: string, digest: string, connection: object): Promise<Caller> {
-    const count = this.checksOf.get(connection) ?? 0;
-    if (this.checks.size >= MAX_CHECKS || count >= MAX_CHECKS_OF_CONNECTION) {
-      throw new HoldfastError(
-        'OVERLOADED',
-        'this server checks too many new credentials at present: nothing was done; try again later',
-      );
-    }
-    this.checksOf.set(connection, count + 1);
-    const check = this.check(token, digest).finally(() => {
-      this.checks.delete(digest);
-      this.checksOf.set(connection, (this.checksOf.get(connection) ?? 1) - 1);
-    });
+    if (!isCanonical(token)) throw malformedCredential('the token is not in the one form of base64url');
+    const check = this.check(token, digest, connection).finally(() => this.checks.delete(digest));
     this.checks.set(digest, check);
     return check;
   }
 
-  private async check(token: string, digest: string): Promise<Caller> {
-    const { issuer, audience, keys, clock } = this.options;
+  private async check(token: string, digest: string, connection: object): Promise<Caller> {
     const { keysVersion } = this;
     try {
-      const { payload } = await jwtVerify(token, keys.find, {
-        issuer,
-        audience,
-        algorithms: ALGORITHMS,
-        clockTolerance: CLOCK_TOLERANCE_S,
-        requiredClaims: ['exp'],
-      });
-      const caller = this.callerOf(payload);
+      const caller = this.callerOf(await this.payloadOf(token, connection));
       // If the keys have changed during the check, the next call with this token checks the token again.
       if (keysVersion === this.keysVersion) this.accepted.set(digest, caller);
       return caller;
     } catch (cause) {
-      const error = toCredentialError(cause);
-      // Without keys nothing is known about the token.
-      if (!(cause instanceof KeysUnavailable)) {
-        this.refused.set(digest, { error, until: clock.now() + REFUSED_MS });
+      const error = toHoldfastError(cause);
+      // Without keys nothing is known about the token, and neither without a check.
+      if (error instanceof CredentialError && !(cause instanceof KeysUnavailable)) {
+        this.refused.set(digest, { error, until: this.options.clock.now() + REFUSED_MS });
       }
       throw error;
     }
+  }
+
+  private async payloadOf(token: string, connection: object): Promise<JWTPayload> {
+    try {
+      return await this.verifying.use(connection, () => this.verify(token));
+    } catch (error) {
+      if (!(error instanceof KeysUnavailable || error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (!(await this.waiting.use(connection, () => this.options.keys.renew()))) throw error;
+      return this.verify(token);
+    }
+  }
+
+  private async verify(token: string): Promise<JWTPayload> {
+    const { issuer, audience, keys } = this.options;
+    const { payload } = await jwtVerify(token, keys.find, {
+      issuer,
+      audience,
+      algorithms: ALGORITHMS,
+      clockTolerance: CLOCK_TOLERANCE_S,
+      requiredClaims: ['exp'],
+    });
+    return payload;
   }
 
   private callerOf(payload: JWTPayload): Caller {
@@ -130,9 +142,14 @@ export class JsonWebTokens {
   }
 }
 
+/** Decoders accept several texts of the same bytes. With one text for each token, a token takes one place in the caches. */
+function isCanonical(token: string): boolean {
+  return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
+}
+
 /** The messages of jose name claims and headers, but no values. */
-function toCredentialError(error: unknown): CredentialError {
-  if (error instanceof CredentialError) return error;
+function toHoldfastError(error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error;
   if (error instanceof KeysUnavailable) return uncheckedCredential(error.message);
   if (error instanceof errors.JWTExpired) return expiredCredential(`the token: ${error.message}`);
   if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid) {

@@ -1,16 +1,17 @@
-import type { JWTVerifyGetKey } from 'jose';
 import type { Log } from '../grpc/log';
-import { KeysUnavailable, readKeySet, type KeySet } from './key-set';
+import type { KeySet } from './key-set';
+import { PresentKeys, type KeysChanged } from './present-keys';
 import { UnusableFile, WatchedFiles, type NamedFile } from './watched-files';
 
 const MAX_FILE_BYTES = 2 ** 18;
 
 /** A key set in a file. */
 export class KeySetFile implements KeySet {
-  private current: JWTVerifyGetKey | undefined;
+  private readonly present: PresentKeys;
   private readonly watched: WatchedFiles;
 
-  constructor(file: NamedFile, log: Log, onChanged: () => void, intervalMs?: number) {
+  constructor(file: NamedFile, log: Log, onChanged: KeysChanged, intervalMs?: number) {
+    this.present = new PresentKeys(log, onChanged);
     this.watched = new WatchedFiles({
       files: [file],
       subject: 'the keys of the issuer',
@@ -19,19 +20,22 @@ export class KeySetFile implements KeySet {
       intervalMs,
       load: ([content]) => {
         try {
-          this.current = readKeySet(String(content)).find;
+          this.present.replace(String(content));
         } catch (cause) {
           throw new UnusableFile(`${file.setting} cannot be used: ${String(cause)}`, { cause });
         }
-        onChanged();
       },
     });
   }
 
-  readonly find: JWTVerifyGetKey = (header, token) => {
-    if (this.current === undefined) throw new KeysUnavailable('the key set is not loaded');
-    return this.current(header, token);
-  };
+  get find(): KeySet['find'] {
+    return this.present.find;
+  }
+
+  /** The file is looked at regularly, so there is nothing to request. */
+  renew(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
 
   start(): Promise<void> {
     return this.watched.start();

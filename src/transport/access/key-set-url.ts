@@ -1,7 +1,9 @@
-import { errors, type JWTVerifyGetKey } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
 import type { Clock, Timer } from '../../engine/clock';
 import type { Log } from '../grpc/log';
-import { KeysUnavailable, readKeySet, type KeySet } from './key-set';
+import { download } from './bounded-download';
+import { KeysUnavailable, type KeySet } from './key-set';
+import { PresentKeys, type KeysChanged } from './present-keys';
 
 export interface KeySetTimes {
   /** The bound of one request. */
@@ -28,13 +30,13 @@ export const defaultKeySetTimes: KeySetTimes = {
 
 /** Bound of an answer of the issuer. */
 const MAX_ANSWER_BYTES = 2 ** 18;
+const ACCEPT = 'application/json, application/jwk-set+json';
 
 export interface KeySetUrlOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called when the issuer has published other keys. */
-  readonly onChanged: () => void;
+  readonly onChanged: KeysChanged;
   readonly times?: KeySetTimes | undefined;
 }
 
@@ -44,17 +46,17 @@ export interface KeySetUrlOptions {
  */
 export class KeySetUrl implements KeySet {
   private readonly times: KeySetTimes;
-  private current: JWTVerifyGetKey | undefined;
-  private currentText = '';
+  private readonly present: PresentKeys;
   private loadedAt = -Infinity;
   private askedAt = -Infinity;
   private failureCount = 0;
-  private request: Promise<void> | undefined;
+  private request: { readonly ended: Promise<void>; readonly controller: AbortController } | undefined;
   private timer: Timer | undefined;
-  private readonly closing = new AbortController();
+  private isClosed = false;
 
   constructor(private readonly options: KeySetUrlOptions) {
     this.times = options.times ?? defaultKeySetTimes;
+    this.present = new PresentKeys(options.log, options.onChanged);
   }
 
   /** Resolves after the first request, also if the request fails. Later requests follow by themselves. */
@@ -63,63 +65,56 @@ export class KeySetUrl implements KeySet {
   }
 
   close(): void {
+    this.isClosed = true;
     this.timer?.cancel();
-    this.closing.abort();
+    this.request?.controller.abort();
   }
 
-  readonly find: JWTVerifyGetKey = async (header, token) => {
-    if (!this.isCurrent) await this.refreshIfCool();
-    try {
-      return await this.keys(header, token);
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || !(await this.refreshIfCool())) throw error;
-      return this.keys(header, token);
-    }
-  };
-
-  private get isCurrent(): boolean {
-    return this.options.clock.now() - this.loadedAt <= this.times.staleMs;
-  }
-
-  private get keys(): JWTVerifyGetKey {
-    if (this.current === undefined)
+  readonly find: JWTVerifyGetKey = (header, token) => {
+    if (this.loadedAt === -Infinity)
       throw new KeysUnavailable('no request for the keys of the issuer has succeeded');
     if (!this.isCurrent) throw new KeysUnavailable('the keys of the issuer are too old');
-    return this.current;
-  }
+    return this.present.find(header, token);
+  };
 
-  /** Answers false if the last request is too recent. */
-  private async refreshIfCool(): Promise<boolean> {
+  async renew(): Promise<boolean> {
     const isCool = this.options.clock.now() - this.askedAt >= this.times.coolDownMs;
     if (this.request === undefined && !isCool) return false;
     await this.refresh();
     return true;
   }
 
-  /** At most one request is in progress. */
-  private refresh(): Promise<void> {
-    this.request ??= this.ask().finally(() => (this.request = undefined));
-    return this.request;
+  private get isCurrent(): boolean {
+    return this.options.clock.now() - this.loadedAt <= this.times.staleMs;
   }
 
-  private async ask(): Promise<void> {
+  /** At most one request is in progress. */
+  private refresh(): Promise<void> {
+    if (this.request === undefined) {
+      const controller = new AbortController();
+      const ended = this.ask(controller).finally(() => (this.request = undefined));
+      this.request = { ended, controller };
+    }
+    return this.request.ended;
+  }
+
+  private async ask(controller: AbortController): Promise<void> {
     const { clock, log, url } = this.options;
     this.timer?.cancel();
     this.askedAt = clock.now();
     try {
-      const text = await this.download();
-      if (text !== this.currentText) this.replace(text);
+      this.present.replace(await this.download(controller));
       if (this.failureCount > 0) log.info({ url }, 'the keys of the issuer can be requested again');
       this.failureCount = 0;
       this.loadedAt = clock.now();
     } catch (error) {
-      if (this.closing.signal.aborted) return;
+      if (this.isClosed) return;
       this.failureCount += 1;
       const keys = this.isCurrent ? 'the last keys stay in use' : 'JSON web tokens are refused';
       // The log has one line for the first failure, and one for each later failure at the longest pause.
       log.warn({ err: error, url }, `the keys of the issuer could not be requested; ${keys}`);
     }
-    if (!this.closing.signal.aborted) this.timer = clock.after(this.pauseMs(), () => void this.refresh());
+    if (!this.isClosed) this.timer = clock.after(this.pauseMs(), () => void this.refresh());
   }
 
   private pauseMs(): number {
@@ -128,34 +123,22 @@ export class KeySetUrl implements KeySet {
     return Math.min(firstRetryMs * 2 ** Math.min(this.failureCount - 1, 20), longestRetryMs);
   }
 
-  private replace(text: string): void {
-    this.current = readKeySet(text).find;
-    this.currentText = text;
-    this.options.onChanged();
-  }
-
   /** Redirections are refused, because the setting names the one place that is trusted. */
-  private async download(): Promise<string> {
-    const { url } = this.options;
-    const signal = AbortSignal.any([AbortSignal.timeout(this.times.requestMs), this.closing.signal]);
-    const headers = { accept: 'application/json, application/jwk-set+json' };
-    const answer = await fetch(url, { signal, redirect: 'error', headers });
-    if (answer.status !== 200) {
-      await answer.body?.cancel();
-      throw new Error(`the issuer answered with the HTTP status ${answer.status}`);
+  private async download(controller: AbortController): Promise<string> {
+    const { url, clock } = this.options;
+    const { requestMs } = this.times;
+    let isLate = false;
+    const timer = clock.after(requestMs, () => {
+      isLate = true;
+      controller.abort();
+    });
+    const { signal } = controller;
+    try {
+      return await download(url, { signal, maxBytes: MAX_ANSWER_BYTES, accept: ACCEPT });
+    } catch (cause) {
+      throw isLate ? new Error(`the issuer has not answered within ${requestMs} ms`, { cause }) : cause;
+    } finally {
+      timer.cancel();
     }
-    return readBounded(answer);
   }
-}
-
-async function readBounded(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  if (answer.body === null) return '';
-  for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > MAX_ANSWER_BYTES) throw new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

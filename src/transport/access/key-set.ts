@@ -2,11 +2,10 @@ import { createLocalJWKSet, type JWK, type JWTVerifyGetKey } from 'jose';
 
 /** The public keys of an issuer of JSON web tokens. */
 export interface KeySet {
-  /**
-   * The key of a token. Rejects with an error of jose if no key fits, or with a KeysUnavailable. Waits at most for one
-   * request to the issuer.
-   */
+  /** The key of a token among the present keys. Rejects with an error of jose if no key fits, or with a KeysUnavailable. */
   readonly find: JWTVerifyGetKey;
+  /** Requests the keys of the issuer. Resolves to false, without a request, if the last request is too recent. */
+  renew(): Promise<boolean>;
   /** Rejects only if a file cannot be used. */
   start(): Promise<void>;
   close(): void;
@@ -21,14 +20,26 @@ export class KeysUnavailable extends Error {
 const MAX_KEYS = 100;
 const KINDS: readonly unknown[] = ['RSA', 'EC', 'OKP'];
 
-/** Reads a JSON Web Key Set. Symmetric keys are left out, because their holders could make tokens. */
-export function readKeySet(text: string): { readonly find: JWTVerifyGetKey; readonly keyCount: number } {
+export interface ReadKeys {
+  readonly find: JWTVerifyGetKey;
+  /** One text for each key. Equal keys have equal texts. */
+  readonly texts: ReadonlySet<string>;
+}
+
+/**
+ * Reads a JSON Web Key Set. Symmetric keys are left out, because their holders could make tokens. A set without keys is
+ * good: its issuer has withdrawn all keys.
+ */
+export function readKeySet(text: string): ReadKeys {
   const set = JSON.parse(text) as { keys?: unknown } | null;
   const keys: unknown = set?.keys;
   if (!Array.isArray(keys)) throw new Error('the text is no JSON Web Key Set: it has no list "keys"');
   if (keys.length > MAX_KEYS)
     throw new Error(`the key set has ${keys.length} keys; at most ${MAX_KEYS} are accepted`);
   const usable = keys.filter((key: unknown) => KINDS.includes((key as JWK | null)?.kty)) as JWK[];
-  if (usable.length === 0) throw new Error('the key set has no key of kind RSA, EC or OKP');
-  return { find: createLocalJWKSet({ keys: usable }), keyCount: usable.length };
+  return { find: createLocalJWKSet({ keys: usable }), texts: new Set(usable.map(textOf)) };
+}
+
+function textOf(key: JWK): string {
+  return JSON.stringify(Object.entries(key).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -77,9 +77,11 @@ export async function openAccess(
   const watched = [certificates, tokenFile, jsonWebTokens?.keys, policyFile].filter(
     (one) => one !== undefined,
   );
+  let access: Access | undefined;
   const close = (): void => {
     for (const one of watched) one.close();
     open.close();
+    access?.close();
   };
   try {
     for (const one of watched) await one.start();
@@ -90,7 +92,7 @@ export async function openAccess(
   const kinds = {
     tokens: tokenFile,
     jsonWebTokens: jsonWebTokens?.tokens,
-    certificates: tls?.clientAuthority && new ClientCertificates(clock),
+    certificates: tls?.clientAuthority && new ClientCertificates(clock, open),
   };
   const authorization = policyFile && new Authorization(policyFile.policy);
   const hasQuotas = policyFile !== undefined || quotas !== undefined;
@@ -98,10 +100,12 @@ export async function openAccess(
     ? new Accounts(new QuotaRules(policyFile?.quotas ?? [], quotas ?? {}), clock)
     : undefined;
   const authenticates = Object.values(kinds).some((kind) => kind !== undefined);
-  const authenticator = new Credentials(kinds, clock);
+  if (authenticates) {
+    access = new Access({ authenticator: new Credentials(kinds, clock), open, clock, log: auditLog });
+  }
   return {
     credentials: certificates?.credentials ?? ServerCredentials.createInsecure(),
-    access: authenticates ? new Access({ authenticator, open, clock, log: auditLog }) : undefined,
+    access,
     authorization,
     accounts,
     close,
@@ -113,7 +117,7 @@ function openJsonWebTokens(
   clock: Clock,
   log: Log,
 ): { readonly tokens: JsonWebTokens; readonly keys: KeySet } {
-  const onChanged = (): void => tokens.forget();
+  const onChanged = (hasWithdrawn: boolean): void => tokens.keysChanged(hasWithdrawn);
   const keys =
     'url' in source
       ? new KeySetUrl({ url: source.url, clock, log, onChanged })

@@ -72,16 +72,7 @@ export class OpenCredentials {
   }
 
   add(caller: Caller, call: EndableCall): OpenCall {
-    let open = this.callers.get(caller);
-    if (open === undefined) {
-      open = { caller, calls: new Place(undefined), span: spanOf(caller) };
-      this.callers.set(caller, open);
-      this.enter(open);
-      this.sweepTimer ??= this.clock.after(SWEEP_MS, () => this.sweep());
-    }
-    const place = new Place(call);
-    open.calls.append(place);
-    return place;
+    return caller.parts === undefined ? this.addTo(caller, call) : this.addToEach(caller.parts, call);
   }
 
   /** The end of the caller's credential has changed. */
@@ -100,6 +91,30 @@ export class OpenCredentials {
     this.callers.clear();
     this.spans.clear();
     this.ending.length = 0;
+  }
+
+  private addToEach(callers: readonly Caller[], call: EndableCall): OpenCall {
+    const places: OpenCall[] = [];
+    const close = (): void => places.forEach((place) => place.close());
+    const credentialEnded = (): void => {
+      close();
+      call.credentialEnded();
+    };
+    for (const caller of callers) places.push(this.addTo(caller, { credentialEnded }));
+    return { close };
+  }
+
+  private addTo(caller: Caller, call: EndableCall): OpenCall {
+    let open = this.callers.get(caller);
+    if (open === undefined) {
+      open = { caller, calls: new Place(undefined), span: spanOf(caller) };
+      this.callers.set(caller, open);
+      this.enter(open);
+      this.sweepTimer ??= this.clock.after(SWEEP_MS, () => this.sweep());
+    }
+    const place = new Place(call);
+    open.calls.append(place);
+    return place;
   }
 
   private enter(open: OpenCaller): void {

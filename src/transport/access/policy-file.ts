@@ -17,7 +17,7 @@ export interface PolicyFileOptions {
   readonly intervalMs?: number | undefined;
 }
 
-/** The policy of a file. A changed file is used within about a second. A file that is no policy changes nothing. */
+/** The policy of a file. A changed file is used within about two seconds. A file that is no policy changes nothing. */
 export class PolicyFile {
   private current: { readonly policy: Policy; readonly quotas: readonly QuotaRule[] } | undefined;
   private readonly watched: WatchedFiles;

@@ -3,9 +3,10 @@ import { z } from 'zod';
 import { MAX_NAME_BYTES } from '../../engine/names';
 import { escapeText } from '../../wire/escape-text';
 import { QUOTA_NAMES } from '../../engine/quotas';
+import { globProblem } from './identity-forms';
 import type { PolicyRule } from './policy';
 import type { QuotaRule } from './quota-rules';
-import { SERVICES, VERBS } from './verbs';
+import { SERVICES, VERBS, type ServiceName } from './verbs';
 
 /** The content of a policy file. */
 export interface PolicyContent {
@@ -28,7 +29,6 @@ const MAX_IDENTITY_BYTES = 256;
 /** The most items of `quotas`, so that the quotas of an identity are found in well below 1 ms. */
 const MAX_QUOTAS = 500;
 
-const BEGINNINGS = ['spiffe://', 'dns:', 'jwt:', 'token:'] as const;
 const CONTROL = /\p{Cc}/u;
 
 const text = (maxBytes: number) =>
@@ -43,10 +43,10 @@ const text = (maxBytes: number) =>
 
 const glob = text(MAX_IDENTITY_BYTES)
   .refine((value) => !value.includes('**'), '"**" is not supported: "*" stands for any characters except "/"')
-  .refine(
-    mayMatch,
-    `matches no identity: identities begin with ${BEGINNINGS.map((beginning) => `"${beginning}"`).join(', ')}`,
-  );
+  .superRefine((value, context) => {
+    const message = globProblem(value);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
 
 const list = <T extends z.ZodType>(item: T, what: string) =>
   z.array(item, { error: `must be a list of ${what}, such as [a, b]` });
@@ -99,17 +99,12 @@ const policySchema = z.strictObject({
     .default([]),
 });
 
-/** Whether the part before the first star begins as an identity may begin. */
-function mayMatch(value: string): boolean {
-  const [head = ''] = value.split('*');
-  const isWhole = head.length === value.length;
-  return BEGINNINGS.some(
-    (beginning) => head.startsWith(beginning) || (!isWhole && beginning.startsWith(head)),
-  );
-}
-
 /** Reads the text of a policy file. Strict: an unknown key, a wrong type or a misspelt verb makes the text no policy. */
 export function readPolicy(source: string): PolicyContent | PolicyProblems {
+  if (source !== '' && !source.endsWith('\n')) {
+    const line = source.split('\n').length;
+    return { problems: [`line ${line}: does not end with a line feed, so the file may be half written`] };
+  }
   const lines = new LineCounter();
   const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
   const broken = [...document.errors, ...document.warnings];
@@ -130,16 +125,25 @@ export function readPolicy(source: string): PolicyContent | PolicyProblems {
 }
 
 function warningsOf(rules: readonly PolicyRule[], document: Document, lines: LineCounter): readonly string[] {
-  const warnings = rules.flatMap(({ names }, rule) =>
+  const warnings = rules.flatMap(({ names, services }, rule) =>
     names.flatMap((name, index) =>
-      name.endsWith('*')
-        ? [
-            `${placeOf(['rules', rule, 'names', index], document, lines)}: a name is a prefix, and "*" stands for itself in it; remove "*" unless names contain "*"`,
-          ]
-        : [],
+      nameWarnings(name, services).map(
+        (warning) => `${placeOf(['rules', rule, 'names', index], document, lines)}: ${warning}`,
+      ),
     ),
   );
   return shown(warnings);
+}
+
+function nameWarnings(name: string, services: readonly ServiceName[]): readonly string[] {
+  return [
+    ...(name.endsWith('*')
+      ? ['a name is a prefix, and "*" stands for itself in it; remove "*" unless names contain "*"']
+      : []),
+    ...(name !== '' && services.includes('ServerService')
+      ? ['ServerService has no names, so only "" counts for its calls']
+      : []),
+  ];
 }
 
 function shown(problems: readonly string[]): readonly string[] {

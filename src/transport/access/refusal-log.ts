@@ -1,33 +1,61 @@
-import type { Clock } from '../../engine/clock';
+import type { Clock, Timer } from '../../engine/clock';
 import type { Log } from '../grpc/log';
 
-/** The most lines of one second. */
-const LINES_PER_SECOND = 5;
+const INTERVAL_MS = 1000;
+/** The most lines of one address in one interval. */
+const LINES_OF_ADDRESS = 5;
+/** The bound of addresses with lines of their own in one interval. Further addresses share their lines. */
+const MAX_ADDRESSES = 20;
+const SEVERAL = 'several addresses';
 
-/** Logs refused calls. A flood of refusals costs few lines, and each line has the number of refusals without a line. */
+interface Counter {
+  lines: number;
+  suppressed: number;
+}
+
+/**
+ * Logs refused credentials. A flood of refusals costs few lines, and does not hide the refusals of other addresses. Each
+ * refusal without a line is counted in a line at the end of the interval.
+ */
 export class RefusalLog {
-  private secondEndsAt = -Infinity;
-  private lineCount = 0;
-  private suppressed = 0;
+  private readonly counters = new Map<string, Counter>();
+  private timer: Timer | undefined;
 
   constructor(
     private readonly log: Log,
     private readonly clock: Clock,
   ) {}
 
-  write(fields: () => object): void {
-    const now = this.clock.now();
-    if (now >= this.secondEndsAt) {
-      this.secondEndsAt = now + 1000;
-      this.lineCount = 0;
-    }
-    if (this.lineCount >= LINES_PER_SECOND) {
-      this.suppressed += 1;
+  /** @param peer the address of the client, with or without a port */
+  write(peer: string, fields: () => object): void {
+    const address = peer.replace(/:\d+$/, '');
+    const isKnown = this.counters.has(address) || this.counters.size < MAX_ADDRESSES;
+    const counter = this.counterOf(isKnown ? address : SEVERAL);
+    if (counter.lines >= LINES_OF_ADDRESS) {
+      counter.suppressed += 1;
       return;
     }
-    this.lineCount += 1;
-    const { suppressed } = this;
-    this.suppressed = 0;
-    this.log.warn({ ...fields(), ...(suppressed > 0 && { suppressed }) }, 'refused a credential');
+    counter.lines += 1;
+    this.log.warn({ ...fields(), peer }, 'refused a credential');
+  }
+
+  close(): void {
+    this.timer?.cancel();
+    this.endInterval();
+  }
+
+  private counterOf(address: string): Counter {
+    let counter = this.counters.get(address);
+    if (counter === undefined) this.counters.set(address, (counter = { lines: 0, suppressed: 0 }));
+    this.timer ??= this.clock.after(INTERVAL_MS, () => this.endInterval());
+    return counter;
+  }
+
+  private endInterval(): void {
+    this.timer = undefined;
+    for (const [address, { suppressed }] of this.counters) {
+      if (suppressed > 0) this.log.warn({ peer: address, suppressed }, 'refused more credentials');
+    }
+    this.counters.clear();
   }
 }

@@ -31,6 +31,8 @@ export class ServerCertificates {
   private ends: readonly (readonly [setting: string, endsAtMs: number])[] = [];
   private timer: NodeJS.Timeout | undefined;
   private warnedAt = -Infinity;
+  /** The end of the server's own certificate, without the certificates of its chain. */
+  private endsAtMs = -Infinity;
 
   constructor(
     private readonly files: TlsFiles,
@@ -64,9 +66,13 @@ export class ServerCertificates {
     const { certificate, key: keyFile, clientAuthority } = this.files;
     const context = { cert, key, ...(ca && { ca }) };
     const ends: (readonly [string, number])[] = [];
+    let endsAtMs: number;
     try {
       ends.push([certificate.setting, earliestEnd(cert)]);
       createSecureContext(context);
+      endsAtMs = firstEnd(cert);
+      if (msUntil(endsAtMs) <= 0 && msUntil(this.endsAtMs) > 0)
+        throw new Error('the certificate has ended, and the last one has not');
     } catch (cause) {
       throw new UnusableFile(
         `${certificate.setting} and ${keyFile.setting} cannot be used: ${String(cause)}`,
@@ -83,6 +89,7 @@ export class ServerCertificates {
       }
     }
     this.credentials.use(context);
+    this.endsAtMs = endsAtMs;
     this.ends = ends;
     this.warnedAt = -Infinity;
     this.warnBeforeEnd();
@@ -104,8 +111,17 @@ export class ServerCertificates {
 }
 
 function earliestEnd(pem: Buffer | undefined): number {
+  return Math.min(...endsOf(pem));
+}
+
+/** The server's own certificate is the first. */
+function firstEnd(pem: Buffer | undefined): number {
+  return endsOf(pem)[0] ?? -Infinity;
+}
+
+function endsOf(pem: Buffer | undefined): readonly number[] {
   const certificates = readCertificates(pem ?? Buffer.alloc(0));
-  return Math.min(...certificates.map(({ validTo }) => readCertificateTime(validTo)));
+  return certificates.map(({ validTo }) => readCertificateTime(validTo));
 }
 
 /** Credentials of grpc-js with contents that change. Certificate, key and authority change together. */

@@ -2,7 +2,8 @@ import type { Clock } from '../../engine/clock';
 
 /**
  * Credentials end at a time of day. Each end is converted once to the monotonic clock, so a later step of the wall clock
- * neither prolongs nor ends a credential.
+ * neither prolongs nor ends a credential. The monotonic clock stops while the machine is suspended, so the credential
+ * then ends later by the time of the suspension.
  */
 export function onMonotonicClock(clock: Clock, timeOfDayMs: number): number {
   return clock.now() + (timeOfDayMs - Date.now());

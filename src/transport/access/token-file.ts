@@ -64,7 +64,7 @@ export class TokenFile {
   }
 
   private async load(content: Buffer): Promise<void> {
-    const { file } = this.options;
+    const { file, log } = this.options;
     let lines: readonly TokenLine[];
     try {
       lines = await readTokenLines(new TextDecoder('utf-8', { fatal: true }).decode(content));
@@ -72,6 +72,8 @@ export class TokenFile {
       const problem = cause instanceof Error ? cause.message : String(cause);
       throw new UnusableFile(`${file.setting} cannot be used: ${problem}`, { cause });
     }
+    if (lines.length === 0)
+      log.warn({ file: file.path }, 'the token file has no token: all its tokens are refused');
     this.replace(lines);
   }
 

@@ -19,7 +19,10 @@ export interface WatchedFilesOptions {
   readonly subject: string;
   /** Bound of each file. */
   readonly maxBytes: number;
-  /** Puts new contents to use, in the order of `files`. Throws or rejects with an UnusableFile, and then changes nothing. */
+  /**
+   * Puts new contents to use, in the order of `files`. Throws or rejects with an UnusableFile, and then changes nothing.
+   * After another error the same contents are tried again.
+   */
   readonly load: (contents: readonly Buffer[]) => void | Promise<void>;
   readonly log: Log;
   readonly intervalMs?: number | undefined;
@@ -30,10 +33,13 @@ const INTERVAL_MS = 1000;
 
 /**
  * Loads files again when the content of a file changes. The content is compared, because the time of a file does not
- * tell each change, and Kubernetes replaces files by symbolic links. Files that cannot be used change nothing, and the
- * log names each problem once.
+ * tell each change, and Kubernetes replaces files by symbolic links. A changed content is used when two looks in a row
+ * have found it, because a program may be writing the file. Files that cannot be used change nothing, and the log names
+ * each problem once.
  */
 export class WatchedFiles {
+  /** The contents of the last look. */
+  private seen: readonly Buffer[] = [];
   /** The contents that were tried last. */
   private tried: readonly Buffer[] = [];
   private isTriedGood = false;
@@ -43,9 +49,9 @@ export class WatchedFiles {
 
   constructor(private readonly options: WatchedFilesOptions) {}
 
-  /** Loads the files, and from then on each change. Rejects with an UnusableFile. */
+  /** Loads the files after one look, and from then on each change. Rejects with an UnusableFile. */
   async start(): Promise<void> {
-    await this.loadIfChanged();
+    await this.use(await this.read());
     this.lookAgain();
   }
 
@@ -62,9 +68,15 @@ export class WatchedFiles {
   private async look(): Promise<void> {
     const { log, subject } = this.options;
     try {
-      if (await this.loadIfChanged()) log.info({}, `loaded ${subject} again`);
-      else if (this.lastProblem !== undefined && this.isTriedGood)
-        log.info({}, `${subject} can be read again`);
+      const contents = await this.read();
+      const isSettled = areEqual(contents, this.seen);
+      this.seen = contents;
+      if (areEqual(contents, this.tried)) {
+        if (this.lastProblem !== undefined && this.isTriedGood) log.info({}, `${subject} can be read again`);
+      } else if (isSettled && !this.isClosed) {
+        await this.use(contents);
+        log.info({}, `loaded ${subject} again`);
+      }
       if (this.isTriedGood) this.lastProblem = undefined;
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
@@ -76,24 +88,29 @@ export class WatchedFiles {
     this.lookAgain();
   }
 
-  /** Contents that cannot be used are tried once. */
-  private async loadIfChanged(): Promise<boolean> {
-    const { files, maxBytes, load } = this.options;
-    const contents = await Promise.all(files.map((file) => readBounded(file, maxBytes)));
-    if (this.isClosed || this.isTried(contents)) return false;
-    this.tried = contents;
-    this.isTriedGood = false;
-    await load(contents);
-    this.isTriedGood = true;
-    return true;
+  private read(): Promise<readonly Buffer[]> {
+    const { files, maxBytes } = this.options;
+    return Promise.all(files.map((file) => readBounded(file, maxBytes)));
   }
 
-  private isTried(contents: readonly Buffer[]): boolean {
-    return (
-      contents.length === this.tried.length &&
-      contents.every((content, index) => this.tried[index]?.equals(content))
-    );
+  /** Contents that cannot be used are tried once. */
+  private async use(contents: readonly Buffer[]): Promise<void> {
+    this.tried = contents;
+    this.isTriedGood = false;
+    try {
+      await this.options.load(contents);
+    } catch (error) {
+      if (!(error instanceof UnusableFile)) this.tried = [];
+      throw error;
+    }
+    this.isTriedGood = true;
   }
+}
+
+function areEqual(ones: readonly Buffer[], others: readonly Buffer[]): boolean {
+  return (
+    ones.length === others.length && ones.every((one, index) => one.equals(others[index] ?? Buffer.alloc(0)))
+  );
 }
 
 async function readBounded({ setting, path }: NamedFile, maxBytes: number): Promise<Buffer> {

@@ -11,6 +11,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Readable } from 'node:stream';
 import type { Server } from '@grpc/grpc-js';
+import { keepRepeatedAuthorization } from '../access/repeated-authorization';
 
 /**
  * All uses of private fields of grpc-js and Node. No public API gives the open HTTP/2 connections, the stream and the
@@ -57,7 +58,11 @@ function takeOverStreams(http2Server: Http2Server, letIn: LetIn): void {
     throw new Error('this version of @grpc/grpc-js does not listen once for streams; use the pinned version');
   }
   http2Server.removeAllListeners('stream');
-  http2Server.on('stream', (stream, headers) => letIn(stream, headers, serve));
+  // @types/node does not know the fourth argument, the headers as they were sent.
+  http2Server.on('stream', (stream, headers, _flags, rawHeaders: readonly string[] = []) => {
+    keepRepeatedAuthorization(headers, rawHeaders);
+    letIn(stream, headers, serve);
+  });
 }
 
 interface SocketHandle {

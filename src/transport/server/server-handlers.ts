@@ -12,6 +12,7 @@ import {
 import type { Limits } from '../../engine/leases/limits';
 import { endQuarantine } from '../../engine/quarantine';
 import type { Quarantine, StoreHealth, StoreOperations } from '../../engine/store-health';
+import { escapeText } from '../../wire/escape-text';
 import { msToDuration } from '../../wire/times';
 import { unary, type CallContext } from '../grpc/call';
 import { checkText, Violations } from '../grpc/fields';
@@ -64,9 +65,10 @@ export function serverHandlers(
       if (reason === '') violations.add('reason', 'is required');
       else checkText(violations, 'reason', reason, MAX_REASON_BYTES);
       violations.throwIfAny();
+      const shown = escapeText(reason);
       const { quarantine, risk } = await endQuarantine(store).catch((error: unknown) => {
         context.log.warn(
-          { reason, err: error },
+          { reason: shown, err: error },
           'an operator asked to end the quarantine; the attempt failed, and the quarantine may have ended',
         );
         throw error;
@@ -74,7 +76,7 @@ export function serverHandlers(
       if (quarantine === undefined) return { endedQuarantine: undefined, risk };
       const { remainingMs, cause } = quarantine;
       context.log.warn(
-        { reason, cause, remainingMs: Math.round(remainingMs), risk },
+        { reason: shown, cause, remainingMs: Math.round(remainingMs), risk },
         'an operator ended the quarantine',
       );
       return { endedQuarantine: quarantineMessage(quarantine), risk };

@@ -18,6 +18,8 @@ export interface FrameConnectionOptions {
 
 export interface RawCall {
   readonly path: string;
+  /** Further headers, in this order. A name may come twice. */
+  readonly headers?: readonly (readonly [name: string, value: string])[];
   /** The bytes of the request's body, in one DATA frame. Default: none. */
   readonly body?: Buffer;
   /** Whether the client half-closes. Default: true. */
@@ -159,10 +161,10 @@ export class FrameConnection {
     }
   }
 
-  private write(stream: number, { path, body, halfClose = true, reset = false }: RawCall): void {
+  private write(stream: number, { path, headers, body, halfClose = true, reset = false }: RawCall): void {
     const last = halfClose ? END_STREAM : 0;
     const flags = END_HEADERS | (body === undefined ? last : 0);
-    this.send(frame(HEADERS, flags, stream, this.headersOf(path)));
+    this.send(frame(HEADERS, flags, stream, this.headersOf(path, headers)));
     if (body !== undefined) this.send(frame(DATA, last, stream, body));
     if (!reset) return;
     this.sendReset(stream);
@@ -173,7 +175,8 @@ export class FrameConnection {
     this.send(frame(RST_STREAM, 0, stream, uint32(CANCEL)));
   }
 
-  private headersOf(path: string): Buffer {
+  private headersOf(path: string, more: RawCall['headers']): Buffer {
+    if (more !== undefined) return requestHeaders(path, this.address, more);
     let block = this.blocks.get(path);
     if (block === undefined) this.blocks.set(path, (block = requestHeaders(path, this.address)));
     return block;

@@ -55,7 +55,11 @@ function literal(text: string): Buffer {
 }
 
 /** The header block of a gRPC request. The block uses no dynamic table, so each call can send the same bytes. */
-export function requestHeaders(path: string, authority: string): Buffer {
+export function requestHeaders(
+  path: string,
+  authority: string,
+  more: readonly (readonly [name: string, value: string])[] = [],
+): Buffer {
   const POST = 0x83;
   const HTTP = 0x86;
   const [PATH, AUTHORITY] = [0x04, 0x01];
@@ -63,6 +67,7 @@ export function requestHeaders(path: string, authority: string): Buffer {
     ...[Buffer.of(POST, HTTP, PATH), literal(path), Buffer.of(AUTHORITY), literal(authority)],
     ...[Buffer.of(0), literal('content-type'), literal('application/grpc')],
     ...[Buffer.of(0), literal('te'), literal('trailers')],
+    ...more.flatMap(([name, value]) => [Buffer.of(0), literal(name), literal(value)]),
   ]);
 }
 
