@@ -258,3 +258,19 @@ test('a server without authentication ignores credentials, and the engine gets n
 test('the token file of the test has no token in it', () => {
   expect(readFileSync(tokens, 'utf8')).not.toContain('good-token');
 });
+
+describe.each(['PutEntries', 'DeleteEntries', 'ImportDictionary'])(
+  '%s, which may have a large request,',
+  (method) => {
+    const path = `/holdfast.v1.AutocompleteService/${method}`;
+
+    test.each([
+      ['without a credential', {}, 'NO_CREDENTIAL'],
+      ['with a wrong token', bearer('wrong-token'), 'BAD_CREDENTIAL'],
+      ['with a new JSON web token that is wrong', bearer('eyJhbGciOiJFUzI1NiJ9.e30.eA'), 'BAD_CREDENTIAL'],
+    ])('is refused before its request arrives: %s', async (_title, headers, reason) => {
+      expect((await connection.open({ path, headers }).outcome).reason).toBe(reason);
+      expect(engineCalls()).toEqual([]);
+    });
+  },
+);

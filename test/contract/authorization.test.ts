@@ -48,7 +48,7 @@ const RULES = [
 let harness: Harness;
 let policyFile: string;
 beforeAll(async () => {
-  ({ harness, policyFile } = await startWithPolicy(['team-a', 'team-b', 'ops', 'writer'], RULES));
+  ({ harness, policyFile } = await startWithPolicy(['team-a', 'team-b', 'ops', 'writer', 'nobody'], RULES));
 });
 beforeEach(() => {
   harness.permits.reset();
@@ -163,6 +163,26 @@ test('Suggest refuses the recents of another team, and SuggestStream goes on aft
   await until(() => answers.length === 2);
   expect(answers[1]?.result?.$case).toBe('suggestions');
   stream.end();
+});
+
+test.each(['ImportDictionary', 'SuggestStream'])(
+  '%s ends NOT_ALLOWED before its first message if the caller has the permission for no name',
+  async (method) => {
+    const connection = new RawConnection(harness.target);
+    const path = `/holdfast.v1.AutocompleteService/${method}`;
+    const { outcome } = connection.open({ path, headers: { authorization: 'Bearer secret-of-nobody' } });
+    expect(await outcome).toMatchObject({ code: status.PERMISSION_DENIED, reason: 'NOT_ALLOWED' });
+    const { message } = await outcome;
+    expect(message).toContain('for any dictionary or list; ask the operator');
+    connection.close();
+  },
+);
+
+test('a SuggestStream without a query ends NOT_ALLOWED when a reload leaves its caller no name', async () => {
+  const end = endOf(harness.completions().suggestStream(metadataOf('team-a')));
+  await until(() => harness.openCalls === 1);
+  await reload(RULES.slice(1));
+  expectNotAllowed(await end);
 });
 
 test('a large PutEntries is checked by the dictionary that is decoded, also if the request names two', async () => {

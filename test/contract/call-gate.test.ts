@@ -7,6 +7,7 @@ import {
   MAX_URGENT_CALLS,
   type CallKind,
 } from '../../src/transport/grpc/call-gate';
+import { HoldfastError } from '../../src/engine/errors';
 import { callKinds } from '../../src/transport/grpc/call-kinds';
 import { HealthService } from '../../generated/typescript/grpc/health/v1/health';
 import { lockServiceDefinition } from '../../src/transport/leases/lock-handlers';
@@ -14,6 +15,7 @@ import { shortenTimeout, timeoutMs } from '../../src/transport/grpc/grpc-timeout
 import { ManualClock, settled } from '../support/manual-clock';
 
 const KINDS: Readonly<Record<string, CallKind>> = {
+  check: { priority: 'high', unary: true, isProbe: true },
   acquire: { priority: 'normal', unary: true },
   release: { priority: 'high', unary: true },
   read: { priority: 'low', unary: true },
@@ -242,6 +244,94 @@ it('answers OVERLOADED soon to calls that would wait too long, because each turn
   expect(clock.now()).toBe(before);
 });
 
+describe('a large call', () => {
+  let proofs: { resolve: () => void; reject: (error: Error) => void }[];
+  beforeEach(() => {
+    proofs = [];
+    gate = new CallGate({
+      clock,
+      kindOf: () => ({ priority: 'low', unary: true, isLarge: true }),
+      prove: ({ authorization }) => {
+        if (authorization === undefined) throw new HoldfastError('NO_CREDENTIAL', 'no credential');
+        return new Promise<void>((resolve, reject) => proofs.push({ resolve, reject }));
+      },
+    });
+  });
+
+  it('begins after the proof of its caller', async () => {
+    arrive(new FakeConnection(), 'put', { authorization: 'new' });
+    await turns(2);
+    expect(served).toEqual([]);
+    proofs[0]!.resolve();
+    await turns(2);
+    expect(served).toEqual(['put']);
+  });
+
+  it('is answered at its headers if its caller is refused', async () => {
+    const without = arrive(new FakeConnection(), 'put');
+    const refused = arrive(new FakeConnection(), 'put', { authorization: 'bad' });
+    await turns(1);
+    proofs[0]!.reject(new HoldfastError('BAD_CREDENTIAL', 'bad'));
+    await turns(2);
+    expect([without.reason, refused.reason]).toEqual(['NO_CREDENTIAL', 'BAD_CREDENTIAL']);
+    expect(served).toEqual([]);
+  });
+
+  it('does not begin if its client resets it during the proof', async () => {
+    arrive(new FakeConnection(), 'put', { authorization: 'new' }).end();
+    proofs[0]!.resolve();
+    await turns(2);
+    expect(served).toEqual([]);
+  });
+});
+
+describe('with a caller that is not proven', () => {
+  let unproven: FakeConnection;
+  beforeEach(() => {
+    gate = new CallGate({
+      clock,
+      kindOf: (path) => KINDS[path.split(' ')[0]!]!,
+      isProven: ({ authorization }) => authorization === 'Bearer good',
+    });
+    unproven = new FakeConnection();
+  });
+
+  it('begins its releases after the acquires of proven callers', async () => {
+    arriveMany(100, unproven, 'release');
+    const proven = new FakeConnection();
+    const before = served.length;
+    for (let at = 0; at < 50; at += 1) arrive(proven, 'acquire', { authorization: 'Bearer good' });
+    await turns(4);
+    expect(served.slice(before).filter((name) => name === 'acquire').length).toBeGreaterThan(
+      (served.length - before) / 2,
+    );
+  });
+
+  it('answers OVERLOADED to its releases that waited for half a second, and to no release of others', async () => {
+    const flood = arriveMany(200, unproven, 'release');
+    const release = arrive(new FakeConnection(), 'release of another', { authorization: 'Bearer good' });
+    clock.pass(501);
+    await turns(100);
+    expect(flood.filter(({ reason }) => reason === 'OVERLOADED').length).toBeGreaterThan(150);
+    expect(release.reason).toBeUndefined();
+    expect(served).toContain('release of another');
+  });
+
+  it('begins a few health checks of each connection first', async () => {
+    arriveMany(200, unproven, 'acquire');
+    arriveMany(3, new FakeConnection(), 'check');
+    await turns(2);
+    expect(served.filter((name) => name.startsWith('check'))).toHaveLength(3);
+  });
+
+  it('gives a flood of health checks no priority', async () => {
+    const flood = arriveMany(200, unproven, 'check');
+    clock.pass(501);
+    await turns(100);
+    expect(flood.filter(({ reason }) => reason === 'OVERLOADED').length).toBeGreaterThan(100);
+  });
+});
+
 it('survives the error of a stream that waits or is refused', async () => {
   const connection = new FakeConnection();
   await beginMany(MAX_UNARY_CALLS, connection, 'acquire');
@@ -295,7 +385,12 @@ it('knows which calls are urgent', () => {
     (name) => kindOf(`/holdfast.v1.LockService/${name}`).priority,
   );
   expect(priorities).toEqual(['high', 'high', 'normal', 'normal', 'low']);
-  expect(kindOf('/grpc.health.v1.Health/Check')).toEqual({ priority: 'high', unary: true });
+  expect(kindOf('/grpc.health.v1.Health/Check')).toEqual({
+    priority: 'high',
+    unary: true,
+    isProbe: true,
+    isLarge: false,
+  });
   expect(kindOf('/holdfast.v1.LockService/HoldLock').unary).toBe(false);
   expect(kindOf('/another.Service/Call')).toEqual({ priority: 'low', unary: true });
 });

@@ -1,8 +1,9 @@
-import { status } from '@grpc/grpc-js';
+import { credentials, status } from '@grpc/grpc-js';
+import { LockServiceClient, HoldLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
-import { HoldLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { Call } from '../../src/engine/call';
 import { eventually } from '../support/eventually';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { someLease } from './fake-engines';
 import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
 import { frame, RawConnection } from './raw-call';
@@ -35,6 +36,37 @@ test('a client with calls all the time moves to new connections, and no call fai
   };
   while (connections.size < 4) await Promise.all(Array.from({ length: 20 }, ask));
   expect(failures).toBe(0);
+});
+
+test('a call on its way at the announcement is made again at once, while an older call keeps the connection', async () => {
+  const port = Number(harness.target.split(':').at(-1));
+  const proxy = await TcpProxy.open({ targetPort: port, protocol: 'tcp' });
+  const locks = new LockServiceClient(proxy.address, credentials.createInsecure());
+  harness.permits.answers.acquire = (engineCall) => {
+    seen(engineCall);
+    return new Promise(() => undefined);
+  };
+  harness.permits.answers.inspect = (engineCall) => {
+    seen(engineCall);
+    return Promise.reject(new Error('seen'));
+  };
+  let olderEnded = false;
+  const older = failureOf(call(locks, locks.acquireLock, acquireRequest())).finally(
+    () => (olderEnded = true),
+  );
+  await eventually('the older call', () => connections.size === 1);
+  proxy.blackHole('toTarget');
+  const onItsWay = failureOf(call(locks, locks.getLock, { name: 'a' }));
+  // The client opens a second connection when it has read the announcement.
+  await eventually('the second connection', () => proxy.connectionCount === 2);
+  proxy.passEverything();
+  expect((await onItsWay).code).toBe(status.INTERNAL);
+  expect(olderEnded).toBe(false);
+  expect(connections.size).toBe(2);
+  expect(harness.permits.verbs).toEqual(['acquire', 'inspect']);
+  locks.close();
+  await proxy.close();
+  await older;
 });
 
 test('a hold stream ends with REATTACH and an immediate retry, and its lease is not released', async () => {

@@ -216,3 +216,23 @@ test('ImportDictionary answers QUOTA_EXCEEDED while maxImports imports are open'
   await open[0]!.all(commit(0));
   await importing().all(start, commit(0));
 });
+
+test('imports without a start take no place of an import', async () => {
+  const { maxImports } = defaultAutocompleteLimits;
+  const connection = new RawConnection(harness.target);
+  const { path } = AutocompleteServiceService.importDictionary;
+  const silent = Array.from({ length: 2 * maxImports }, () => connection.open({ path }));
+  // The server has accepted the calls before this one.
+  await connection.call({ path: '/grpc.health.v1.Health/Check', body: frame(Buffer.alloc(0)) });
+  await importing().all(start, commit(0));
+  for (const stream of silent) stream.cancel();
+  connection.close();
+});
+
+test('imports without a start end with DRAINING when the server stops', async () => {
+  const connection = new RawConnection(harness.target);
+  const { outcome } = connection.open({ path: AutocompleteServiceService.importDictionary.path });
+  await connection.call({ path: '/grpc.health.v1.Health/Check', body: frame(Buffer.alloc(0)) });
+  await harness.drain();
+  expect((await outcome).reason).toBe('DRAINING');
+});

@@ -130,10 +130,10 @@ test.each([
   ['no entries', [imported(start), imported({ $case: 'batch', value: { entries: [] } })]],
   ['nothing but a start and a commit', [imported(start), imported(commit(0))]],
 ])(
-  'an import of large messages is answered like an import of small messages: %s',
-  async (_title, messages) => {
-    const small = await effectOf(importAll(...messages));
-    expect(await effectOf(importAll(...messages.map(enlarged)))).toEqual(small);
+  'an import of large messages after its first is answered like an import of small messages: %s',
+  async (_title, [first, ...others]) => {
+    const small = await effectOf(importAll(first!, ...others));
+    expect(await effectOf(importAll(first!, ...others.map(enlarged)))).toEqual(small);
   },
 );
 

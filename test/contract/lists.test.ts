@@ -73,7 +73,7 @@ describe.each(SERVICES)('a list of %ss', (service) => {
     ],
   ])('with %s reaches the engine', async (_, fields, request) => {
     await list(service, fields);
-    expect(harness.permits.calls).toEqual([['list', service, request, expect.any(Function)]]);
+    expect(harness.permits.calls).toEqual([['list', service, request]]);
   });
 
   it.each<[string, Fields, string[]]>([

@@ -98,6 +98,16 @@ test('large messages of one connection get QUOTA_EXCEEDED by their announced len
   expect(receive(connection, 60, 1).refusal).toBeUndefined();
 });
 
+test('a server with too many buffered bytes first ends the requests that give way', () => {
+  const { receive } = arena();
+  const givingWay = (): Request => Object.defineProperty(new Request(), 'givesWay', { value: true });
+  const older = receive({}, 100, 100);
+  const first = receive({}, 100, 100, givingWay());
+  const second = receive({}, 100, 100, givingWay());
+  const latest = receive({}, 150, 150);
+  expect(reasons([older, first, second, latest])).toEqual([undefined, 'OVERLOADED', 'OVERLOADED', undefined]);
+});
+
 test('a server with too many buffered bytes ends its oldest large message that its client delays', () => {
   const { receive, requests } = arena();
   const arrived = receive({}, 100, 100);

@@ -1,4 +1,5 @@
+import { EVERY_NAME } from '../../src/engine/readable-names';
 import type { NameReader } from '../../src/engine/autocomplete/autocomplete-engine';
 
 /** The caller of a server without authentication. */
-export const ANYBODY: NameReader = { identity: '', mayRead: () => true };
+export const ANYBODY: NameReader = { identity: '', cancelled: false, ...EVERY_NAME };

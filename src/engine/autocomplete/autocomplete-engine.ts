@@ -1,3 +1,4 @@
+import type { ReadableNames } from '../readable-names';
 import type {
   DictionariesPage,
   DictionaryView,
@@ -15,10 +16,11 @@ import type {
 import type { Writer } from './writer';
 
 /** The caller of a list. */
-export interface NameReader {
+export interface NameReader extends ReadableNames {
   /** Empty: this server does not authenticate callers. */
   readonly identity: string;
-  mayRead(name: string): boolean;
+  /** True: nobody waits for the list any more. */
+  readonly cancelled: boolean;
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { Clock } from '../clock';
 import type { ListedPart } from './permits-store';
-import type { MayRead } from './requests';
 
 /** A place in the order of a list: after this name in this bucket. An empty name: before the first name of the bucket. */
 export interface ListPosition {
@@ -19,8 +18,12 @@ export interface Walk<Item> {
   /** Takes the items in order. True: the walk ends after this item. */
   readonly take: (item: Item) => boolean;
   readonly nameOf: (item: Item) => string;
+  /** Empty, or a place in each bucket before the first name that the caller may read. */
+  readonly firstPlace: string;
+  /** The place in a bucket at which the walk goes on after a name. Undefined: no name that the caller may read follows. */
+  readonly placeAfter: (name: string) => string | undefined;
   /** A position is told to the caller, so a walk must not end at a name that the caller may not read. */
-  readonly mayRead: MayRead;
+  readonly mayRead: (name: string) => boolean;
   /** The walk ends after this number of names. */
   readonly mostNames: number;
   /** The walk ends at this time (ms, monotonic clock). */
@@ -50,13 +53,15 @@ export async function walkBuckets<Item>(
     const positions = Array.from({ length: count }, (_, index) =>
       index === 0 ? first : { bucket: first.bucket + index, after: '' },
     );
-    const parts = await Promise.all(positions.map(look));
+    const parts = await Promise.all(
+      positions.map(({ bucket, after }) => look({ bucket, after: after === '' ? walk.firstPlace : after })),
+    );
     for (const [index, part] of parts.entries()) {
       const position = positions[index] as ListPosition;
       nameCount += part.lookedAtCount;
       const last = part.items.find(walk.take);
       if (last !== undefined) return { ...position, after: walk.nameOf(last) };
-      at = nextPosition(position, part.last);
+      at = nextPosition(walk, position, part.last);
       if (at.bucket === position.bucket) break;
     }
     together = at.bucket === first.bucket + count ? Math.min(2 * together, MOST_TOGETHER) : 1;
@@ -68,6 +73,11 @@ export async function walkBuckets<Item>(
 }
 
 /** A step without progress found names that were edited manually and are no UTF-8. They are left out. */
-function nextPosition({ bucket, after }: ListPosition, last: string): ListPosition {
-  return last === '' || last === after ? { bucket: bucket + 1, after: '' } : { bucket, after: last };
+function nextPosition<Item>(
+  { placeAfter }: Walk<Item>,
+  { bucket, after }: ListPosition,
+  last: string,
+): ListPosition {
+  const place = last === '' || last === after ? undefined : placeAfter(last);
+  return place === undefined ? { bucket: bucket + 1, after: '' } : { bucket, after: place };
 }

@@ -1,3 +1,4 @@
+import type { ReadableNames } from '../readable-names';
 import type { Call } from '../call';
 import type { Lease, ResourceView, Service } from './lease';
 import type { RemoveCommand, SetLimitCommand } from './permits-store';
@@ -6,7 +7,6 @@ import type {
   HoldSink,
   HoldStart,
   ListRequest,
-  MayRead,
   ReleaseResult,
   Renewal,
   ResourcePage,
@@ -26,8 +26,8 @@ export interface PermitsEngine {
   hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void>;
   inspect(call: Call, service: Service, name: string): Promise<ResourceView>;
   watch(call: Call, service: Service, name: string, sink: WatchSink): Promise<void>;
-  /** `mayRead`: names for which this is false are left out. Default: all names are listed. */
-  list(call: Call, service: Service, request: ListRequest, mayRead?: MayRead): Promise<ResourcePage>;
+  /** Lists the names that the caller may read. Default: all names. */
+  list(call: Call, service: Service, request: ListRequest, names?: ReadableNames): Promise<ResourcePage>;
   setLimit(name: string, command: SetLimitCommand): Promise<ResourceView>;
   remove(name: string, command: RemoveCommand): Promise<void>;
   revoke(call: Call, service: Service, request: RevokeRequest): Promise<RevokeResult>;

@@ -1,3 +1,4 @@
+import type { ReadableNames } from '../readable-names';
 import type { Call } from '../call';
 import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
@@ -16,7 +17,6 @@ import type {
   HoldSink,
   HoldStart,
   ListRequest,
-  MayRead,
   ReleaseResult,
   Renewal,
   ResourcePage,
@@ -163,8 +163,8 @@ export class Permits implements PermitsEngine {
   }
 
   /** Lists the locks with a holder or a waiter, or all semaphores. */
-  list(call: Call, service: Service, request: ListRequest, mayRead?: MayRead): Promise<ResourcePage> {
-    return this.lists.page(call, service, request, mayRead);
+  list(call: Call, service: Service, request: ListRequest, names?: ReadableNames): Promise<ResourcePage> {
+    return this.lists.page(call, service, request, names);
   }
 
   /** Creates a semaphore, or changes its limit. Never takes permits from a holder. */

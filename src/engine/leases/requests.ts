@@ -58,9 +58,6 @@ export interface ListRequest {
   readonly order: 'fixed' | 'waiter-count';
 }
 
-/** Whether the caller of a list may read this name. */
-export type MayRead = (name: string) => boolean;
-
 export interface ResourcePage {
   readonly resources: readonly ResourceView[];
   /** Empty: this is the last page. */

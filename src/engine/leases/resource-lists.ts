@@ -6,7 +6,8 @@ import { walkBuckets } from './bucket-walk';
 import type { ResourceView, Service } from './lease';
 import { translateListFailure } from './lease-errors';
 import type { ListStep, PermitsStore, WaiterCount } from './permits-store';
-import type { ListRequest, MayRead, ResourcePage } from './requests';
+import { EVERY_NAME, firstPlace, placeAfter, type ReadableNames } from '../readable-names';
+import type { ListRequest, ResourcePage } from './requests';
 import { resourceShownToClients } from './views';
 
 /** The longest time for one page (ms). A page that ends here may have fewer resources than asked for. */
@@ -25,6 +26,9 @@ const MOST_READS = 8;
 /** A part of each binding, so that a later version can refuse or translate the tokens of this version. */
 const TOKEN_VERSION = 'list 1';
 
+/** The page of a caller that may read no name with the prefix. Such a page costs no command. */
+const EMPTY_PAGE: ResourcePage = { resources: [], nextPageToken: '', sampled: false };
+
 type Listing = Omit<ListStep, 'bucket' | 'after' | 'mostShown'>;
 
 /** The pages of ListLocks and ListSemaphores. A list changes no lease. */
@@ -40,14 +44,14 @@ export class ResourceLists {
     call: Call,
     service: Service,
     request: ListRequest,
-    mayRead: MayRead = () => true,
+    names: ReadableNames = EVERY_NAME,
   ): Promise<ResourcePage> {
     const { namePrefix, holderId, order } = request;
     const listing = { service, namePrefix, holderId, caller: call.connection };
     try {
       return order === 'fixed'
-        ? await this.inFixedOrder(call, listing, request, mayRead)
-        : await this.byWaiters(call, listing, request, mayRead);
+        ? await this.inFixedOrder(call, listing, request, names)
+        : await this.byWaiters(call, listing, request, names);
     } catch (error) {
       throw translateListFailure(error, service);
     }
@@ -57,24 +61,26 @@ export class ResourceLists {
     call: Call,
     listing: Listing,
     { pageSize, pageToken }: ListRequest,
-    mayRead: MayRead,
+    names: ReadableNames,
   ): Promise<ResourcePage> {
     const { service, namePrefix, holderId } = listing;
     const binding: Binding = [TOKEN_VERSION, service, call.identity, namePrefix, holderId];
     const isPosition = (value: unknown): value is StoredPosition =>
       isListPosition(value, namePrefix, this.store.bucketCount);
     const start = decodePageToken(binding, pageToken, isPosition);
+    const first = firstPlace(names, namePrefix);
+    if (first === undefined) return EMPTY_PAGE;
     const resources: ResourceView[] = [];
     let bytes = 0;
     const end = await walkBuckets(
       {
-        ...this.bounds(call, mayRead),
+        ...this.bounds(call, namePrefix, first, names),
         mostNames: MOST_NAMES,
         look: ({ bucket, after }) =>
           this.store.listViews({ ...listing, bucket, after, mostShown: pageSize - resources.length }),
         nameOf: ({ name }) => name,
         take: (view) => {
-          if (!mayRead(view.name)) return false;
+          if (!names.mayRead(view.name)) return false;
           resources.push(resourceShownToClients(service, view));
           bytes += sizeOf(view);
           return resources.length >= pageSize || bytes >= MOST_PAGE_BYTES;
@@ -90,10 +96,12 @@ export class ResourceLists {
     call: Call,
     listing: Listing,
     { pageSize, pageToken }: ListRequest,
-    mayRead: MayRead,
+    names: ReadableNames,
   ): Promise<ResourcePage> {
     if (pageToken !== '') throw badPageToken();
-    const bounds = this.bounds(call, mayRead);
+    const first = firstPlace(names, listing.namePrefix);
+    if (first === undefined) return EMPTY_PAGE;
+    const bounds = this.bounds(call, listing.namePrefix, first, names);
     // If one page cannot compare all names, the next page compares other names.
     const firstBucket = Math.floor(this.random() * this.store.bucketCount);
     let most: WaiterCount[] = [];
@@ -110,7 +118,7 @@ export class ResourceLists {
         },
         nameOf: ({ name }) => name,
         take: (one) => {
-          if (mayRead(one.name)) most.push(one);
+          if (names.mayRead(one.name)) most.push(one);
           // A sort of all names would take several milliseconds.
           if (most.length >= 2 * pageSize) most = firstByWaiters(most, pageSize);
           return false;
@@ -152,13 +160,15 @@ export class ResourceLists {
     return { views, isCut: false };
   }
 
-  private bounds(call: Call, mayRead: MayRead) {
+  private bounds(call: Call, namePrefix: string, first: string, names: ReadableNames) {
     const { clock, store } = this;
     const withinMs = Math.min(LONGEST_PAGE_MS, answerWithinMs(call.timeoutMs));
     return {
       clock,
       bucketCount: store.bucketCount,
-      mayRead,
+      firstPlace: first,
+      placeAfter: (name: string) => placeAfter(names, namePrefix, name),
+      mayRead: (name: string) => names.mayRead(name),
       endAt: call.receivedAt + withinMs,
       isCancelled: () => call.cancelled,
     };

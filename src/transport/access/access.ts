@@ -44,6 +44,11 @@ export class Access {
     }
   }
 
+  /** Whether `prove` would answer without a promise. Logs no refusal, because the call is proven later. */
+  knows(credentials: PresentedCredentials): boolean {
+    return this.authenticator.knows(credentials);
+  }
+
   close(): void {
     this.open.close();
     this.refusals.close();

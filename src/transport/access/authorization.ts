@@ -53,6 +53,12 @@ interface Requirement {
   readonly name: string;
 }
 
+interface MissingVerb {
+  readonly verb: Verb;
+  /** Undefined: the caller has the verb for no name. */
+  readonly name: string | undefined;
+}
+
 /** A permission that the caller lacks. */
 export interface MissingPermission extends Requirement {
   readonly service: ServiceName;
@@ -72,6 +78,8 @@ export class CallPermissions implements NameChecks {
   private permissions: Permissions;
   private first: Requirement | undefined;
   private second: Requirement | undefined;
+  /** Whether the call needs its verb for at least one name, before its first message has a name. */
+  private needsSome = false;
 
   constructor(
     private readonly authorization: Authorization,
@@ -85,6 +93,13 @@ export class CallPermissions implements NameChecks {
   /** Checks the names of a request, or of one message of a stream. Throws NOT_ALLOWED. */
   check(request: unknown): void {
     this.rule.checkNames(request, this);
+  }
+
+  /** Throws NOT_ALLOWED if the caller has the verb of the call for no name at all. */
+  requireSome(): void {
+    this.needsSome = true;
+    const missing = this.missingForAll();
+    if (missing !== undefined) throw this.refuse(missing, false);
   }
 
   require(name: string): void {
@@ -108,16 +123,15 @@ export class CallPermissions implements NameChecks {
   }
 
   may(verb: Verb, name: string): boolean {
-    const { policy } = this.authorization;
-    if (policy !== this.policy) {
-      this.policy = policy;
-      this.permissions = policy.permissionsOf(this.call.identity);
-    }
-    return this.permissions.allows(this.rule.service, verb, name);
+    return this.present.allows(this.rule.service, verb, name);
   }
 
   mayRead(name: string): boolean {
     return this.may('read', name);
+  }
+
+  nextReadable(name: string): string | undefined {
+    return this.present.nextReadable(this.rule.service, name);
   }
 
   /** True: the caller may not read the first name of the call. */
@@ -127,18 +141,35 @@ export class CallPermissions implements NameChecks {
 
   /** The policy has changed. */
   recheck(): void {
-    const missing = this.missing();
+    const missing = this.missing() ?? this.missingForAll();
     if (missing !== undefined) this.refuse(missing, true);
+  }
+
+  /** The permissions by the present policy. */
+  private get present(): Permissions {
+    const { policy } = this.authorization;
+    if (policy !== this.policy) {
+      this.policy = policy;
+      this.permissions = policy.permissionsOf(this.call.identity);
+    }
+    return this.permissions;
   }
 
   private missing(): Requirement | undefined {
     return [this.first, this.second].find((one) => one !== undefined && !this.may(one.verb, one.name));
   }
 
-  private refuse({ verb, name }: Requirement, afterReload: boolean): HoldfastError {
+  private missingForAll(): MissingVerb | undefined {
+    const { service, verb } = this.rule;
+    if (!this.needsSome || verb === 'none' || this.present.allowsSome(service, verb)) return undefined;
+    return { verb, name: undefined };
+  }
+
+  /** @param missing without a name: the verb for every name */
+  private refuse({ verb, name }: MissingVerb, afterReload: boolean): HoldfastError {
     const { service } = this.rule;
     const error = notAllowed(this.call.identity, service, verb, name);
-    this.call.permissionMissing({ service, verb, name, error }, afterReload);
+    this.call.permissionMissing({ service, verb, name: name ?? '', error }, afterReload);
     return error;
   }
 }
@@ -151,12 +182,21 @@ const KINDS: Readonly<Record<ServiceName, string>> = {
 };
 
 /** The text names the identity, the verb and the name, and nothing of the policy. */
-function notAllowed(identity: string, service: ServiceName, verb: Verb, name: string): HoldfastError {
-  // A name that is too long is cut, because the handler has not checked its length.
-  const shown = name.length > MAX_NAME_BYTES ? `${name.slice(0, MAX_NAME_BYTES)}…` : name;
-  const subject = service === 'ServerService' ? 'this server' : `${KINDS[service]} ${JSON.stringify(shown)}`;
+function notAllowed(
+  identity: string,
+  service: ServiceName,
+  verb: Verb,
+  name: string | undefined,
+): HoldfastError {
+  const subject = service === 'ServerService' ? 'this server' : subjectOf(KINDS[service], name);
   return new HoldfastError(
     'NOT_ALLOWED',
     `${identity} does not have the permission "${verb}" for ${subject}; ask the operator for the permission`,
   );
+}
+
+function subjectOf(kind: string, name: string | undefined): string {
+  if (name === undefined) return `any ${kind}`;
+  // A name that is too long is cut, because the handler has not checked its length.
+  return `${kind} ${JSON.stringify(name.length > MAX_NAME_BYTES ? `${name.slice(0, MAX_NAME_BYTES)}…` : name)}`;
 }

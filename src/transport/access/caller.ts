@@ -40,5 +40,7 @@ export interface Authenticator {
    * is known already.
    */
   authenticate(call: PresentedCredentials): Caller | Promise<Caller>;
+  /** Whether `authenticate` would answer without a promise. Starts no check, and never throws. */
+  knows(call: PresentedCredentials): boolean;
   close(): void;
 }

@@ -9,7 +9,7 @@ import type { TokenFile } from './token-file';
 /** The configured ways in. At least one is defined. */
 export interface CredentialKinds {
   readonly tokens?: Pick<TokenFile, 'find'> | undefined;
-  readonly jsonWebTokens?: Pick<JsonWebTokens, 'find'> | undefined;
+  readonly jsonWebTokens?: Pick<JsonWebTokens, 'find' | 'known'> | undefined;
   readonly certificates?: Pick<ClientCertificates, 'find'> | undefined;
 }
 
@@ -38,6 +38,21 @@ export class Credentials implements Authenticator {
     throw noCredential({ bearer, certificate: certificates !== undefined });
   }
 
+  knows(call: PresentedCredentials): boolean {
+    const { tokens, jsonWebTokens, certificates } = this.kinds;
+    try {
+      const token = readBearer(call.authorization);
+      const certified = certificates?.find(call);
+      if (certified !== undefined && this.hasEnded(certified)) return false;
+      if (token === undefined) return certified !== undefined;
+      const digest = tokenDigest(token);
+      const caller = tokens?.find(digest) ?? jsonWebTokens?.known(digest);
+      return caller !== undefined && !this.hasEnded(caller);
+    } catch {
+      return false;
+    }
+  }
+
   close(): void {
     this.onClose();
   }
@@ -57,8 +72,12 @@ export class Credentials implements Authenticator {
   }
 
   private current(caller: Caller, ended: string): Caller {
-    if (caller.expiresAt > this.clock.now()) return caller;
-    throw expiredCredential(ended);
+    if (this.hasEnded(caller)) throw expiredCredential(ended);
+    return caller;
+  }
+
+  private hasEnded({ expiresAt }: Caller): boolean {
+    return expiresAt <= this.clock.now();
   }
 }
 

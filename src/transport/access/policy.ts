@@ -1,3 +1,4 @@
+import { AllowedPlaces } from './allowed-places';
 import { BoundedCache } from './bounded-cache';
 import { identityGlob, type IdentityGlob } from './identity-glob';
 import { PrefixTable } from './prefix-table';
@@ -27,13 +28,42 @@ function bitOf(verb: Verb): VerbSet {
 
 const BITS = Object.fromEntries(VERBS.map((verb) => [verb, bitOf(verb)])) as Readonly<Record<Verb, VerbSet>>;
 
+function has(verbs: VerbSet, verb: Verb): boolean {
+  return (verbs & BITS[verb]) !== 0;
+}
+
 /** The permissions of one identity. */
 export class Permissions {
+  private readonly readable = new Map<ServiceName, AllowedPlaces>();
+
   constructor(private readonly tables: ReadonlyMap<ServiceName, PrefixTable>) {}
 
   /** The longest prefix of the name decides. A name without a prefix in the rules is denied. */
   allows(service: ServiceName, verb: Verb, name: string): boolean {
-    return ((this.tables.get(service)?.find(name) ?? NOTHING) & BITS[verb]) !== 0;
+    return has(this.tables.get(service)?.find(name) ?? NOTHING, verb);
+  }
+
+  /** Whether any name of the service may be allowed. */
+  allowsSome(service: ServiceName, verb: Verb): boolean {
+    return this.tables.get(service)?.some((verbs) => has(verbs, verb)) ?? false;
+  }
+
+  /** For a name that may not be read: a place before the next names that may be read. Undefined: no such names follow. */
+  nextReadable(service: ServiceName, name: string): string | undefined {
+    let places = this.readable.get(service);
+    if (places === undefined) this.readable.set(service, (places = this.readablePlaces(service)));
+    return places.next(name);
+  }
+
+  private readablePlaces(service: ServiceName): AllowedPlaces {
+    const entries = [...(this.tables.get(service)?.entries() ?? [])];
+    return new AllowedPlaces(
+      entries.map(({ prefix, value, around }) => ({
+        prefix,
+        isAllowed: has(value, 'read'),
+        isAllowedAround: has(around, 'read'),
+      })),
+    );
   }
 }
 

@@ -30,6 +30,19 @@ export class PrefixTable {
     return this.values[index] ?? this.none;
   }
 
+  /** Each prefix with its value, and with the value of the longest other prefix that it begins with. */
+  *entries(): Generator<{ readonly prefix: string; readonly value: number; readonly around: number }> {
+    for (const [index, prefix] of this.prefixes.entries()) {
+      const around = this.values[this.shorter[index] as number] ?? this.none;
+      yield { prefix, value: this.values[index] as number, around };
+    }
+  }
+
+  /** Whether any prefix has a value like this. */
+  some(predicate: (value: number) => boolean): boolean {
+    return this.values.some(predicate);
+  }
+
   /** The last prefix that is not greater than `name`. Every prefix of `name` is this prefix, or a beginning of it. */
   private lastUpTo(name: string): number {
     const { prefixes } = this;

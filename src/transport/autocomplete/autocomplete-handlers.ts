@@ -18,6 +18,7 @@ import {
 import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
 import type { Call } from '../../engine/call';
 import { answerWithinMs } from '../../engine/answer-time';
+import type { HoldfastError } from '../../engine/errors';
 import {
   DEFAULT_CAPACITY,
   MAX_CAPACITY,
@@ -29,7 +30,7 @@ import type { SuggestRequest as EngineRequest } from '../../engine/autocomplete/
 import { bidi, clientStream, unary, type CallContext, type HandledCall } from '../grpc/call';
 import { toErrorSummary } from '../grpc/errors';
 import { checkName, checkPageSize, requireName, Violations } from '../grpc/fields';
-import { OpenStreams } from '../grpc/open-streams';
+import { OpenStreams, within } from '../grpc/open-streams';
 import { serializer } from '../grpc/serialize';
 import { dictionaryHandlers, entryHandlers } from './dictionary-handlers';
 import {
@@ -42,7 +43,7 @@ import {
   checkQuery,
 } from './fields';
 import { EntryRequests } from './entry-requests';
-import { importDictionary, type ImportMessage } from './import-stream';
+import { importDictionary, receiveStart, type ImportMessage } from './import-stream';
 import { dictionaryMessage, suggestErrorMessage, suggestionMessage, suggestMessage } from './messages';
 import { requestDecoders, smallRequestDecoders } from './request-decoders';
 import { QueryStream } from './suggest-stream';
@@ -76,6 +77,9 @@ export const autocompleteServiceDefinition = {
   },
 };
 
+/** The imports of one server before their start. Each waits a short time, and costs about 20 kB of memory. */
+const MAX_STARTS = 1000;
+
 export interface AutocompleteHandlers {
   readonly handlers: Record<keyof typeof AutocompleteServiceService, UntypedHandleCall>;
   /** Ends all streams, because an open stream keeps its connection open, and an open connection the server. */
@@ -90,6 +94,7 @@ export function autocompleteHandlers(
   limits: AutocompleteLimits,
 ): AutocompleteHandlers {
   const requests = new EntryRequests(context.clock);
+  const starts = new OpenStreams(MAX_STARTS, 'imports without a start');
   const imports = new OpenStreams(limits.maxImports, 'imports');
   const suggestStreams = new OpenStreams(limits.maxSuggestStreams, 'SuggestStreams');
   const handlers = {
@@ -101,19 +106,19 @@ export function autocompleteHandlers(
     importDictionary: clientStream<ImportMessage, ImportDictionaryResponse>(
       context,
       async (messages, call) => {
-        const leave = imports.enter((error) => messages.interrupt(error));
-        try {
-          const view = await importDictionary(engine, call, messages, requests, limits.maxImportIdleMs);
-          return { dictionary: dictionaryMessage(view) };
-        } finally {
-          leave();
-        }
+        const interrupt = (error: HoldfastError): void => messages.interrupt(error);
+        const start = await within(starts, interrupt, () => receiveStart(call, messages));
+        const view = await within(imports, interrupt, () =>
+          importDictionary(engine, call, start, messages, requests, limits.maxImportIdleMs),
+        );
+        return { dictionary: dictionaryMessage(view) };
       },
     ),
   };
   return {
     handlers,
     drain: () => {
+      starts.drain();
       imports.drain();
       suggestStreams.drain();
     },

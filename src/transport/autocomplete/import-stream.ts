@@ -7,36 +7,60 @@ import { HoldfastError } from '../../engine/errors';
 import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
 import type { DictionaryView, ImportSession } from '../../engine/autocomplete/suggestion';
 import { timeSpan } from '../../engine/time-span';
-import type { UndecodedMessage } from '../grpc/bounded-decoding';
+import { UndecodedMessage } from '../grpc/bounded-decoding';
 import { checkName, throwIfInvalid, Violations } from '../grpc/fields';
 import type { HandledCall } from '../grpc/call';
 import type { RequestReader } from '../grpc/request-reader';
-import type { ImportPart } from './entry-checks';
+import { checkImportPart, type ImportPart } from './entry-checks';
 import type { EntryRequests } from './entry-requests';
 import { checkProfile, checkSentCount } from './fields';
+
+const REQUIRED_FIRST = 'is required as the first part';
 
 export type ImportMessage = ImportDictionaryRequest | UndecodedMessage;
 
 /** Reads the next message, and checks the entries of a batch. Undefined: the stream has ended. */
 type ReadNext = () => Promise<{ readonly part: ImportPart | undefined } | undefined>;
 
-/** Carries out one import: a start, batches, a commit, and the client's half-close. */
+/** How long the server waits for the start of an import (ms). */
+const START_WITHIN_MS = 10_000;
+
+type CheckedCall = Pick<HandledCall, 'checkNames'>;
+type Start = ReturnType<typeof checkStart>;
+
+/** Reads the start of an import, and checks that the caller may import. A start is small, so no thread decodes it. */
+export async function receiveStart(
+  call: CheckedCall,
+  messages: RequestReader<ImportMessage>,
+): Promise<Start> {
+  const message = await readWithin(messages, START_WITHIN_MS);
+  if (message instanceof UndecodedMessage)
+    throwViolation('start', `${REQUIRED_FIRST}, and is a small message`);
+  const part = message && checkImportPart(message);
+  call.checkNames({ part });
+  if (part?.$case === 'start') return checkStart(part.value);
+  return throwViolation(
+    'start',
+    part === undefined ? REQUIRED_FIRST : `${REQUIRED_FIRST}; ${part.$case} came instead`,
+  );
+}
+
+/** Carries out one import after its start: batches, a commit, and the client's half-close. */
 export async function importDictionary(
   engine: AutocompleteEngine,
-  call: Pick<HandledCall, 'checkNames' | 'identity' | 'quotas'>,
+  call: CheckedCall & Pick<HandledCall, 'identity' | 'quotas'>,
+  { dictionary, profile }: Start,
   messages: RequestReader<ImportMessage>,
   requests: EntryRequests,
   maxIdleMs: number,
 ): Promise<DictionaryView> {
   const next: ReadNext = async () => {
-    const timer = setTimeout(() => messages.interrupt(idleFor(maxIdleMs)), maxIdleMs);
-    const message = await messages.next().finally(() => clearTimeout(timer));
+    const message = await readWithin(messages, maxIdleMs);
     if (message === undefined) return undefined;
     const part = await requests.importPart(message);
     call.checkNames({ part });
     return { part };
   };
-  const { dictionary, profile } = readStart(await next());
   const session = await engine.startImport(dictionary, profile, call);
   let entryCount: number;
   try {
@@ -76,22 +100,19 @@ async function putBatches(session: ImportSession, next: ReadNext): Promise<numbe
   }
 }
 
+async function readWithin(
+  messages: RequestReader<ImportMessage>,
+  ms: number,
+): Promise<ImportMessage | undefined> {
+  const timer = setTimeout(() => messages.interrupt(idleFor(ms)), ms);
+  return messages.next().finally(() => clearTimeout(timer));
+}
+
 function idleFor(ms: number): HoldfastError {
   return new HoldfastError(
     'QUOTA_EXCEEDED',
     `the import received no message for ${timeSpan(ms)}: nothing was changed; start the import again`,
   );
-}
-
-function readStart(request: Awaited<ReturnType<ReadNext>>) {
-  const part = request?.part;
-  if (part?.$case !== 'start') {
-    return throwViolation(
-      'start',
-      `is required as the first part${part === undefined ? '' : `; ${part.$case} came instead`}`,
-    );
-  }
-  return checkStart(part.value);
 }
 
 function checkStart({ dictionary, profile: requested }: ImportStart) {

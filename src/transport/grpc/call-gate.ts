@@ -1,10 +1,4 @@
-import {
-  constants,
-  type Http2Session,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import type { Http2Session, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Clock } from '../../engine/clock';
 import { HoldfastError } from '../../engine/errors';
 import { FairQueue } from '../../engine/fair-queue';
@@ -12,18 +6,26 @@ import type { Priority } from '../../engine/priority';
 import type { ServeStream } from './grpc-internals';
 import { clampTimeout, shortenTimeout, timeoutMs } from './grpc-timeout';
 import { Reader, ReadingTurns } from './reading-turns';
-import { refusalHeaders } from './refusal';
+import { answer, refusalHeaders, surviveErrors } from './refusal';
 
 /** What the gate must know about a method. */
 export interface CallKind {
   readonly priority: Priority;
   readonly unary: boolean;
+  /** Whether the request may be so large that its caller must be proven before the request is received. */
+  readonly isLarge?: boolean;
+  /** Whether the call is a health check, which needs no credential. */
+  readonly isProbe?: boolean;
 }
 
 export interface CallGateOptions {
   readonly clock: Clock;
   /** The kind of a call by its path. */
   readonly kindOf: (path: string) => CallKind;
+  /** Whether the server knows the caller already. Default: the server asks for no credentials. */
+  readonly isProven?: ((headers: IncomingHttpHeaders, session: Http2Session) => boolean) | undefined;
+  /** Proves the caller. Throws or rejects with the error for the client. Undefined: as with `isProven`. */
+  readonly prove?: ((headers: IncomingHttpHeaders, session: Http2Session) => unknown) | undefined;
 }
 
 /** How many calls may begin in one turn of the event loop while no call waits. */
@@ -36,6 +38,8 @@ const LONGEST_WAIT_MS = 500;
 export const MAX_UNARY_CALLS = 1000;
 /** The bound of unanswered renewals and releases of one connection. Only memory matters, so the bound is higher. */
 export const MAX_URGENT_CALLS = 10_000;
+/** A connection with more waiting calls than this makes no urgent health checks without a credential. */
+const MOST_BEFORE_PROBE = 8;
 /** The pause between two turns while calls wait (ms). */
 const PAUSE_MS = 1;
 /** The longest time for the calls that arrive in one turn of the event loop (ms). */
@@ -153,7 +157,10 @@ export class CallGate {
     setImmediate(() => this.turn());
   }
 
-  private wait(call: ArrivedCall): void {
+  private wait(arrived: ArrivedCall): void {
+    const priority = this.priorityOf(arrived);
+    const call =
+      priority === arrived.kind.priority ? arrived : { ...arrived, kind: { ...arrived.kind, priority } };
     const { stream, headers, kind, connection } = call;
     surviveErrors(stream);
     if (kind.priority !== 'high' && this.expectedWaitMs(call) > longestWaitMs(headers)) {
@@ -163,6 +170,13 @@ export class CallGate {
       this.waitingCount += 1;
       this.queues[kind.priority].push(connection, call);
     }
+  }
+
+  /** A call is urgent only if its caller is proven. Otherwise a flood without a credential would come first. */
+  private priorityOf({ kind, headers, connection }: ArrivedCall): Priority {
+    const { priority, isProbe } = kind;
+    if (priority === 'low' || (isProbe === true && connection.heldCount < MOST_BEFORE_PROBE)) return priority;
+    return (this.options.isProven?.(headers, connection.session) ?? true) ? priority : 'low';
   }
 
   /** Node 20 may crash if a stream is closed while its connection is read, so the call is answered in a later turn. */
@@ -249,27 +263,32 @@ export class CallGate {
       connection[counted] += 1;
       stream.on('close', () => (connection[counted] -= 1));
     }
-    serve(stream, headers);
+    if (call.kind.isLarge === true && this.options.prove !== undefined)
+      void this.serveProven(call, this.options.prove);
+    else serve(stream, headers);
   }
-}
 
-/** A stream that is reset emits 'error', which would end the process without a listener. grpc-js listens later. */
-function surviveErrors(stream: ServerHttp2Stream): void {
-  stream.on('error', () => undefined);
+  /** Flow control holds the request back until the caller is proven. */
+  private async serveProven(call: ArrivedCall, prove: NonNullable<CallGateOptions['prove']>): Promise<void> {
+    const { stream, headers, serve, connection } = call;
+    surviveErrors(stream);
+    const beganAt = this.options.clock.now();
+    try {
+      const proof = prove(headers, connection.session);
+      if (proof instanceof Promise) await proof;
+    } catch (error) {
+      // The handler reports all other errors.
+      if (error instanceof HoldfastError) return this.refuse(call, refusalHeaders(error));
+    }
+    if (stream.closed || stream.destroyed) return;
+    shortenTimeout(headers, this.options.clock.now() - beganAt);
+    const hasEnded = stream.readableEnded;
+    serve(stream, headers);
+    if (hasEnded) stream.emit('end');
+  }
 }
 
 /** The longest wait of a call (ms). If the client gives up earlier, the wait ends with the client's time limit. */
 function longestWaitMs(headers: IncomingHttpHeaders): number {
   return Math.min(LONGEST_WAIT_MS, timeoutMs(headers) ?? Infinity);
-}
-
-const REFUSED = { endStream: true, sendDate: false };
-
-/** Answers a call that has not begun. The rest of its message is not kept. */
-function answer(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void {
-  if (stream.closed || stream.destroyed) return;
-  stream.respond(headers, REFUSED);
-  // A client that does not end its message would keep the stream open.
-  if (stream.state.remoteClose === 1) stream.resume();
-  else stream.close(constants.NGHTTP2_NO_ERROR);
 }

@@ -5,11 +5,20 @@ import type { CallKind } from './call-gate';
 const UNKNOWN: CallKind = { priority: 'low', unary: true };
 
 /** The kinds of all methods of the services, by path. An unknown method gets its error with low priority. */
-export function callKinds(services: readonly ServiceDefinition[]): (path: string) => CallKind {
+export function callKinds(
+  services: readonly ServiceDefinition[],
+  largePaths: ReadonlyMap<string, unknown> = new Map(),
+): (path: string) => CallKind {
   const kinds = new Map<string, CallKind>();
   for (const service of services) {
     for (const { path, requestStream, responseStream } of Object.values(service)) {
-      kinds.set(path, { priority: priorityOf(path), unary: !requestStream && !responseStream });
+      const unary = !requestStream && !responseStream;
+      kinds.set(path, {
+        priority: priorityOf(path),
+        unary,
+        isProbe: PROBES.test(path),
+        isLarge: largePaths.has(path),
+      });
     }
   }
   return (path) => kinds.get(path) ?? UNKNOWN;
@@ -17,6 +26,7 @@ export function callKinds(services: readonly ServiceDefinition[]): (path: string
 
 /** Work on leases that exist is urgent. So are health checks: a busy server must not seem to be a dead server. */
 const URGENT = /\/(Renew|Release|EndQuarantine|Check)[^/]*$/;
+const PROBES = /^\/grpc\.health\.v1\.Health\//;
 const READS = /\/(Get|List|Suggest)[^/]*$/;
 const LEASES = /^\/holdfast\.v1\.(Lock|Semaphore)Service\//;
 

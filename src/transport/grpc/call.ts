@@ -70,6 +70,7 @@ export function clientStream<Request, Response>(
 ): handleClientStreamingCall<Request, Response> {
   return (grpcCall, callback) =>
     void serveSingle(context, grpcCall, callback, (call) => {
+      call.checkAnyName();
       call.count(undefined, true);
       return handler(new RequestReader(grpcCall), call);
     });
@@ -119,6 +120,7 @@ export function bidi<Request, Message>(
 ): handleBidiStreamingCall<Request, Message> {
   return (grpcCall) =>
     void serveStream(context, grpcCall, (call) => {
+      call.checkAnyName();
       call.count(undefined, true);
       return handler(grpcCall, call);
     });

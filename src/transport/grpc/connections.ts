@@ -38,14 +38,15 @@ export class Connections {
       const onEnd = (): void => gate.disconnected(session);
       socket.once('end', onEnd).once('error', onEnd);
       session.once('close', () => this.open.delete(session));
-      keepAlive(session, this.times, (problem) => {
-        this.endCalls(session, lost(problem));
+      const cut = (error: HoldfastError): void => {
+        this.endCalls(session, error);
         setTimeout(() => disconnect(socket), FAREWELL_MS).unref();
-      });
+      };
+      keepAlive(session, this.times, (problem) => cut(lost(problem)));
       if (this.maxAgeMs !== undefined) {
         limitAge(session, this.maxAgeMs, {
           endStreams: () => this.endStreams(session),
-          hasCalls: () => this.calls.hasCalls(session),
+          cut: () => cut(tooOld()),
         });
       }
     };

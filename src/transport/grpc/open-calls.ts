@@ -25,10 +25,6 @@ export class OpenCalls {
     return call as ServerInterceptingCall;
   };
 
-  hasCalls(session: ServerHttp2Session): boolean {
-    return this.callsOf(session).size > 0;
-  }
-
   /**
    * Ends the calls of a connection for which there is a status. The handlers are informed at once, even if no status can
    * reach the client.

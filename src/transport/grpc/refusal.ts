@@ -1,4 +1,4 @@
-import { constants, type OutgoingHttpHeaders } from 'node:http2';
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { HoldfastError } from '../../engine/errors';
 import { statusOf } from './errors';
 
@@ -12,4 +12,20 @@ export function refusalHeaders(error: HoldfastError): OutgoingHttpHeaders {
     'grpc-message': encodeURI(details),
     ...metadata.toHttp2Headers(),
   };
+}
+
+/** A stream that is reset emits 'error', which would end the process without a listener. grpc-js listens later. */
+export function surviveErrors(stream: ServerHttp2Stream): void {
+  stream.on('error', () => undefined);
+}
+
+const REFUSED = { endStream: true, sendDate: false };
+
+/** Answers a call that has not begun. The rest of its message is not kept. */
+export function answer(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void {
+  if (stream.closed || stream.destroyed) return;
+  stream.respond(headers, REFUSED);
+  // A client that does not end its message would keep the stream open.
+  if (stream.state.remoteClose === 1) stream.resume();
+  else stream.close(constants.NGHTTP2_NO_ERROR);
 }

@@ -70,6 +70,11 @@ abstract class IncomingRequest extends UnfinishedRequest {
     call.maxReceiveMessageSize = parts.maxBytes;
   }
 
+  /** A caller that is not proven yet cannot end the large requests of others. The gate proves their callers first. */
+  override get givesWay(): boolean {
+    return this.parts.maxBytes <= MAX_REQUEST_BYTES;
+  }
+
   get paused(): boolean {
     return this.call.stream.isPaused();
   }

@@ -10,6 +10,7 @@ import type { Call } from '../../engine/call';
 import type { Clock } from '../../engine/clock';
 import { HoldfastError } from '../../engine/errors';
 import { NO_QUOTAS, type Quotas } from '../../engine/quotas';
+import type { ReadableNames } from '../../engine/readable-names';
 import type { Access } from '../access/access';
 import type { AuditedAct } from '../access/audited-acts';
 import { CallPermissions, type CheckedCall, type MissingPermission } from '../access/authorization';
@@ -38,7 +39,7 @@ export interface CallContext {
 }
 
 /** A call as handlers see it. */
-export interface HandledCall extends Call {
+export interface HandledCall extends Call, ReadableNames {
   /**
    * Checks the names of one message. Throws NOT_ALLOWED. The wrapper checks the request of a call with one message. The
    * handler of a call that reads a stream must pass each message before its use.
@@ -46,8 +47,6 @@ export interface HandledCall extends Call {
   checkNames(message: unknown): void;
   /** Counts one message of a stream as a command of its caller. Throws QUOTA_EXCEEDED. */
   takeCommand(): void;
-  /** Whether the caller may see a name of the call's service. */
-  mayRead(name: string): boolean;
 }
 
 /** The engine's view of a gRPC call. Fields that few calls need are computed on first use. */
@@ -125,17 +124,22 @@ export class ServedCall implements HandledCall, EndableCall, CheckedCall {
 
   checkNames(message: unknown): void {
     const { rule } = this;
-    const { control } = this.context;
-    if (control === undefined || rule === undefined) return;
-    const { authorization } = control;
-    if (authorization !== undefined) {
-      if (this.permissions === undefined) {
-        this.permissions = new CallPermissions(authorization, rule, this);
-        authorization.add(this.permissions);
-      }
-      this.permissions.check(message);
-    }
+    if (rule === undefined) return;
+    this.permissionsBy(rule)?.check(message);
     this.act = rule.actOf?.(message) ?? this.act;
+  }
+
+  /** Throws NOT_ALLOWED if the caller may use no name, before the first message of a stream has a name. */
+  checkAnyName(): void {
+    if (this.rule !== undefined) this.permissionsBy(this.rule)?.requireSome();
+  }
+
+  private permissionsBy(rule: CallRule): CallPermissions | undefined {
+    const authorization = this.context.control?.authorization;
+    if (authorization === undefined || this.permissions !== undefined) return this.permissions;
+    this.permissions = new CallPermissions(authorization, rule, this);
+    authorization.add(this.permissions);
+    return this.permissions;
   }
 
   /** Counts the call for the quotas of its caller. Throws QUOTA_EXCEEDED. */
@@ -160,6 +164,10 @@ export class ServedCall implements HandledCall, EndableCall, CheckedCall {
 
   mayRead(name: string): boolean {
     return this.permissions?.mayRead(name) ?? true;
+  }
+
+  nextReadable(name: string): string | undefined {
+    return this.permissions === undefined ? name : this.permissions.nextReadable(name);
   }
 
   /** Writes the audit line of an act. An invalid request does nothing, and a refused call has its own line. */

@@ -47,6 +47,10 @@ export abstract class UnfinishedRequest {
   announcedBytes = 0;
   bufferedBytes = 0;
 
+  /** Whether the request ends before others if the bytes of all connections are too many. */
+  get givesWay(): boolean {
+    return false;
+  }
   /** Whether the large messages of the request count against the connection. */
   abstract readonly countsForConnection: boolean;
   /** True while the server does not read from the client. The client is then not the cause of a delay. */
@@ -73,6 +77,8 @@ export class UnfinishedRequests {
   private readonly connections = new Map<object, ConnectionAccount>();
   /** The unfinished large messages, the oldest first. */
   private readonly large = new Set<UnfinishedRequest>();
+  /** The unfinished large messages that give way, the oldest first. */
+  private readonly givingWay = new Set<UnfinishedRequest>();
   /** Refused requests with a status that the client has not read, from before the last sweep. */
   private refusedBefore: UnfinishedRequest[] = [];
   /** The same, since the last sweep. */
@@ -133,10 +139,12 @@ export class UnfinishedRequests {
     if (request.announcedBytes === 0) return;
     request.bufferedBytes += bytes;
     this.bufferedBytes += bytes;
-    this.large.add(request);
-    for (const oldest of this.large) {
-      if (this.bufferedBytes <= this.limits.maxBytesPerServer) return;
-      if (!oldest.paused) this.refuse(oldest, tooManyBytesOnServer(this.limits));
+    (request.givesWay ? this.givingWay : this.large).add(request);
+    for (const requests of [this.givingWay, this.large]) {
+      for (const oldest of requests) {
+        if (this.bufferedBytes <= this.limits.maxBytesPerServer) return;
+        if (!oldest.paused) this.refuse(oldest, tooManyBytesOnServer(this.limits));
+      }
     }
   }
 
@@ -144,6 +152,7 @@ export class UnfinishedRequests {
   finish(request: UnfinishedRequest): void {
     if (request.account?.unfinished.delete(request) === true) this.count -= 1;
     this.large.delete(request);
+    this.givingWay.delete(request);
   }
 
   /** The request is no longer in memory. Safe to call twice. */

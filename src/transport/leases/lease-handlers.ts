@@ -69,7 +69,7 @@ export function leaseHandlers<Request extends AcquireFields>(
 
     list: <Request extends ListFields, Response>(toMessage: (page: ResourcePage) => Response) =>
       unary<Request, Response>(context, async (request, call) =>
-        toMessage(await engine.list(call, service, readList(request), (name) => call.mayRead(name))),
+        toMessage(await engine.list(call, service, readList(request), call)),
       ),
 
     hold: serverStream<HoldStartMessage<Request>, { holdEvent: proto.HoldEvent | undefined }>(

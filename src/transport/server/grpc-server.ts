@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Http2Session, IncomingHttpHeaders } from 'node:http2';
 import { join } from 'node:path';
 import { Server, type ServerCredentials } from '@grpc/grpc-js';
 import { HealthService } from '../../../generated/typescript/grpc/health/v1/health';
@@ -24,9 +25,10 @@ import type { Authorization } from '../access/authorization';
 import { readCallRules } from '../access/call-rules';
 import type { CallContext } from '../grpc/call';
 import { callAnswers } from '../grpc/call-answers';
-import { CallGate } from '../grpc/call-gate';
+import { CallGate, type CallGateOptions } from '../grpc/call-gate';
 import { callKinds } from '../grpc/call-kinds';
 import { Connections } from '../grpc/connections';
+import { peerCertificateOf } from '../grpc/grpc-internals';
 import { listen, type Address } from '../grpc/listen';
 import type { Log } from '../grpc/log';
 import { RequestIntake } from '../grpc/request-intake';
@@ -144,8 +146,10 @@ export class GrpcServer {
   /** Resolves to the target that clients use. Rejects with a ListenError. */
   async listen(address: Address, credentials: ServerCredentials): Promise<string> {
     const target = await listen(this.server, address, credentials);
-    const kindOf = callKinds(OFFERED_SERVICES);
-    this.connections.watch(this.server, new CallGate({ clock: this.parts.clock, kindOf }));
+    const kindOf = callKinds(OFFERED_SERVICES, AUTOCOMPLETE_REQUEST_BYTES);
+    const { clock, access } = this.parts;
+    const gate = new CallGate({ clock, kindOf, ...(access && proofs(access)) });
+    this.connections.watch(this.server, gate);
     return target;
   }
 
@@ -178,4 +182,22 @@ export class GrpcServer {
     this.server.addService(autocompleteServiceDefinition, added.handlers);
     return added;
   }
+}
+
+/** The questions of the gate about the caller of a call that has not begun. */
+function proofs(access: Access): Pick<CallGateOptions, 'isProven' | 'prove'> {
+  const credentials = ({ authorization }: IncomingHttpHeaders, connection: Http2Session) => ({
+    authorization: authorization === undefined ? [] : [authorization],
+    connection,
+    peerCertificate: () => peerCertificateOf(connection),
+  });
+  return {
+    isProven: (headers, session) => access.knows(credentials(headers, session)),
+    prove: (headers, session) =>
+      access.prove({
+        ...credentials(headers, session),
+        method: () => String(headers[':path']),
+        peer: () => `${session.socket.remoteAddress ?? 'unknown'}:${session.socket.remotePort ?? ''}`,
+      }),
+  };
 }

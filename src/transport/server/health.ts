@@ -6,11 +6,17 @@ import {
   type HealthServer,
 } from '../../../generated/typescript/grpc/health/v1/health';
 import { EventStream, type EventShape } from '../grpc/event-stream';
+import { admit, OpenStreams } from '../grpc/open-streams';
 
 /** The health protocol's name for the server as a whole. */
 const WHOLE_SERVER = '';
 /** The health service name for grants. Grants pause while the store is in quarantine. */
 const GRANTS = 'holdfast.grants';
+
+/** A watch needs no credential, and costs about 10 kB of memory. */
+const MAX_WATCHES = 10_000;
+/** A gRPC client opens one watch for each service config. */
+const MAX_WATCHES_OF_CONNECTION = 16;
 
 type WatchStream = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>;
 
@@ -28,6 +34,7 @@ export class Health {
   readonly handlers: HealthServer;
   private readonly services: ReadonlySet<string>;
   private readonly watches = new Map<WatchStream, EventStream<ServingStatus, HealthCheckResponse>>();
+  private readonly open = new OpenStreams(MAX_WATCHES, 'health watches', MAX_WATCHES_OF_CONNECTION);
   private state = ServingStatus.NOT_SERVING;
   private grants = ServingStatus.NOT_SERVING;
   private draining = false;
@@ -98,6 +105,7 @@ export class Health {
   }
 
   private watch(stream: WatchStream): void {
+    if (!admit(this.open, stream)) return;
     const states = new EventStream<ServingStatus, HealthCheckResponse>(stream, STATES);
     this.watches.set(stream, states);
     stream.once('cancelled', () => this.watches.delete(stream));

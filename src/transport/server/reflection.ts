@@ -5,6 +5,11 @@ import type {
 } from '../../../generated/typescript/grpc/reflection/v1/reflection';
 import type { Descriptors } from './descriptors';
 import type { Log } from '../grpc/log';
+import { admit, OpenStreams } from '../grpc/open-streams';
+
+/** A stream needs no credential. A tool opens one stream. */
+const MAX_STREAMS = 1000;
+const MAX_STREAMS_OF_CONNECTION = 16;
 
 type ReflectionStream = ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
 type Question = ServerReflectionRequest['messageRequest'];
@@ -19,6 +24,7 @@ export class Reflection {
     serverReflectionInfo: handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse>;
   };
   private readonly streams = new Set<ReflectionStream>();
+  private readonly open = new OpenStreams(MAX_STREAMS, 'reflection streams', MAX_STREAMS_OF_CONNECTION);
 
   constructor(
     private readonly descriptors: Descriptors,
@@ -39,6 +45,7 @@ export class Reflection {
   }
 
   private serve(stream: ReflectionStream): void {
+    if (!admit(this.open, stream)) return;
     const sent = new Set<string>();
     this.streams.add(stream);
     stream.once('cancelled', () => this.streams.delete(stream));

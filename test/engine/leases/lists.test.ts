@@ -1,6 +1,8 @@
 import { HoldfastError } from '../../../src/engine/errors';
 import type { ResourceView, Service } from '../../../src/engine/leases/lease';
-import type { ListRequest, MayRead, ResourcePage } from '../../../src/engine/leases/requests';
+import { namesUnder, namesWhere } from '../../support/readable-names';
+import type { ReadableNames } from '../../../src/engine/readable-names';
+import type { ListRequest, ResourcePage } from '../../../src/engine/leases/requests';
 import type { ListStep } from '../../../src/engine/leases/permits-store';
 import { EngineFixture, Pending } from '../../support/engine-fixture';
 import { FakeCall, RecordedSink, type FakeCallOptions } from '../../support/fake-call';
@@ -11,17 +13,17 @@ const FIRST_PAGE: ListRequest = { namePrefix: '', holderId: '', pageSize: 50, pa
 
 interface Asked {
   readonly service?: Service;
-  readonly mayRead?: MayRead;
+  readonly names?: ReadableNames;
   readonly options?: FakeCallOptions;
 }
 
 function list(
   on: EngineFixture,
   values: Partial<ListRequest> = {},
-  { service = 'lock', mayRead, options = {} }: Asked = {},
+  { service = 'lock', names, options = {} }: Asked = {},
 ): Pending<ResourcePage> {
   const call = new FakeCall(on.clock, options);
-  const page = on.permits.list(call, service, { ...FIRST_PAGE, ...values }, mayRead);
+  const page = on.permits.list(call, service, { ...FIRST_PAGE, ...values }, names);
   return new Pending(call, new RecordedSink(on.clock), page);
 }
 
@@ -153,8 +155,8 @@ describe('a list on a fake store of 4 buckets', () => {
   });
 
   it('leaves out names that the caller may not read, and ends no page at such a name', async () => {
-    const mayRead = (name: string) => !name.startsWith('secret');
-    const page = list(on, { pageSize: 2 }, { mayRead });
+    const names = namesWhere((name) => !name.startsWith('secret'));
+    const page = list(on, { pageSize: 2 }, { names });
     await answer({ 0: ['a', 'secret 1'] }, { 0: 'secret 1' });
     // The time of the page is over, but the last name is secret.
     await on.clock.advance(10_000);
@@ -166,6 +168,32 @@ describe('a list on a fake store of 4 buckets', () => {
     const token = Buffer.from(page.value.nextPageToken, 'base64url').toString('latin1');
     expect(token).toContain('"b"');
     expect(token).not.toContain('secret');
+  });
+
+  it('asks the store for nothing if the caller may read no name with the prefix', async () => {
+    for (const order of ['fixed', 'waiter-count'] as const) {
+      const page = list(on, { namePrefix: 'billing/', order }, { names: namesUnder('search/') });
+      await settled();
+      expect(page.value).toEqual({ resources: [], nextPageToken: '', sampled: false });
+    }
+    expect(on.store.log).toEqual([]);
+  });
+
+  it('begins in each bucket before the names that the caller may read, and passes over the others', async () => {
+    const names = namesUnder('team-a/');
+    const page = list(on, { pageSize: 1 }, { names });
+    const placesOf = (steps: readonly ListStep[]) => steps.map(({ bucket, after }) => [bucket, after]);
+    const first = 'team-a.\u{10FFFF}';
+    expect(placesOf(await answer({}, { 0: 'team-a/a' }))).toEqual([[0, first]]);
+    // After names behind the readable names the bucket is done.
+    expect(placesOf(await answer({}, { 0: 'team-b/x' }))).toEqual([[0, 'team-a/a']]);
+    const steps = await answer({ 1: ['team-a/x'] });
+    expect(placesOf(steps)).toEqual([
+      [1, first],
+      [2, first],
+    ]);
+    await settled();
+    expect(namesOf(page.value)).toEqual(['team-a/x']);
   });
 
   it('ends a page after 2 s, or shortly before the deadline of the call, with a token', async () => {
@@ -274,8 +302,8 @@ describe('a list on a fake store of 4 buckets', () => {
   });
 
   it('by waiters compares 20,000 names at most, and shows no name that the caller may not read', async () => {
-    const mayRead = (name: string) => name !== 'secret';
-    const page = list(on, { order: 'waiter-count', pageSize: 1 }, { mayRead });
+    const names = namesWhere((name) => name !== 'secret');
+    const page = list(on, { order: 'waiter-count', pageSize: 1 }, { names });
     for (let step = 0; step < 4; step += 1) {
       const items = [
         { name: 'secret', waiterCount: 99 },

@@ -131,8 +131,9 @@ type AutocompleteServiceClient interface {
 	// Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
 	// `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
 	// changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-	// QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-	// import for 2 minutes, or the caller would have more entries or bytes than its quota).
+	// QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
+	// no message of this import for 2 minutes, or the caller would have more entries or bytes than its
+	// quota).
 	ImportDictionary(ctx context.Context, opts ...grpc.CallOption) (AutocompleteService_ImportDictionaryClient, error)
 	// Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
 	// missing entry is an answer, not an error.
@@ -473,8 +474,9 @@ type AutocompleteServiceServer interface {
 	// Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
 	// `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
 	// changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-	// QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-	// import for 2 minutes, or the caller would have more entries or bytes than its quota).
+	// QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
+	// no message of this import for 2 minutes, or the caller would have more entries or bytes than its
+	// quota).
 	ImportDictionary(AutocompleteService_ImportDictionaryServer) error
 	// Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
 	// missing entry is an answer, not an error.

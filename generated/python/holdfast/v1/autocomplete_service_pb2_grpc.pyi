@@ -196,8 +196,9 @@ class AutocompleteServiceStub:
     Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
     `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
     changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-    QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-    import for 2 minutes, or the caller would have more entries or bytes than its quota).
+    QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
+    no message of this import for 2 minutes, or the caller would have more entries or bytes than its
+    quota).
     """
 
     RecordSelection: grpc.UnaryUnaryMultiCallable[
@@ -466,8 +467,9 @@ class AutocompleteServiceAsyncStub:
     Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
     `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
     changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-    QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-    import for 2 minutes, or the caller would have more entries or bytes than its quota).
+    QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
+    no message of this import for 2 minutes, or the caller would have more entries or bytes than its
+    quota).
     """
 
     RecordSelection: grpc.aio.UnaryUnaryMultiCallable[
@@ -752,8 +754,9 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
         `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
         changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-        QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-        import for 2 minutes, or the caller would have more entries or bytes than its quota).
+        QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
+        no message of this import for 2 minutes, or the caller would have more entries or bytes than its
+        quota).
         """
 
     @abc.abstractmethod

@@ -4493,8 +4493,9 @@ export const AutocompleteServiceService = {
    * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
    * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-   * import for 2 minutes, or the caller would have more entries or bytes than its quota).
+   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
+   * no message of this import for 2 minutes, or the caller would have more entries or bytes than its
+   * quota).
    */
   importDictionary: {
     path: "/holdfast.v1.AutocompleteService/ImportDictionary" as const,
@@ -4746,8 +4747,9 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
    * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-   * import for 2 minutes, or the caller would have more entries or bytes than its quota).
+   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
+   * no message of this import for 2 minutes, or the caller would have more entries or bytes than its
+   * quota).
    */
   importDictionary: handleClientStreamingCall<ImportDictionaryRequest, ImportDictionaryResponse>;
   /**
@@ -5023,8 +5025,9 @@ export interface AutocompleteServiceClient extends Client {
    * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
    * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
-   * import for 2 minutes, or the caller would have more entries or bytes than its quota).
+   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
+   * no message of this import for 2 minutes, or the caller would have more entries or bytes than its
+   * quota).
    */
   importDictionary(
     callback: (error: ServiceError | null, response: ImportDictionaryResponse) => void,

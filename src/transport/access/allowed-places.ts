@@ -1,0 +1,65 @@
+/** A prefix of the rules, and whether its names are allowed. */
+export interface RulePrefix {
+  readonly prefix: string;
+  readonly isAllowed: boolean;
+  /** Whether the names around the prefix are allowed: those of the longest other prefix that it begins with. */
+  readonly isAllowedAround: boolean;
+}
+
+interface Place {
+  /** The bytes before which the place lies. */
+  readonly before: Buffer;
+  readonly text: string;
+}
+
+/** No UTF-8 text contains this byte, and the byte follows all others. */
+const AFTER_ALL = Buffer.from([255]);
+const LAST_CHARACTER = '\u{10FFFF}';
+
+/**
+ * The places in the order of names (bytes of UTF-8) at which allowed names begin: at an allowed prefix, and behind a
+ * denied prefix among allowed names.
+ */
+export class AllowedPlaces {
+  /** In ascending order. */
+  private readonly places: readonly Place[];
+
+  constructor(prefixes: Iterable<RulePrefix>) {
+    const places: Place[] = [];
+    for (const { prefix, isAllowed, isAllowedAround } of prefixes) {
+      const bytes = Buffer.from(prefix);
+      if (isAllowed) places.push({ before: bytes, text: placeBefore(prefix) });
+      else if (isAllowedAround) {
+        places.push({ before: Buffer.concat([bytes, AFTER_ALL]), text: prefix + LAST_CHARACTER });
+      }
+    }
+    this.places = places.sort((one, other) => Buffer.compare(one.before, other.before));
+  }
+
+  /**
+   * A place behind a name that is not allowed: no allowed name lies between the name and the place. Undefined: no
+   * allowed name follows.
+   */
+  next(name: string): string | undefined {
+    const bytes = Buffer.from(name);
+    let [low, high] = [0, this.places.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (Buffer.compare((this.places[middle] as Place).before, bytes) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    const text = this.places[low]?.text;
+    if (text === undefined) return undefined;
+    return Buffer.compare(Buffer.from(text), bytes) > 0 ? text : name;
+  }
+}
+
+/** A text shortly before a prefix, because no text comes immediately before another text. */
+function placeBefore(prefix: string): string {
+  const last = [...prefix].at(-1) ?? '';
+  const rest = prefix.slice(0, prefix.length - last.length);
+  const code = last.codePointAt(0) ?? 0;
+  if (code === 0) return rest;
+  // The code points 0xD800 to 0xDFFF are no characters.
+  return rest + String.fromCodePoint(code === 0xe000 ? 0xd7ff : code - 1) + LAST_CHARACTER;
+}
