@@ -23,7 +23,7 @@ const NOT_STARTED: readonly BadImport[] = [
   ['no message', [], 'start', 'is required as the first part'],
   ['a first message without a part', [undefined], 'start', 'is required as the first part'],
   ['a batch as the first part', [batch([entry()])], 'start', 'batch came instead'],
-  ['a large first part', [batch(entries(1000))], 'start', 'and is a small message'],
+  ['a large first part', [batch(entries(1000))], 'start', 'in a message of at most 4096 bytes'],
   ['a commit as the first part', [commit(0)], 'start', 'commit came instead'],
   [
     'a bad profile',

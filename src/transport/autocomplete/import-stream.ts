@@ -7,7 +7,7 @@ import { HoldfastError } from '../../engine/errors';
 import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
 import type { DictionaryView, ImportSession } from '../../engine/autocomplete/suggestion';
 import { timeSpan } from '../../engine/time-span';
-import { UndecodedMessage } from '../grpc/bounded-decoding';
+import { MOST_SMALL_BYTES, UndecodedMessage } from '../grpc/bounded-decoding';
 import { checkName, throwIfInvalid, Violations } from '../grpc/fields';
 import type { HandledCall } from '../grpc/call';
 import type { RequestReader } from '../grpc/request-reader';
@@ -35,7 +35,7 @@ export async function receiveStart(
 ): Promise<Start> {
   const message = await readWithin(messages, START_WITHIN_MS);
   if (message instanceof UndecodedMessage)
-    throwViolation('start', `${REQUIRED_FIRST}, and is a small message`);
+    throwViolation('start', `${REQUIRED_FIRST}, in a message of at most ${MOST_SMALL_BYTES} bytes`);
   const part = message && checkImportPart(message);
   call.checkNames({ part });
   if (part?.$case === 'start') return checkStart(part.value);

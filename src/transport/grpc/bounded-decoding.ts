@@ -38,8 +38,8 @@ export class UndecodedMessage {
   constructor(readonly bytes: Buffer) {}
 }
 
-/** The work for a smaller message takes less than 1 ms, also before its code is compiled. */
-const LARGE_BYTES = 4096;
+/** The work for a message of this size takes less than 1 ms, also before its code is compiled. */
+export const MOST_SMALL_BYTES = 4096;
 const LARGE_FIELDS = 256;
 
 /** Decodes small messages as `boundedDecoder`. Returns large messages without their decoding, but refuses the same ones. */
@@ -50,7 +50,7 @@ export function smallMessageDecoder<Message>(
   return (bytes) => {
     const skim = new ListSkim(bytes);
     const cut = skim.cut(bytes.length, bounds);
-    const large = bytes.length > LARGE_BYTES || skim.fieldCount > LARGE_FIELDS;
+    const large = bytes.length > MOST_SMALL_BYTES || skim.fieldCount > LARGE_FIELDS;
     return large ? new UndecodedMessage(bytes) : decode(cut?.() ?? bytes);
   };
 }
