@@ -6,8 +6,6 @@ import type {
   Metadata,
   sendUnaryData,
   ServerDuplexStream,
-  ServerReadableStream,
-  ServerUnaryCall,
   ServerWritableStream,
 } from '@grpc/grpc-js';
 import { HoldfastError } from '../../engine/errors';
