@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, credentials } from '@grpc/grpc-js';
+import { Client, credentials, type ChannelOptions } from '@grpc/grpc-js';
 import { present, promised } from '../../test/support/clients/unary-call';
 import { BenchService, type LoopDelay } from '../support/bench-service';
 
@@ -13,8 +13,8 @@ interface BenchMethod<Answer> {
 export class BenchClient {
   private readonly client: Client;
 
-  constructor(address: string) {
-    this.client = new Client(address, credentials.createInsecure());
+  constructor(address: string, options: ChannelOptions = {}) {
+    this.client = new Client(address, credentials.createInsecure(), options);
   }
 
   async empty(): Promise<void> {

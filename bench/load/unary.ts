@@ -1,6 +1,7 @@
 /** Unary calls of LockService, SemaphoreService and of the empty method, with a fixed number of calls in flight. */
 import { LockClient } from '../../test/support/clients/lock-client';
 import { SemaphoreClient } from '../../test/support/clients/semaphore-client';
+import { bearer } from './bearer';
 import { BenchClient } from './bench-client';
 import { inFlight, type Amount } from './in-flight';
 import { releaseHeld } from './release-held';
@@ -50,6 +51,14 @@ async function permitPair(name: string, initialLimit: number): Promise<void> {
   await releaseHeld(clients().semaphores, await acquirePermit(name, initialLimit));
 }
 
+async function mustFail(call: Promise<unknown>): Promise<void> {
+  const hasFailed = await call.then(
+    () => false,
+    () => true,
+  );
+  if (!hasFailed) throw new Error('the server has not refused the call');
+}
+
 /** Work by its index and by the number of its client. */
 const works = {
   empty: () => clients().bench.empty(),
@@ -57,6 +66,8 @@ const works = {
   acquire: async (index: number) => void (leaseIds[index] = await acquireLock(index)),
   renew: async (index: number) => void (await clients().locks.renew(leaseId(index))),
   get: async (index: number) => void (await clients().locks.get(nameOf(index))),
+  /** A call that the server must refuse. */
+  refused: (index: number) => mustFail(clients().locks.get(nameOf(index))),
   release: (index: number) => releaseHeld(clients().locks, leaseId(index)),
   /** Acquires and releases in turn. Each client has its own lock. */
   pairs: async (_: number, client: number) => releaseHeld(clients().locks, await acquireLock(client)),
@@ -70,15 +81,17 @@ export type UnaryWork = keyof typeof works;
 let turned = 0;
 
 const tasks = {
-  connect: async (to: { address: string; label: string }) => {
-    const { address } = to;
+  /** `token`: the bearer token of all calls. The server may refuse it. */
+  connect: async (to: { address: string; label: string; token?: string | undefined }) => {
+    const { address, token } = to;
     label = to.label;
+    const channel = bearer(token);
     connected = {
-      locks: new LockClient(address),
-      semaphores: new SemaphoreClient(address),
-      bench: new BenchClient(address),
+      locks: new LockClient(address, { channel }),
+      semaphores: new SemaphoreClient(address, { channel }),
+      bench: new BenchClient(address, channel),
     };
-    await connected.bench.empty();
+    await connected.bench.empty().catch(() => undefined);
   },
   work: ({ kind, ...amount }: Amount & { kind: UnaryWork }) => inFlight(amount, works[kind]),
   /** Releases some of `locks` locks and acquires them again. Each client has its own share of the locks, in turn. */

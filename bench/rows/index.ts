@@ -1,3 +1,4 @@
+import { access } from './access';
 import { chapter } from './chapter';
 import { contention } from './contention';
 import { dictionary } from './dictionary';
@@ -22,6 +23,7 @@ import { unary } from './unary';
 export const rows: readonly Row[] = [
   unary,
   guards,
+  access,
   semaphore,
   etcd,
   handOver,

@@ -12,6 +12,9 @@ export interface Stage {
   readonly server: ServerProcess;
 }
 
+/** Lines of a server in good order. */
+const EXPECTED = /"msg":"listening"|"audit":true/;
+
 export interface ServerOptions {
   /** The folder dist/ of another build. */
   readonly dist?: string;
@@ -27,7 +30,7 @@ export function startServer(redisUrl: string, { dist, env }: ServerOptions = {})
     program: join(dist ? join(dist, 'bench', 'support') : __dirname, 'server-main.js'),
     env: { HOLDFAST_LOG_LEVEL: 'warn', ...env },
     onLine: (line) => {
-      if (!line.includes('"msg":"listening"')) console.error(`server: ${line}`);
+      if (!EXPECTED.test(line)) console.error(`server: ${line}`);
     },
   });
 }

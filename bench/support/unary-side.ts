@@ -9,13 +9,19 @@ const PROCESSES = 2;
 export class UnarySide {
   readonly group = new LoadGroup<UnaryTasks>('unary', PROCESSES);
 
-  private constructor(readonly stage: Stage) {}
+  private constructor(
+    readonly stage: Stage,
+    private readonly ownsStage: boolean,
+  ) {}
 
-  static async open(options?: ServerOptions): Promise<UnarySide> {
-    const side = new UnarySide(await openStage(options));
-    const address = side.stage.server.listen;
-    await side.group.askEach('connect', (index) => ({ address, label: `bench-${index}` }));
-    return side;
+  /** `token`: the bearer token of all calls. */
+  static async open(options?: ServerOptions, token?: string): Promise<UnarySide> {
+    return new UnarySide(await openStage(options), true).connect(token);
+  }
+
+  /** Two more processes, with another token, on the stage of this side. Must be closed before this side. */
+  beside(token?: string): Promise<UnarySide> {
+    return new UnarySide(this.stage, false).connect(token);
   }
 
   /** Opens a side for this work. */
@@ -61,6 +67,12 @@ export class UnarySide {
 
   async close(): Promise<void> {
     this.group.end();
-    await closeStage(this.stage);
+    if (this.ownsStage) await closeStage(this.stage);
+  }
+
+  private async connect(token: string | undefined): Promise<this> {
+    const address = this.stage.server.listen;
+    await this.group.askEach('connect', (index) => ({ address, label: `bench-${index}`, token }));
+    return this;
   }
 }

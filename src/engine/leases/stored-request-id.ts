@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '../sha256';
 import { uuidText } from './lease-id';
 
 /** A UUID has 128 bits, as 32 hexadecimal digits. */
@@ -11,6 +11,5 @@ const UUID_DIGITS = 32;
  */
 export function storedRequestId(identity: string, clientRequestId: string): string {
   if (identity === '') return clientRequestId;
-  const digest = createHash('sha256').update(`${identity}\0${clientRequestId}`).digest('hex');
-  return uuidText(digest.slice(0, UUID_DIGITS));
+  return uuidText(sha256(`${identity}\0${clientRequestId}`).slice(0, UUID_DIGITS));
 }

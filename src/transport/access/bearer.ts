@@ -1,4 +1,4 @@
-import crypto from 'node:crypto';
+import { sha256 } from '../../engine/sha256';
 import { malformedCredential } from './credential-errors';
 
 /** Bound of a bearer token in bytes. */
@@ -21,8 +21,4 @@ export function readBearer(values: readonly string[]): string | undefined {
 }
 
 /** SHA-256 of a token in hexadecimal. Tokens are kept and looked up by this digest only. */
-export const tokenDigest: (token: string) => string =
-  // Node 20.12 and newer. This function needs half the time.
-  typeof crypto.hash === 'function'
-    ? (token) => crypto.hash('sha256', token, 'hex')
-    : (token) => crypto.createHash('sha256').update(token).digest('hex');
+export const tokenDigest = sha256;
