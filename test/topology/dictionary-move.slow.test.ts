@@ -117,7 +117,7 @@ describe('a dictionary whose slot moves key by key', () => {
         expect(content[entryId]).toEqual([String(record), entryId === 'id 7' ? 3 : 0]);
       }
       while ((await slow.sweep(name)) === 'more');
-      const checker = new EntriesChecker(target.redis.url, PREFIX);
+      const checker = new EntriesChecker(target.redis.adminUrl, PREFIX);
       expect(await checker.check(name).finally(() => checker.close())).toEqual([]);
       expect(await source.redis.command('CLUSTER', 'COUNTKEYSINSLOT', slotOfKey(key))).toBe('0');
     },
