@@ -115,7 +115,7 @@ test('an issuer that publishes an empty set has withdrawn all its keys', async (
 
 test('a request without an answer ends at its time limit, also if garbage is collected meanwhile', async () => {
   issuer.answer = 'silence';
-  const started = open({ requestMs: 300, firstRetryMs: 100_000 });
+  const started = open({ requestMs: 300, firstRetryMs: 100_000, longestRetryMs: 100_000 });
   await eventually('the request', () => issuer.requestCount === 1);
   await collectGarbage();
   const keys = await started;

@@ -1,4 +1,5 @@
 import { RedisProcess } from '../support/processes/redis-process';
+import { SERVER_USER } from '../support/processes/redis-rights';
 import { marked } from './mutations';
 import type { ScriptTest } from './test-files';
 import type { ScriptTexts } from './script-texts';
@@ -7,6 +8,9 @@ import type { ScriptTexts } from './script-texts';
 const MARKS = "redis.call('SELECT', 1)";
 const TAKE = `${MARKS} local found = redis.call('SMEMBERS', 'marks') redis.call('DEL', 'marks') redis.call('SELECT', 0) return found`;
 
+/** What the marks need beyond the rights of a server. */
+const RIGHTS_TO_MARK = ['~marks', '+select', '+sadd'];
+
 const opened = new Set<RedisProcess>();
 
 /** From now on, the processes of the tests are known, and FLUSHALL of a test leaves the marks alone. */
@@ -14,6 +18,7 @@ export function watchRedis(): void {
   const start = RedisProcess.start.bind(RedisProcess);
   RedisProcess.start = async (options) => {
     const redis = await start(options);
+    await redis.command('ACL', 'SETUSER', SERVER_USER, ...RIGHTS_TO_MARK);
     opened.add(redis);
     const [close, command] = [redis.close.bind(redis), redis.command.bind(redis)];
     redis.close = () => {

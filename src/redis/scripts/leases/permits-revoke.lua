@@ -33,7 +33,7 @@ local pass, after_end, after_id, retention_ms = ARGV[8], tonumber(ARGV[9]), ARGV
 
 local refusal = epoch_check()
 if refusal and (refusal[1] == 'STALE' or refusal[1] == 'LAYOUT') then return refusal end
-begin(server, own_request)
+begin(server, '')
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
 if not find_or_create(nil) then return answer(retention_ms, 'UNKNOWN') end
