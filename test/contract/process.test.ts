@@ -140,7 +140,7 @@ describe('the server process', () => {
     const exit = await eventually('the exit', () => server.exit);
     expect(exit).toEqual({ code: 0, signal: null });
     expect(ended()).toBe(true);
-    expect(server.logs.map(({ msg }) => msg).slice(-2)).toEqual(['draining', 'stopped']);
+    expect(server.logs.slice(-2)).toMatchObject([{ msg: 'draining', signal }, { msg: 'stopped' }]);
     server.assertNoUnhandled();
   });
 
