@@ -7,8 +7,16 @@ import type { Config } from './config/config';
  */
 const SECRETS = ['password', 'url', 'leaseId', 'lease_id', 'secret', 'requestId', 'request_id', 'command'];
 
-/** Logs one JSON object per line to standard output. Writes are synchronous, so a crash loses no line. */
-export function createLog(level: Config['logLevel'], destination?: DestinationStream): Logger {
+/** The bytes of lines that wait for a slow reader. Further lines are dropped, so that a log never fills the memory. */
+const MAX_WAITING_BYTES = 16 * 2 ** 20;
+
+/** A reader that stands still never blocks the server. With `minLength`, `flush` waits for the lines before. */
+function standardOutput(): DestinationStream {
+  return pino.destination({ dest: 1, sync: false, minLength: 1, maxLength: MAX_WAITING_BYTES });
+}
+
+/** Logs one JSON object per line to standard output. The lines before an exit are written at the exit. */
+export function createLog(level: Config['logLevel'], destination = standardOutput()): Logger {
   const settings = {
     level,
     base: { pid: process.pid },
@@ -16,5 +24,5 @@ export function createLog(level: Config['logLevel'], destination?: DestinationSt
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[secret]' },
   };
-  return destination === undefined ? pino(settings) : pino(settings, destination);
+  return pino(settings, destination);
 }

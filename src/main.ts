@@ -18,6 +18,8 @@ type Signal = keyof typeof SIGNAL_NUMBERS;
 
 /** The time after the drain timeout in which the store closes and `onClosed` runs. */
 const CLOSING_GRACE_MS = 5000;
+/** How long the last lines of the log may take if their reader is slow (ms). */
+const LAST_LINES_MS = 1000;
 /** A second SIGINT within this time belongs to the same Ctrl-C: under npm, the terminal and npm each send a SIGINT. */
 const SAME_CTRL_C_MS = 300;
 
@@ -106,13 +108,20 @@ function drainAndExit(
   close().then(
     () => {
       log.info({}, 'stopped');
-      process.exit(EXIT.drained);
+      exitAfterLines(log, EXIT.drained);
     },
     (err: unknown) => {
       log.fatal({ err }, 'the drain failed');
       process.exit(EXIT.defect);
     },
   );
+}
+
+/** Waits until the lines of the log are written, because an exit would write the last lines before a line on its way. */
+function exitAfterLines(log: Logger, code: number): void {
+  const exit = (): void => process.exit(code);
+  setTimeout(exit, LAST_LINES_MS);
+  log.flush(exit);
 }
 
 if (require.main === module) {

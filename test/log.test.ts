@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { createLog } from '../src/log';
+import { ROOT } from './support/root';
 
 /** The lines that a logger writes during one call of `write`. */
 function linesOf(
@@ -35,4 +39,20 @@ test('the log replaces passwords, lease ids and commands, even inside the error 
   const [line] = linesOf((log) => log.error({ err, leaseId: secret, request: { requestId: secret } }, 'x'));
   expect(line).not.toContain(secret);
   expect(line).toContain('failed');
+});
+
+test('a reader that stands still does not block the process, and the waiting lines have a bound', async () => {
+  const program = `
+    const log = require(${JSON.stringify(join(ROOT, 'dist/src/log.js'))}).createLog('info');
+    for (let count = 0; count < 1_200_000; count += 1) log.info({ text: 'x'.repeat(200) }, 'a line');
+    process.stderr.write(String(process.memoryUsage().rss / 2 ** 20));
+    setInterval(() => undefined, 1000);`;
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'pipe'] });
+  try {
+    // Nothing reads the standard output.
+    const [rssMiB] = (await once(child.stderr, 'data')) as [Buffer];
+    expect(Number(rssMiB)).toBeLessThan(250);
+  } finally {
+    child.kill('SIGKILL');
+  }
 });
