@@ -1,6 +1,6 @@
 import { closeAll } from '../support/close-all';
 import { DictionaryImport } from '../support/clients/dictionary-import';
-import { eventually } from '../support/eventually';
+import { eventually, eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { documentedRules, SERVER_USER, type Role } from '../support/processes/redis-rights';
 import { InProcessServer } from './in-process-server';
@@ -122,9 +122,12 @@ describe('servers with exactly the documented rights', () => {
       const refused = ((await one.command('ACL', 'LOG')) as string[][]).map((entry) => entry.join(' '));
       expect(refused).toEqual([]);
     }
-    const stats = String(await primary.command('INFO', 'commandstats'));
-    const used = [...stats.matchAll(/^cmdstat_(\S+?):calls=[1-9]/gm)].map(([, name]) => name);
-    expect(used).toEqual(expect.arrayContaining(SENT_BY_CONNECTIONS));
+    // A connection sends its first ping after a second.
+    await eventuallyPasses('the use of each right', async () => {
+      const stats = String(await primary.command('INFO', 'commandstats'));
+      const used = [...stats.matchAll(/^cmdstat_(\S+?):calls=[1-9]/gm)].map(([, name]) => name);
+      expect(used).toEqual(expect.arrayContaining(SENT_BY_CONNECTIONS));
+    });
     expect(String(await replica.command('INFO', 'commandstats'))).toMatch(/^cmdstat_evalsha:calls=[1-9]/m);
   });
 
