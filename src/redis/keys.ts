@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { sha256 } from '../engine/sha256';
 import type { Resource, Service } from '../engine/leases/lease';
 
 /**
@@ -176,7 +177,7 @@ const OWNER_DIGITS = 32;
 
 /** The key of the sorted list of the dictionaries of an owner. In the slot of the list of all names. */
 export function ownedNamesKey(prefix: string, owner: string): string {
-  const digest = createHash('sha256').update(owner).digest('hex').slice(0, OWNER_DIGITS);
+  const digest = sha256(owner).slice(0, OWNER_DIGITS);
   return `${prefix}:{dictionaries}:owned:${digest}`;
 }
 

@@ -4,8 +4,8 @@ import {
   type HealthCheckResponse,
 } from '../../generated/typescript/grpc/health/v1/health';
 import { eventually } from '../support/eventually';
+import { expectSixteenStreams } from './bounded-streams';
 import { call, failureOf, Harness } from './harness';
-import { frame, RawConnection } from './raw-call';
 
 const SERVICES = [
   '',
@@ -110,31 +110,5 @@ test('Watch sends no SERVING during a drain, even if the store recovers', async 
   expect(states).toEqual([SERVING, NOT_SERVING]);
 });
 
-test('one connection has at most 16 open health watches, until one of them ends', async () => {
-  const connection = new RawConnection(harness.target);
-  const open = () => {
-    const stream = connection.open({ path: '/grpc.health.v1.Health/Watch' });
-    stream.write(frame(Buffer.alloc(0)));
-    stream.end();
-    return stream;
-  };
-  const first = open();
-  const others = Array.from({ length: 15 }, open);
-  await eventually('the answers', () => [first, ...others].every((stream) => stream.receivedBytes > 0));
-  expect(await open().outcome).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
-  const elsewhere = new RawConnection(harness.target);
-  const other = elsewhere.open({ path: '/grpc.health.v1.Health/Watch' });
-  other.write(frame(Buffer.alloc(0)));
-  other.end();
-  await eventually('the answer on another connection', () => other.receivedBytes > 0);
-  first.cancel();
-  await eventually('a free place', async () => {
-    const again = open();
-    let isRefused = false;
-    void again.outcome.then(() => (isRefused = true));
-    await eventually('an answer', () => isRefused || again.receivedBytes > 0);
-    return !isRefused;
-  });
-  connection.close();
-  elsewhere.close();
-});
+test('one connection has at most 16 open health watches, until one of them ends', () =>
+  expectSixteenStreams(harness.target, '/grpc.health.v1.Health/Watch', { halfClose: true }));

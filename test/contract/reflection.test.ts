@@ -7,9 +7,8 @@ import {
   type ServerReflectionResponse,
 } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { ServerReflectionClient as ServerReflectionClientV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
-import { eventually } from '../support/eventually';
+import { expectSixteenStreams } from './bounded-streams';
 import { Harness } from './harness';
-import { frame, RawConnection } from './raw-call';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -149,31 +148,7 @@ test.each<readonly [Question | undefined, status]>([
   expect(second?.messageResponse?.$case).toBe('listServicesResponse');
 });
 
-test('one connection has at most 16 open reflection streams, until one of them ends', async () => {
-  const connection = new RawConnection(harness.target);
-  const open = () => {
-    const stream = connection.open({ path: '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo' });
-    stream.write(frame(Buffer.alloc(0)));
-
-    return stream;
-  };
-  const first = open();
-  const others = Array.from({ length: 15 }, open);
-  await eventually('the answers', () => [first, ...others].every((stream) => stream.receivedBytes > 0));
-  expect(await open().outcome).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
-  const elsewhere = new RawConnection(harness.target);
-  const other = elsewhere.open({ path: '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo' });
-  other.write(frame(Buffer.alloc(0)));
-
-  await eventually('the answer on another connection', () => other.receivedBytes > 0);
-  first.cancel();
-  await eventually('a free place', async () => {
-    const again = open();
-    let isRefused = false;
-    void again.outcome.then(() => (isRefused = true));
-    await eventually('an answer', () => isRefused || again.receivedBytes > 0);
-    return !isRefused;
-  });
-  connection.close();
-  elsewhere.close();
-});
+test('one connection has at most 16 open reflection streams, until one of them ends', () =>
+  expectSixteenStreams(harness.target, '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', {
+    halfClose: false,
+  }));

@@ -271,7 +271,7 @@ describe('the epoch check of scripts', () => {
     },
   );
 
-  it('refuses a claim whose place was deleted manually, and changes nothing', async () => {
+  it('refuses a claim after a manual deletion of its place, and changes nothing', async () => {
     const { semaphore, carol } = await scene();
     await fixture.redis.command('ZREM', fixture.key(semaphore, 'queue'), carol.requestId);
     const before = await fixture.stored(semaphore);

@@ -1,8 +1,8 @@
 import { permitsUnlist } from '../../generated/redis/scripts';
-import type { Resource, ResourceView, Service } from '../../src/engine/leases/lease';
-import type { ListedPart, ListStep, WaiterCount } from '../../src/engine/leases/permits-store';
+import type { Resource, Service } from '../../src/engine/leases/lease';
 import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../src/redis/keys';
-import { listStep, namesOfOneBucket, newPrefix } from '../support/listed-names';
+import { namesOfOneBucket, newPrefix } from '../support/listed-names';
+import { listReads } from '../support/list-reads';
 import { PermitsFixture } from '../support/permits-fixture';
 import { Requester } from '../support/permits-requester';
 import { PREFIX, withFrozenClock } from '../support/permits-server';
@@ -17,23 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** The views that a list shows of names that begin with the name of this resource. */
-async function listed(resource: Resource, values?: Partial<ListStep>): Promise<ListedPart<ResourceView>> {
-  return (await fixture.server('s1')).store.listViews(listStep(resource, values));
-}
-
-async function counted(resource: Resource, values?: Partial<ListStep>): Promise<ListedPart<WaiterCount>> {
-  return (await fixture.server('s1')).store.listWaiterCounts(listStep(resource, values));
-}
-
-async function heldLock(name?: string, holderId = ''): Promise<{ lock: Resource; holder: Requester }> {
-  const lock = name === undefined ? fixture.resource() : { service: 'lock' as const, name };
-  const holder = await fixture.request('s1', lock, { holderId, ttlMs: 20_000 });
-  is('granted', await holder.try());
-  return { lock, holder };
-}
-
-const isIndexed = async (resource: Resource) => (await fixture.stored(resource)).isIndexed;
+const { listed, counted, heldLock, isIndexed } = listReads(() => fixture);
 const isListed = async (resource: Resource) => (await fixture.stored(resource)).numbers.isListed === '1';
 
 function indexKey({ service, name }: Resource): string {

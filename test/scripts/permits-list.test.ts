@@ -1,8 +1,7 @@
-import type { Resource, ResourceView } from '../../src/engine/leases/lease';
-import type { ListedPart, ListStep, WaiterCount } from '../../src/engine/leases/permits-store';
-import { listStep, namesOfOneBucket, newPrefix } from '../support/listed-names';
+import type { Resource } from '../../src/engine/leases/lease';
+import { namesOfOneBucket, newPrefix } from '../support/listed-names';
+import { listReads } from '../support/list-reads';
 import { PermitsFixture } from '../support/permits-fixture';
-import type { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 let fixture: PermitsFixture;
@@ -11,23 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** The views that a list shows of names that begin with the name of this resource. */
-async function listed(resource: Resource, values?: Partial<ListStep>): Promise<ListedPart<ResourceView>> {
-  return (await fixture.server('s1')).store.listViews(listStep(resource, values));
-}
-
-async function counted(resource: Resource, values?: Partial<ListStep>): Promise<ListedPart<WaiterCount>> {
-  return (await fixture.server('s1')).store.listWaiterCounts(listStep(resource, values));
-}
-
-async function heldLock(name?: string, holderId = ''): Promise<{ lock: Resource; holder: Requester }> {
-  const lock = name === undefined ? fixture.resource() : { service: 'lock' as const, name };
-  const holder = await fixture.request('s1', lock, { holderId, ttlMs: 20_000 });
-  is('granted', await holder.try());
-  return { lock, holder };
-}
-
-const isIndexed = async (resource: Resource) => (await fixture.stored(resource)).isIndexed;
+const { listed, counted, heldLock, isIndexed } = listReads(() => fixture);
 
 describe('permits-list', () => {
   it('shows a lock with a holder as an inspection does', async () => {

@@ -618,7 +618,7 @@ describe('permits-revoke', () => {
       const { counts } = await revoke(semaphore, target, false, async (next) => {
         if (isSetBack) return next;
         isSetBack = true;
-        // The lease was revoked before: a later pass counts it all the same.
+        // A later pass counts this lease too, although the lease was revoked before.
         await step(semaphore, { ...target, kind: 'lease', requestId: last.requestId });
         return setBack(semaphore, next);
       });

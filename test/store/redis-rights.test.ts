@@ -53,7 +53,7 @@ describe('the documented rights', () => {
   );
 });
 
-describe('a server whose Redis user lacks one right', () => {
+describe('a server with a Redis user that lacks one right', () => {
   let redis: RedisProcess;
   let store: Store | undefined;
   /** The rules of the servers' line, for the prefix of this test's store. */
@@ -67,7 +67,7 @@ describe('a server whose Redis user lacks one right', () => {
   });
   afterAll(() => redis?.close());
 
-  /** Opens a store whose user has the line without one rule. Resolves to the refusal, or to the warnings. */
+  /** Opens a store as a user that has the line without one rule. Resolves to the refusal, or to the warnings. */
   async function openedWithout(rule: string): Promise<string[]> {
     expect(rules).toContain(rule);
     await redis.command('ACL', 'SETUSER', SERVER_USER, ...rules.filter((one) => one !== rule));

@@ -16,7 +16,7 @@ const SILENT = 4 * SECOND;
 const STALL = 3 * SECOND;
 const KEEP_PLACE = 10 * SECOND;
 const REMEMBER = 60 * SECOND;
-/** A revocation looks for a waiter at its position and so many places before and behind. */
+/** A revocation looks for a waiter at most this many places before and behind its position. */
 const PLACES = 64;
 
 export const serverOf = (attach: string) => attach.slice(0, attach.indexOf('.'));

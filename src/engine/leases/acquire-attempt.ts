@@ -3,7 +3,7 @@ import { StoreFailure } from '../errors';
 import { answeredTooLate, callCancelled, notGranted, notWithdrawn, refusal } from './acquire-refusals';
 import type { AttemptFacts, WaitEnding } from './acquire-refusals';
 import type { WaitEnd } from './call-end';
-import { hasOffsetPassed, latestEnd } from './expire-offset';
+import { hasOffsetPassed } from './expire-offset';
 import { requestKey, type Resource } from './lease';
 import * as errors from './lease-errors';
 import { withWanted, type PermitsContext } from './permits-context';
@@ -104,10 +104,7 @@ export class AcquireAttempt implements AttemptFacts {
     context.attempts.set(wanted.attach, this);
     try {
       while (this.state !== 'granted') this.state = await this.next(this.state);
-      if (account) {
-        const endAt = latestEnd(context.clock.now(), this.grant.remainingMs);
-        context.countedLeases.lives(account, key, endAt);
-      }
+      if (account) context.countedLeases.lives(account, key, this.grant.remainingMs);
       return this.grant;
     } finally {
       context.attempts.delete(wanted.attach);

@@ -1,5 +1,6 @@
 import type { Account } from '../account';
 import type { Clock } from '../clock';
+import { latestEnd } from './expire-offset';
 import type { TimerEntry, TimerQueue } from './timer-queue';
 
 interface CountedLease {
@@ -11,8 +12,8 @@ interface CountedLease {
 
 /** Keeps the count of one lease true. */
 export interface LeaseCount {
-  /** The lease may live until this time (ms). */
-  lives(endAt: number): void;
+  /** The store has just answered that the lease has this time left (ms). */
+  lives(remainingMs: number): void;
   ended(): void;
 }
 
@@ -39,10 +40,12 @@ export class CountedLeases {
   }
 
   of(account: Account, key: string): LeaseCount {
-    return { lives: (endAt) => this.lives(account, key, endAt), ended: () => this.ended(key) };
+    return { lives: (remainingMs) => this.lives(account, key, remainingMs), ended: () => this.ended(key) };
   }
 
-  lives(account: Account, key: string, endAt: number): void {
+  /** The store has just answered that the lease has this time left (ms). */
+  lives(account: Account, key: string, remainingMs: number): void {
+    const endAt = latestEnd(this.clock.now(), remainingMs);
     const known = this.leases.get(key);
     if (known !== undefined) {
       known.endAt = Math.max(known.endAt, endAt);

@@ -211,7 +211,7 @@ export class HeldLease {
     this.ttlMs = reply.ttlMs;
     this.failing = false;
     this.believedUntil = Math.max(this.believedUntil, latestEnd(this.options.clock.now(), reply.remainingMs));
-    count?.lives(this.believedUntil);
+    count?.lives(reply.remainingMs);
     const end = confirmedEnd(reply.sentAt, reply.remainingMs);
     if (end > this.confirmedEnd) {
       this.confirmedEnd = end;

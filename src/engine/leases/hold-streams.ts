@@ -1,7 +1,7 @@
 import type { Call } from '../call';
 import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
-import { hasOffsetPassed, latestEnd } from './expire-offset';
+import { hasOffsetPassed } from './expire-offset';
 import { grantedLease, knownRequestId } from './granted-lease';
 import { HeldLease } from './held-lease';
 import { requestKey, type Resource, type Service } from './lease';
@@ -124,6 +124,10 @@ export class HoldStreams {
     if (hasOffsetPassed(call.receivedAt, reply, context.clock.now())) {
       throw errors.notAnswered(resource, 'lease_id', knownRequestId(call, requestId));
     }
+    // An acquire counts its lease itself.
+    if (call.account) {
+      context.countedLeases.lives(call.account, requestKey(resource, requestId), reply.remainingMs);
+    }
     return this.keep(call, resource, { requestId, attach }, reply, sink);
   }
 
@@ -137,7 +141,6 @@ export class HoldStreams {
     const { context } = this;
     const key = requestKey(resource, requestId);
     const count = call.account && context.countedLeases.of(call.account, key);
-    count?.lives(latestEnd(context.clock.now(), granted.remainingMs));
     if (call.cancelled) return undefined;
     sink.send({
       kind: 'granted',

@@ -4,7 +4,6 @@ import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
 import { grantedLease, knownRequestId } from './granted-lease';
 import { HoldStreams } from './hold-streams';
-import { latestEnd } from './expire-offset';
 import { requestKey, type Lease, type Resource, type ResourceView, type Service } from './lease';
 import * as errors from './lease-errors';
 import { parseLeaseId } from './lease-id';
@@ -105,10 +104,10 @@ export class Permits implements PermitsEngine {
       caller: call.connection,
     });
     const reply = await errors.answerOf(renewing, resource, 'lease_id', knownRequestId(call, requestId));
-    const { countedLeases, clock } = this.context;
+    const { countedLeases } = this.context;
     const key = requestKey(resource, requestId);
     if (reply.kind === 'granted') {
-      if (call.account) countedLeases.lives(call.account, key, latestEnd(clock.now(), reply.remainingMs));
+      if (call.account) countedLeases.lives(call.account, key, reply.remainingMs);
       return grantedLease(call, resource, { requestId }, reply);
     }
     if (reply.kind !== 'finished') throw errors.leaseNotHeld(resource, undefined);

@@ -162,7 +162,7 @@ describe('a caller', () => {
     expect(started).toBe(100);
   });
 
-  it('with so many dictionaries that a read takes long waits 4 times as long before the next read', async () => {
+  it('after a slow read of many dictionaries waits for 4 times the time of the read before the next one', async () => {
     store.create('towns', ALICE, fourByteEntries(10));
     store.before = (command) => (command === 'owned' ? clock.pass(300) : undefined);
     await put('towns', writer(ALICE), 1).catch(() => undefined);

@@ -1,0 +1,35 @@
+import { eventually } from '../support/eventually';
+import { frame, RawConnection, type RawStream } from './raw-call';
+
+/** Expects that one connection has at most 16 open streams of this method, until one of them ends. */
+export async function expectSixteenStreams(
+  target: string,
+  path: string,
+  /** Whether the client ends its side of a stream after the first message. */
+  { halfClose }: { readonly halfClose: boolean },
+): Promise<void> {
+  const connection = new RawConnection(target);
+  const elsewhere = new RawConnection(target);
+  const open = (on = connection): RawStream => {
+    const stream = on.open({ path });
+    stream.write(frame(Buffer.alloc(0)));
+    if (halfClose) stream.end();
+    return stream;
+  };
+  const first = open();
+  const others = Array.from({ length: 15 }, () => open());
+  await eventually('the answers', () => [first, ...others].every((stream) => stream.receivedBytes > 0));
+  expect(await open().outcome).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+  const other = open(elsewhere);
+  await eventually('the answer on another connection', () => other.receivedBytes > 0);
+  first.cancel();
+  await eventually('a free place', async () => {
+    const again = open();
+    let isRefused = false;
+    void again.outcome.then(() => (isRefused = true));
+    await eventually('an answer', () => isRefused || again.receivedBytes > 0);
+    return !isRefused;
+  });
+  connection.close();
+  elsewhere.close();
+}
