@@ -43,13 +43,15 @@ function settingsIn(folder: string): Readonly<Record<string, string>> {
 
 interface Sides {
   readonly open: UnarySide;
+  /** Sends a token to the server without authentication. */
+  readonly ignored: UnarySide;
   readonly guarded: UnarySide;
   /** Callers of the guarded server whom the server refuses, by the reason. */
   readonly refused: Readonly<Record<'NO_CREDENTIAL' | 'BAD_CREDENTIAL' | 'NOT_ALLOWED', UnarySide>>;
 }
 
 /** The side that runs second has warm caches, so the order alternates. */
-async function round({ open, guarded, refused }: Sides, index: number, calls: number): Promise<Figure[]> {
+async function round({ open, ignored, guarded, refused }: Sides, index: number, calls: number): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const [kind, title] of CALLS) {
     const cost = (side: UnarySide) => side.cost(kind, calls, IN_FLIGHT);
@@ -60,9 +62,11 @@ async function round({ open, guarded, refused }: Sides, index: number, calls: nu
     figures.push(figure(name, '×', withAll.server / without.server, { most: 1.03 }));
   }
   const empty = await open.cost('empty', calls, IN_FLIGHT);
+  const withHeader = await ignored.cost('empty', calls, IN_FLIGHT);
   const authenticated = await guarded.cost('empty', calls, IN_FLIGHT);
   figures.push(
     figure('an empty call without authentication, server CPU', 'µs', empty.server),
+    figure('an empty call with a token that the server ignores, server CPU', 'µs', withHeader.server),
     figure('an empty call with a token, server CPU', 'µs', authenticated.server),
   );
   for (const [reason, side] of Object.entries(refused)) {
@@ -88,6 +92,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
   };
   try {
     const open = await add(UnarySide.open());
+    const ignored = await add(open.beside(TOKENS.team));
     const guarded = await add(UnarySide.open({ env: settingsIn(folder) }, TOKENS.team));
     const refused = {
       NO_CREDENTIAL: await add(guarded.beside()),
@@ -97,7 +102,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
     const calls = quick ? 1000 : 3000;
     const counts = quick ? { warmUps: 3, rounds: 5 } : { warmUps: 5, rounds: 15 };
     say(`${counts.rounds} rounds of ${calls} calls of each kind, ${IN_FLIGHT} in flight, in turns`);
-    return await takeRounds(counts, (index) => round({ open, guarded, refused }, index, calls));
+    return await takeRounds(counts, (index) => round({ open, ignored, guarded, refused }, index, calls));
   } finally {
     for (const side of opened) await side.close();
     rmSync(folder, { recursive: true });

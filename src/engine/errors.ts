@@ -55,7 +55,11 @@ export class HoldfastError extends Error {
     message: string,
     readonly details: ErrorDetails = {},
   ) {
+    // An error for the caller has no stack: nothing reads the stack, and its making costs more than the answer.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message);
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 

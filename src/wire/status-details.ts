@@ -6,7 +6,13 @@ import {
   type BadRequest_FieldViolation,
 } from '../../generated/typescript/google/rpc/error_details';
 import { Status } from '../../generated/typescript/google/rpc/status';
+import { serializer } from './serialize';
 import { msToDuration } from './times';
+
+const encodeStatus = serializer(Status);
+const encodeErrorInfo = serializer(ErrorInfo);
+const encodeRetryInfo = serializer(RetryInfo);
+const encodeBadRequest = serializer(BadRequest);
 
 /** The trailer that carries a serialized google.rpc.Status. */
 export const STATUS_DETAILS_TRAILER = 'grpc-status-details-bin';
@@ -34,7 +40,7 @@ export interface StatusDetails {
  * Serializes the details in at most MAX_STATUS_DETAILS_BYTES. Details that are too long lose their last violations
  * first, then their last metadata entries. The reason and the retry delay always stay.
  */
-export function encodeStatusDetails(details: StatusDetails): Uint8Array {
+export function encodeStatusDetails(details: StatusDetails): Buffer {
   const metadata = [...details.metadata];
   let head = encodeHead(details, metadata);
   while (head.length > MAX_STATUS_DETAILS_BYTES && metadata.length > 0) {
@@ -44,34 +50,34 @@ export function encodeStatusDetails(details: StatusDetails): Uint8Array {
   return appendViolations(head, details.violations);
 }
 
-function encodeHead(details: StatusDetails, metadata: readonly (readonly [string, string])[]): Uint8Array {
+function encodeHead(details: StatusDetails, metadata: readonly (readonly [string, string])[]): Buffer {
   const { code, message, reason, domain, retryAfterMs } = details;
-  const info = ErrorInfo.encode({ reason, domain, metadata: new Map(metadata) }).finish();
+  const info = encodeErrorInfo({ reason, domain, metadata: new Map(metadata) });
   const anys = [any('google.rpc.ErrorInfo', info)];
   if (retryAfterMs !== undefined) {
-    const retry = RetryInfo.encode({ retryDelay: msToDuration(retryAfterMs) }).finish();
+    const retry = encodeRetryInfo({ retryDelay: msToDuration(retryAfterMs) });
     anys.push(any('google.rpc.RetryInfo', retry));
   }
-  return Status.encode({ code, message, details: anys }).finish();
+  return encodeStatus({ code, message, details: anys });
 }
 
 /** Appends the violations that fit, and the number of violations that do not fit. */
-function appendViolations(head: Uint8Array, violations: readonly FieldViolation[]): Uint8Array {
+function appendViolations(head: Buffer, violations: readonly FieldViolation[]): Buffer {
   if (violations.length === 0) return head;
   for (let kept = violations.length; kept >= 0; kept--) {
     const fieldViolations = violations.slice(0, kept).map(violationMessage);
     const left = violations.length - kept;
     if (left > 0) fieldViolations.push(violationMessage({ field: '', description: `and ${left} more` }));
-    const details = [any('google.rpc.BadRequest', BadRequest.encode({ fieldViolations }).finish())];
+    const details = [any('google.rpc.BadRequest', encodeBadRequest({ fieldViolations }))];
     // Two serialized messages in a row are one message with the details of both.
-    const whole = Buffer.concat([head, Status.encode({ code: 0, message: '', details }).finish()]);
+    const whole = Buffer.concat([head, encodeStatus({ code: 0, message: '', details })]);
     if (whole.length <= MAX_STATUS_DETAILS_BYTES) return whole;
   }
   return head;
 }
 
-function any(type: string, value: Uint8Array): Any {
-  return { typeUrl: `type.googleapis.com/${type}`, value: Buffer.from(value) };
+function any(type: string, value: Buffer): Any {
+  return { typeUrl: `type.googleapis.com/${type}`, value };
 }
 
 function violationMessage({ field, description }: FieldViolation): BadRequest_FieldViolation {

@@ -17,7 +17,7 @@ function started() {
 
 const caller = (identity: string) => ({
   identity,
-  peer: () => '10.0.0.7:50000',
+  peer: '10.0.0.7:50000',
   method: '/holdfast.v1.LockService/GetLock',
 });
 const refusal = { service: 'LockService', verb: 'read', name: 'team-b/x', outcome: 'NOT_ALLOWED' } as const;

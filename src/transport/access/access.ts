@@ -15,9 +15,9 @@ export interface AccessOptions {
 
 /** A call that is to be let in. */
 export interface ArrivingCall extends PresentedCredentials {
-  readonly method: () => string;
+  readonly method: string;
   /** The address of the client. */
-  readonly peer: () => string;
+  readonly peer: string;
 }
 
 /** Who may call this server. Every call of the call wrapper comes here first, before its handler. */
@@ -58,7 +58,7 @@ export class Access {
   private refuse({ method, peer }: ArrivingCall, error: unknown): never {
     if (error instanceof CredentialError) {
       const { reason, detail } = error;
-      this.refusals.write(peer(), () => ({ reason, detail: escapeText(detail), method: method() }));
+      this.refusals.write(peer, () => ({ reason, detail: escapeText(detail), method }));
     }
     throw error;
   }

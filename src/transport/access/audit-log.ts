@@ -9,7 +9,7 @@ export interface AuditedCaller {
   /** Empty: the server does not authenticate callers. */
   readonly identity: string;
   /** The address of the client. */
-  readonly peer: () => string;
+  readonly peer: string;
   readonly method: string;
 }
 
@@ -105,7 +105,7 @@ function keyOf({ identity }: AuditedCaller, outcome: string): string {
 }
 
 function callerFields({ identity, peer, method }: AuditedCaller) {
-  return { identity: shown(identity), peer: peer(), method };
+  return { identity: shown(identity), peer, method };
 }
 
 function shown(text: string): string {

@@ -31,7 +31,7 @@ import { bidi, clientStream, unary, type CallContext, type HandledCall } from '.
 import { toErrorSummary } from '../grpc/errors';
 import { checkName, checkPageSize, requireName, Violations } from '../grpc/fields';
 import { OpenStreams, within } from '../grpc/open-streams';
-import { serializer } from '../grpc/serialize';
+import { serializer } from '../../wire/serialize';
 import { dictionaryHandlers, entryHandlers } from './dictionary-handlers';
 import {
   checkEntryText,

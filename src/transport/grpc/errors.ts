@@ -18,6 +18,8 @@ const REASON_TRAILER = 'holdfast-reason';
 const PUSHBACK_TRAILER = 'grpc-retry-pushback-ms';
 /** Bound of the percent-encoded message. With 5.5 kB of details in base64, all trailers stay below 8 KiB. */
 const MAX_ENCODED_TEXT_BYTES = 2000;
+/** Printable ASCII characters. */
+const PLAIN = /^[ -~]*$/;
 
 /** The status of a failed call, in the shape that grpc-js takes. */
 export interface CallStatus {
@@ -92,7 +94,7 @@ export function statusOf(error: HoldfastError): CallStatus {
     retryAfterMs,
     violations: error.details.violations ?? [],
   });
-  metadata.set(STATUS_DETAILS_TRAILER, Buffer.from(details));
+  metadata.set(STATUS_DETAILS_TRAILER, details);
   return { code, details: text, metadata };
 }
 
@@ -102,6 +104,9 @@ export function statusOf(error: HoldfastError): CallStatus {
  */
 function errorText(message: string, reason: Reason): string {
   const ending = ` [${reason}]`;
+  // Most texts need no change. A percent-encoded character has three bytes.
+  if (3 * (message.length + ending.length) <= MAX_ENCODED_TEXT_BYTES && PLAIN.test(message))
+    return message + ending;
   const clean = message.replace(/[\p{Cc}\p{Cs}]/gu, '\u{FFFD}');
   const room = MAX_ENCODED_TEXT_BYTES - encodeURI(ending).length;
   if (encodeURI(clean).length <= room) return clean + ending;

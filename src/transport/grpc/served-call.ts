@@ -11,12 +11,12 @@ import type { Clock } from '../../engine/clock';
 import { HoldfastError } from '../../engine/errors';
 import { NO_QUOTAS, type Quotas } from '../../engine/quotas';
 import type { ReadableNames } from '../../engine/readable-names';
-import type { Access } from '../access/access';
+import type { Access, ArrivingCall } from '../access/access';
 import type { AuditedAct } from '../access/audited-acts';
 import { CallPermissions, type CheckedCall, type MissingPermission } from '../access/authorization';
 import type { CallControl } from '../access/call-control';
 import type { CallRule } from '../access/call-rules';
-import type { Caller } from '../access/caller';
+import type { Caller, PresentedCertificate } from '../access/caller';
 import { endedCredential } from '../access/credential-errors';
 import type { EndableCall, OpenCall } from '../access/open-credentials';
 import { toCallStatus } from './errors';
@@ -50,7 +50,7 @@ export interface HandledCall extends Call, ReadableNames {
 }
 
 /** The engine's view of a gRPC call. Fields that few calls need are computed on first use. */
-export class ServedCall implements HandledCall, EndableCall, CheckedCall {
+export class ServedCall implements HandledCall, ArrivingCall, EndableCall, CheckedCall {
   readonly receivedAt: number;
   readonly timeoutMs: number | undefined;
   identity = '';
@@ -173,7 +173,7 @@ export class ServedCall implements HandledCall, EndableCall, CheckedCall {
   /** Writes the audit line of an act. An invalid request does nothing, and a refused call has its own line. */
   auditOutcome(outcome: string): void {
     if (this.act === undefined || outcome === 'INVALID_FIELD' || outcome === 'NOT_ALLOWED') return;
-    this.context.control?.audit.act(this.audited(), this.act, outcome);
+    this.context.control?.audit.act(this, this.act, outcome);
   }
 
   /** Writes the audit line of a call that a quota has refused. */
@@ -181,34 +181,38 @@ export class ServedCall implements HandledCall, EndableCall, CheckedCall {
     if (!(error instanceof HoldfastError)) return;
     const { quota, limit } = error.details.metadata ?? {};
     if (quota === undefined || limit === undefined) return;
-    this.context.control?.audit.refused(this.audited(), { outcome: 'QUOTA_EXCEEDED', quota, limit });
-  }
-
-  private audited() {
-    const { grpcCall, identity } = this;
-    return { identity, method: grpcCall.getPath(), peer: () => grpcCall.getPeer() };
+    this.context.control?.audit.refused(this, { outcome: 'QUOTA_EXCEEDED', quota, limit });
   }
 
   /** The caller lacks a permission. After a reload of the policy, an open call ends. */
   permissionMissing(missing: MissingPermission, afterReload: boolean): void {
     const { grpcCall, context, whenNotAllowed } = this;
     const { service, verb, name, error } = missing;
-    context.control?.audit.refused(this.audited(), { service, verb, name, outcome: 'NOT_ALLOWED' });
+    context.control?.audit.refused(this, { service, verb, name, outcome: 'NOT_ALLOWED' });
     if (!afterReload) return;
     if (whenNotAllowed !== undefined) whenNotAllowed();
     else endCall(grpcCall, toCallStatus(error, grpcCall.getPath(), context.log));
   }
 
+  get authorization(): readonly string[] {
+    return this.grpcCall.metadata.get('authorization') as string[];
+  }
+
+  peerCertificate(): PresentedCertificate | undefined {
+    return peerCertificateOf(this.connection);
+  }
+
+  get method(): string {
+    return this.grpcCall.getPath();
+  }
+
+  get peer(): string {
+    return this.grpcCall.getPeer();
+  }
+
   /** Sets the identity. Throws, or rejects, if the caller is not proven. Makes no promise if the credential is known. */
   prove(access: Access): Promise<void> | undefined {
-    const { grpcCall, connection } = this;
-    const caller = access.prove({
-      authorization: grpcCall.metadata.get('authorization') as string[],
-      connection,
-      peerCertificate: () => peerCertificateOf(connection),
-      method: () => grpcCall.getPath(),
-      peer: () => grpcCall.getPeer(),
-    });
+    const caller = access.prove(this);
     if (caller instanceof Promise) return caller.then((found) => this.proven(found, access));
     this.proven(caller, access);
     return undefined;

@@ -18,7 +18,7 @@ import type { Limits } from '../../engine/leases/limits';
 import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import { unary, type CallContext } from '../grpc/call';
 import { checkName, requireName, Violations } from '../grpc/fields';
-import { serializer, sharedSerializer } from '../grpc/serialize';
+import { serializer, sharedSerializer } from '../../wire/serialize';
 import { checkCount } from './fields';
 import { leaseHandlers } from './lease-handlers';
 import type { FieldPath, PermitAmount } from './lease-requests';

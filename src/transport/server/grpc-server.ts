@@ -196,8 +196,10 @@ function proofs(access: Access): Pick<CallGateOptions, 'isProven' | 'prove'> {
     prove: (headers, session) =>
       access.prove({
         ...credentials(headers, session),
-        method: () => String(headers[':path']),
-        peer: () => `${session.socket.remoteAddress ?? 'unknown'}:${session.socket.remotePort ?? ''}`,
+        method: String(headers[':path']),
+        get peer() {
+          return `${session.socket.remoteAddress ?? 'unknown'}:${session.socket.remotePort ?? ''}`;
+        },
       }),
   };
 }
