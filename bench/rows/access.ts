@@ -51,7 +51,11 @@ interface Sides {
 }
 
 /** The side that runs second has warm caches, so the order alternates. */
-async function round({ open, ignored, guarded, refused }: Sides, index: number, calls: number): Promise<Figure[]> {
+async function round(
+  { open, ignored, guarded, refused }: Sides,
+  index: number,
+  calls: number,
+): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const [kind, title] of CALLS) {
     const cost = (side: UnarySide) => side.cost(kind, calls, IN_FLIGHT);
