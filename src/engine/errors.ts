@@ -25,6 +25,7 @@ export type Reason =
   | 'DRAINING'
   | 'QUARANTINED'
   | 'REATTACH'
+  | 'SESSION_SILENT'
   | 'NO_CREDENTIAL'
   | 'BAD_CREDENTIAL'
   | 'NOT_ALLOWED'

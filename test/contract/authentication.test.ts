@@ -68,7 +68,7 @@ function engineCalls(): unknown[] {
 }
 
 test('every call of the contract without a credential is NO_CREDENTIAL, before any engine is called', async () => {
-  const calls = contractCalls(['SuggestStream']);
+  const calls = contractCalls(['SuggestStream', 'OpenSession']);
   expect(calls.length).toBeGreaterThan(20);
   for (const one of calls) {
     const error = await one.failure(harness);

@@ -8,6 +8,7 @@ import {
   SemaphoreServiceService,
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
+import { SessionServiceService } from '../../generated/typescript/holdfast/v1/session_service';
 import { encodeLeaseId } from '../../src/engine/leases/lease-id';
 import {
   describedCalls,
@@ -33,6 +34,7 @@ const DEFINITIONS: Readonly<Record<string, unknown>> = {
   SemaphoreService: SemaphoreServiceService,
   AutocompleteService: AutocompleteServiceService,
   ServerService: ServerServiceService,
+  SessionService: SessionServiceService,
 };
 
 function methodOf({ service, method }: DescribedCall): Method {
@@ -89,6 +91,9 @@ function formsOf(call: DescribedCall, name: string): readonly Form[] {
     case 'ListSemaphores':
     case 'ListDictionaries':
       return [{ title: 'all', messages: [good], needs: [] }];
+    case 'OpenSession':
+      // This server does not offer sessions, so no command can reach an engine.
+      return [];
     case 'EndQuarantine':
       return [{ title: 'all', messages: [good], needs: [['admin', '']] }];
     case 'HoldLock':

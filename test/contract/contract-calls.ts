@@ -7,6 +7,7 @@ import { AutocompleteServiceService } from '../../generated/typescript/holdfast/
 import { LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
 import { SemaphoreServiceService } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
+import { SessionServiceService } from '../../generated/typescript/holdfast/v1/session_service';
 import { ROOT } from '../support/root';
 import { commit, entry, start } from './autocomplete-calls';
 import { drainStream, failureOf, type Harness } from './harness';
@@ -21,6 +22,7 @@ const DEFINITIONS: Readonly<Record<string, unknown>> = {
   SemaphoreService: SemaphoreServiceService,
   ServerService: ServerServiceService,
   AutocompleteService: AutocompleteServiceService,
+  SessionService: SessionServiceService,
 };
 
 /** Valid values by field name. A request takes the values of its own fields. */

@@ -39,6 +39,7 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
   DRAINING: [status.UNAVAILABLE, 100, 'pushback'],
   QUARANTINED: [status.UNAVAILABLE, 1000, 'pushback'],
   REATTACH: [status.UNAVAILABLE, 0, 'pushback'],
+  SESSION_SILENT: [status.UNAVAILABLE, 0],
   DICTIONARY_LOADING: [status.UNAVAILABLE, 1000, 'pushback'],
   NO_CREDENTIAL: [status.UNAUTHENTICATED, undefined],
   BAD_CREDENTIAL: [status.UNAUTHENTICATED, undefined],
@@ -48,8 +49,8 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
 };
 const ROWS = Object.entries(TABLE) as [Reason, (typeof TABLE)[Reason]][];
 
-/** GetServerInfo and EndQuarantine do not call an engine. SuggestStream reports errors in its messages. */
-const CALLS = contractCalls(['GetServerInfo', 'EndQuarantine', 'SuggestStream']);
+/** GetServerInfo and EndQuarantine do not call an engine. SuggestStream and OpenSession report errors in their messages. */
+const CALLS = contractCalls(['GetServerInfo', 'EndQuarantine', 'SuggestStream', 'OpenSession']);
 
 /** The errors of all calls when every engine call rejects with this error. */
 async function allFailures(error: unknown): Promise<readonly ServiceError[]> {

@@ -3,7 +3,7 @@ import type { LockServiceService } from '../../../generated/typescript/holdfast/
 import type { SemaphoreServiceService } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import type { ServerServiceService } from '../../../generated/typescript/holdfast/v1/server_service';
 import type { ImportPart } from '../autocomplete/entry-checks';
-import type { ServiceName } from './verbs';
+import type { CalledService } from './verbs';
 
 /** What a call does that an auditor wants to see later. Has no lease_id, because a lease_id is a secret. */
 export interface AuditedAct {
@@ -72,10 +72,12 @@ const servers: ActsOf<typeof ServerServiceService> = {
 };
 
 /** The acts of each audited call, by service and by the name of the call with a small first letter. */
-export const AUDITED_ACTS: Readonly<Record<ServiceName, Readonly<Record<string, ActOf<never> | undefined>>>> =
-  {
-    LockService: locks,
-    SemaphoreService: semaphores,
-    AutocompleteService: autocomplete,
-    ServerService: servers,
-  };
+export const AUDITED_ACTS: Readonly<
+  Record<CalledService, Readonly<Record<string, ActOf<never> | undefined>>>
+> = {
+  LockService: locks,
+  SemaphoreService: semaphores,
+  AutocompleteService: autocomplete,
+  ServerService: servers,
+  SessionService: {},
+};

@@ -3,7 +3,7 @@ import { MAX_NAME_BYTES } from '../../engine/names';
 import type { CallRule } from './call-rules';
 import type { NameChecks } from './named-resources';
 import type { Permissions, Policy } from './policy';
-import type { ServiceName, Verb } from './verbs';
+import type { CalledService, Verb } from './verbs';
 
 /** Calls that are checked again in one turn of the event loop, after a reload of the policy. */
 const CALLS_PER_TURN = 200;
@@ -61,7 +61,7 @@ interface MissingVerb {
 
 /** A permission that the caller lacks. */
 export interface MissingPermission extends Requirement {
-  readonly service: ServiceName;
+  readonly service: CalledService;
   readonly error: HoldfastError;
 }
 
@@ -174,17 +174,18 @@ export class CallPermissions implements NameChecks {
   }
 }
 
-const KINDS: Readonly<Record<ServiceName, string>> = {
+const KINDS: Readonly<Record<CalledService, string>> = {
   LockService: 'lock',
   SemaphoreService: 'semaphore',
   AutocompleteService: 'dictionary or list',
   ServerService: 'server',
+  SessionService: 'session',
 };
 
 /** The text names the identity, the verb and the name, and nothing of the policy. */
 function notAllowed(
   identity: string,
-  service: ServiceName,
+  service: CalledService,
   verb: Verb,
   name: string | undefined,
 ): HoldfastError {

@@ -1,11 +1,11 @@
 import { AUDITED_ACTS, type AuditedAct } from './audited-acts';
 import { keepsLease } from './lease-keeping';
 import { NAMED_RESOURCES, type CheckNames } from './named-resources';
-import { describedCalls, SERVICES, type RequiredVerb, type ServiceName } from './verbs';
+import { CALLED_SERVICES, describedCalls, type CalledService, type RequiredVerb } from './verbs';
 
 /** What a call needs and does, for the checks of its caller. */
 export interface CallRule {
-  readonly service: ServiceName;
+  readonly service: CalledService;
   readonly verb: RequiredVerb;
   readonly checkNames: CheckNames<unknown>;
   /** True: no quota refuses the request, because a refusal would lose a lease. */
@@ -22,7 +22,7 @@ export interface CallRule {
 export function readCallRules(fileDescriptorSet: Uint8Array): ReadonlyMap<string, CallRule> {
   return new Map(
     describedCalls(fileDescriptorSet).map(({ path, service, method, verb }) => {
-      const known = SERVICES.find((name) => name === service);
+      const known = CALLED_SERVICES.find((name) => name === service);
       const field = method.charAt(0).toLowerCase() + method.slice(1);
       const checkNames = known && NAMED_RESOURCES[known][field];
       if (known === undefined || verb === undefined || checkNames === undefined) {
@@ -42,6 +42,6 @@ export function readCallRules(fileDescriptorSet: Uint8Array): ReadonlyMap<string
   );
 }
 
-function actOf(service: ServiceName, field: string): CallRule['actOf'] {
+function actOf(service: CalledService, field: string): CallRule['actOf'] {
   return AUDITED_ACTS[service][field] as CallRule['actOf'];
 }

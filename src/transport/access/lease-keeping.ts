@@ -1,4 +1,4 @@
-import type { ServiceName } from './verbs';
+import type { CalledService } from './verbs';
 
 interface HoldMessage {
   readonly start?: { readonly $case: string } | undefined;
@@ -9,12 +9,12 @@ const never = (): boolean => false;
 const attaches = (request: unknown): boolean => (request as HoldMessage).start?.$case === 'leaseId';
 
 /** The calls that keep or end a lease, by service and by the name of the call with a small first letter. */
-const CALLS: Partial<Record<ServiceName, Readonly<Record<string, (request: unknown) => boolean>>>> = {
+const CALLS: Partial<Record<CalledService, Readonly<Record<string, (request: unknown) => boolean>>>> = {
   LockService: { renewLock: always, releaseLock: always, holdLock: attaches },
   SemaphoreService: { renewPermits: always, releasePermits: always, holdPermits: attaches },
 };
 
 /** Tells of each request of a call whether the request keeps or ends a lease. */
-export function keepsLease(service: ServiceName, field: string): (request: unknown) => boolean {
+export function keepsLease(service: CalledService, field: string): (request: unknown) => boolean {
   return CALLS[service]?.[field] ?? never;
 }

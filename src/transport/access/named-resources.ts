@@ -3,11 +3,12 @@ import type { AutocompleteServiceService } from '../../../generated/typescript/h
 import type { LockServiceService } from '../../../generated/typescript/holdfast/v1/lock_service';
 import type { SemaphoreServiceService } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import type { ServerServiceService } from '../../../generated/typescript/holdfast/v1/server_service';
+import type { SessionServiceService } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { Service } from '../../engine/leases/lease';
 import { decodeLeaseId } from '../../engine/leases/lease-id';
 import type { ImportPart } from '../autocomplete/entry-checks';
 import { UndecodedMessage } from '../grpc/bounded-decoding';
-import type { ServiceName, Verb } from './verbs';
+import type { CalledService, Verb } from './verbs';
 
 /** The permissions of the caller of one call, for the call's service. */
 export interface NameChecks {
@@ -142,12 +143,18 @@ const servers = {
   endQuarantine: (_request, caller) => caller.require(''),
 } satisfies ChecksOf<typeof ServerServiceService>;
 
+const sessions = {
+  /** The commands name resources. Each kind of command has its own verb. */
+  openSession: open,
+} satisfies ChecksOf<typeof SessionServiceService>;
+
 /** The checks of each call, by service and by the name of the call with a small first letter. */
-export const NAMED_RESOURCES: Readonly<Record<ServiceName, Readonly<Record<string, CheckNames<never>>>>> = {
+export const NAMED_RESOURCES: Readonly<Record<CalledService, Readonly<Record<string, CheckNames<never>>>>> = {
   LockService: locks,
   SemaphoreService: semaphores,
   AutocompleteService: autocomplete,
   ServerService: servers,
+  SessionService: sessions,
 };
 
 const LENGTH_DELIMITED = 2;

@@ -2,7 +2,7 @@ import { AllowedPlaces } from './allowed-places';
 import { BoundedCache } from './bounded-cache';
 import { identityGlob, type IdentityGlob } from './identity-glob';
 import { PrefixTable } from './prefix-table';
-import { VERBS, type ServiceName, type Verb } from './verbs';
+import { VERBS, type CalledService, type ServiceName, type Verb } from './verbs';
 
 /** One rule of a policy file. */
 export interface PolicyRule {
@@ -34,28 +34,28 @@ function has(verbs: VerbSet, verb: Verb): boolean {
 
 /** The permissions of one identity. */
 export class Permissions {
-  private readonly readable = new Map<ServiceName, AllowedPlaces>();
+  private readonly readable = new Map<CalledService, AllowedPlaces>();
 
-  constructor(private readonly tables: ReadonlyMap<ServiceName, PrefixTable>) {}
+  constructor(private readonly tables: ReadonlyMap<CalledService, PrefixTable>) {}
 
   /** The longest prefix of the name decides. A name without a prefix in the rules is denied. */
-  allows(service: ServiceName, verb: Verb, name: string): boolean {
+  allows(service: CalledService, verb: Verb, name: string): boolean {
     return has(this.tables.get(service)?.find(name) ?? NOTHING, verb);
   }
 
   /** Whether any name of the service may be allowed. */
-  allowsSome(service: ServiceName, verb: Verb): boolean {
+  allowsSome(service: CalledService, verb: Verb): boolean {
     return this.tables.get(service)?.some((verbs) => has(verbs, verb)) ?? false;
   }
 
   /** For a name that may not be read: a place before the next names that may be read. Undefined: no such names follow. */
-  nextReadable(service: ServiceName, name: string): string | undefined {
+  nextReadable(service: CalledService, name: string): string | undefined {
     let places = this.readable.get(service);
     if (places === undefined) this.readable.set(service, (places = this.readablePlaces(service)));
     return places.next(name);
   }
 
-  private readablePlaces(service: ServiceName): AllowedPlaces {
+  private readablePlaces(service: CalledService): AllowedPlaces {
     const entries = [...(this.tables.get(service)?.entries() ?? [])];
     return new AllowedPlaces(
       entries.map(({ prefix, value, around }) => ({

@@ -36,6 +36,7 @@ export const ERROR_TABLE: Readonly<Record<Reason, ErrorRow>> = {
   QUARANTINED: { code: status.UNAVAILABLE, retryAfterMs: 1000, pushback: true },
   DICTIONARY_LOADING: { code: status.UNAVAILABLE, retryAfterMs: 1000, pushback: true },
   REATTACH: { code: status.UNAVAILABLE, retryAfterMs: 0, pushback: true },
+  SESSION_SILENT: { code: status.UNAVAILABLE, retryAfterMs: 0 },
   NO_CREDENTIAL: { code: status.UNAUTHENTICATED },
   BAD_CREDENTIAL: { code: status.UNAUTHENTICATED },
   NOT_ALLOWED: { code: status.PERMISSION_DENIED },

@@ -43,6 +43,7 @@ import { serverHandlers } from './server-handlers';
 
 const SERVICES = ['holdfast.v1.LockService', 'holdfast.v1.SemaphoreService', 'holdfast.v1.ServerService'];
 const AUTOCOMPLETE = 'holdfast.v1.AutocompleteService';
+const CONTRACT = 'holdfast.v1.';
 /** The services with methods that the gate knows. Calls of other services are treated as reads. */
 const OFFERED_SERVICES = [
   lockServiceDefinition,
@@ -124,8 +125,11 @@ export class GrpcServer {
       'grpc.enable_channelz': 0,
       interceptors: [callAnswers, this.connections.interceptor, this.intake.interceptor],
     });
-    this.health = new Health(autocomplete ? [...SERVICES, AUTOCOMPLETE] : SERVICES);
-    this.reflection = new Reflection(new Descriptors(descriptors), log);
+    const services = autocomplete ? [...SERVICES, AUTOCOMPLETE] : SERVICES;
+    this.health = new Health(services);
+    // The descriptors also have services of the contract that this server does not offer.
+    const isOffered = (name: string) => !name.startsWith(CONTRACT) || services.includes(name);
+    this.reflection = new Reflection(new Descriptors(descriptors), log, isOffered);
     this.server.addService(lockServiceDefinition, lockHandlers(context, engine, limits));
     this.server.addService(semaphoreServiceDefinition, semaphoreHandlers(context, engine, limits));
     this.autocomplete = this.addAutocomplete(context);

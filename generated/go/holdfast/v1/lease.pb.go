@@ -194,7 +194,8 @@ func (LossCause) EnumDescriptor() ([]byte, []int) {
 // no longer than one `ttl`.
 //
 // The caller computes the end of a lease on its own monotonic clock. The caller reads the clock before
-// the call is sent (`t0`), and again when the answer arrives (`receipt`). Then
+// the call is sent (`t0`), and again when the answer arrives (`receipt`). In a session, `t0` is read before
+// the heartbeat that the answer names is sent. Then
 //
 //	deadline = min(t0 + expire_offset, receipt + ttl)
 //
@@ -227,8 +228,9 @@ type Lease struct {
 	// The granted time to live: the remaining time of the lease after each renewal.
 	Ttl *durationpb.Duration `protobuf:"bytes,6,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// The end of the lease, counted from the moment at which the server received *this call*. In a stream
-	// this is the call that opened the stream, so the offset grows from event to event. Never later than
-	// the true end: the drift between two clocks is already subtracted.
+	// this is the call that opened the stream, so the offset grows from event to event. In a session this is
+	// the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+	// already subtracted.
 	ExpireOffset *durationpb.Duration `protobuf:"bytes,7,opt,name=expire_offset,json=expireOffset,proto3" json:"expire_offset,omitempty"`
 }
 

@@ -37,9 +37,10 @@ type AcquireLockRequest struct {
 	// which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
 	// minutes. GetServerInfo has the values of the server.
 	Ttl *durationpb.Duration `protobuf:"bytes,2,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	// The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-	// negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-	// after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+	// The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+	// cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+	// or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+	// with CONTENDED, a stream with REATTACH.
 	WaitTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=wait_timeout,json=waitTimeout,proto3" json:"wait_timeout,omitempty"`
 	// A label that everybody can see, for example a host name and process id. At most 256 bytes, without
 	// control characters and U+FFFD. The label gives no authority: two callers with the same label are two
@@ -51,8 +52,8 @@ type AcquireLockRequest struct {
 	Metadata map[string]string `protobuf:"bytes,5,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
 	// Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
 	// the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-	// HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-	// Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+	// HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+	// or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
 	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
 	Mode LockMode `protobuf:"varint,7,opt,name=mode,proto3,enum=holdfast.v1.LockMode" json:"mode,omitempty"`

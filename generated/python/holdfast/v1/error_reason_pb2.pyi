@@ -64,7 +64,9 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
         operator's reason allows it, with a new `request_id`.
     """
     ERROR_REASON_SUPERSEDED: _ErrorReason.ValueType  # 5
-    """A newer call has taken over the lease or the place in the queue. The lease is not lost.
+    """A newer call or command has taken over the lease or the place in the queue. The lease is not lost. A
+    command of a session gets this reason too if a later session of the same `client_id` has the lease or the
+    wait.
 
       - Code: ABORTED.
       - Metadata: none.
@@ -158,11 +160,12 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     second. Or its connection or this server already has the maximum number of operations of one kind, for
     example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
     need more memory than this server has for indexes; the text says how much. The call's headers
-    or its request message may also be too large, or the request did not arrive in time.
+    or its request message may also be too large, or the request did not arrive in time. A session or one of
+    its commands is above a bound of the session.
 
       - Code: RESOURCE_EXHAUSTED.
       - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
-        waiters, streams, commands_per_second, entries or bytes.
+        waiters, streams, sessions, commands_per_second, entries or bytes.
       - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
         retry does not help: the dictionary needs more memory than this server may use.
       - Client: run fewer operations at a time, open more connections, or use the streaming calls.
@@ -192,8 +195,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Metadata: `request_id`, if the call has a `request_id`.
       - Retry: helps, after the delay in RetryInfo.
       - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
-        Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts each call. For any other call, the comment of the
-        call describes the effect of a retry.
+        Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts
+        each call. For any other call, the comment of the call describes the effect of a retry.
     """
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 20
     """This server is shutting down. Leases and places in the queue stay.
@@ -201,7 +204,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Code: UNAVAILABLE.
       - Metadata: `request_id`, if the drain ended a wait.
       - Retry: helps, after the delay in RetryInfo and pushback.
-      - Client: continue on another server with the same `lease_id` or `request_id`.
+      - Client: continue on another server with the same `lease_id` or `request_id`. After a session: open the
+        next session there.
     """
     ERROR_REASON_QUARANTINED: _ErrorReason.ValueType  # 21
     """The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can
@@ -220,8 +224,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Code: UNAVAILABLE.
       - Metadata: none.
       - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
-      - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
-        before.
+      - Client: open a new stream or the next session: with the `lease_id` after `granted`, with the same
+        `request_id` before.
     """
     ERROR_REASON_NO_CREDENTIAL: _ErrorReason.ValueType  # 23
     """The call has no credential, but this server requires a credential.
@@ -292,6 +296,17 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Retry: helps, after the delay in RetryInfo and pushback. The load continues meanwhile.
       - Client: retry. A longer deadline lets the call wait for the load.
     """
+    ERROR_REASON_SESSION_SILENT: _ErrorReason.ValueType  # 31
+    """No heartbeat of the session has arrived within `heartbeat_timeout`, or the client has not read the
+    messages of the session for as long. The server no longer renews the leases of the session; each lease
+    continues to the end of its `ttl`.
+
+      - Code: UNAVAILABLE.
+      - Metadata: none.
+      - Retry: helps immediately. RetryInfo has a delay of 0.
+      - Client: open the next session on a new connection, and attach there by `lease_id`. A client that was
+        suspended checks its deadlines first.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Why a call failed. Every error of the service carries one reason, without the prefix: `CONTENDED` for
@@ -301,6 +316,8 @@ class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
         `grpc-status-details-bin`. The `metadata` map of that message has the entries named below.
       - The trailer `holdfast-reason`, for clients that do not decode details.
       - The end of the message, in brackets, for people.
+
+    An error of one command of a session is a `failed` event with the same code, reason, message and metadata.
 
     Errors of the gRPC library have no reason: an undecodable message, an unknown method,
     CANCELLED, DEADLINE_EXCEEDED. Programs decide by the reason, never by the text of the message.
@@ -351,7 +368,9 @@ still waited gets this reason, without an event, if an operator has revoked its 
     operator's reason allows it, with a new `request_id`.
 """
 ERROR_REASON_SUPERSEDED: ErrorReason.ValueType  # 5
-"""A newer call has taken over the lease or the place in the queue. The lease is not lost.
+"""A newer call or command has taken over the lease or the place in the queue. The lease is not lost. A
+command of a session gets this reason too if a later session of the same `client_id` has the lease or the
+wait.
 
   - Code: ABORTED.
   - Metadata: none.
@@ -445,11 +464,12 @@ ERROR_REASON_QUOTA_EXCEEDED: ErrorReason.ValueType  # 16
 second. Or its connection or this server already has the maximum number of operations of one kind, for
 example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
 need more memory than this server has for indexes; the text says how much. The call's headers
-or its request message may also be too large, or the request did not arrive in time.
+or its request message may also be too large, or the request did not arrive in time. A session or one of
+its commands is above a bound of the session.
 
   - Code: RESOURCE_EXHAUSTED.
   - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
-    waiters, streams, commands_per_second, entries or bytes.
+    waiters, streams, sessions, commands_per_second, entries or bytes.
   - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
     retry does not help: the dictionary needs more memory than this server may use.
   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
@@ -479,8 +499,8 @@ the store may undo it. The text says which.
   - Metadata: `request_id`, if the call has a `request_id`.
   - Retry: helps, after the delay in RetryInfo.
   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
-    Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts each call. For any other call, the comment of the
-    call describes the effect of a retry.
+    Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts
+    each call. For any other call, the comment of the call describes the effect of a retry.
 """
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 20
 """This server is shutting down. Leases and places in the queue stay.
@@ -488,7 +508,8 @@ ERROR_REASON_DRAINING: ErrorReason.ValueType  # 20
   - Code: UNAVAILABLE.
   - Metadata: `request_id`, if the drain ended a wait.
   - Retry: helps, after the delay in RetryInfo and pushback.
-  - Client: continue on another server with the same `lease_id` or `request_id`.
+  - Client: continue on another server with the same `lease_id` or `request_id`. After a session: open the
+    next session there.
 """
 ERROR_REASON_QUARANTINED: ErrorReason.ValueType  # 21
 """The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can
@@ -507,8 +528,8 @@ HTTP/2 pings. The lease or the wait continues.
   - Code: UNAVAILABLE.
   - Metadata: none.
   - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
-  - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
-    before.
+  - Client: open a new stream or the next session: with the `lease_id` after `granted`, with the same
+    `request_id` before.
 """
 ERROR_REASON_NO_CREDENTIAL: ErrorReason.ValueType  # 23
 """The call has no credential, but this server requires a credential.
@@ -578,5 +599,16 @@ ERROR_REASON_DICTIONARY_LOADING: ErrorReason.ValueType  # 30
   - Metadata: none.
   - Retry: helps, after the delay in RetryInfo and pushback. The load continues meanwhile.
   - Client: retry. A longer deadline lets the call wait for the load.
+"""
+ERROR_REASON_SESSION_SILENT: ErrorReason.ValueType  # 31
+"""No heartbeat of the session has arrived within `heartbeat_timeout`, or the client has not read the
+messages of the session for as long. The server no longer renews the leases of the session; each lease
+continues to the end of its `ttl`.
+
+  - Code: UNAVAILABLE.
+  - Metadata: none.
+  - Retry: helps immediately. RetryInfo has a delay of 0.
+  - Client: open the next session on a new connection, and attach there by `lease_id`. A client that was
+    suspended checks its deadlines first.
 """
 global___ErrorReason = ErrorReason

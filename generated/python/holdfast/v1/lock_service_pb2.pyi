@@ -56,8 +56,8 @@ class AcquireLockRequest(google.protobuf.message.Message):
     request_id: builtins.str
     """Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
     the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-    HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-    Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+    HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+    or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
     """
     mode: holdfast.v1.lease_pb2.LockMode.ValueType
     """The mode of the lock. Default: LOCK_MODE_EXCLUSIVE."""
@@ -70,9 +70,10 @@ class AcquireLockRequest(google.protobuf.message.Message):
 
     @property
     def wait_timeout(self) -> google.protobuf.duration_pb2.Duration:
-        """The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-        negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-        after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+        """The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+        cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+        or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+        with CONTENDED, a stream with REATTACH.
         """
 
     @property

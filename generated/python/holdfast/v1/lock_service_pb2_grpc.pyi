@@ -85,8 +85,10 @@ class LockServiceStub:
     use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
     `lease_id`: the fencing token stays the same.
 
-    The server observes only the connection: a hung worker behind an open connection keeps its lease. If
-    that matters, use AcquireLock, and renew from the protected work itself.
+    The server observes only the connection. A hung worker behind an open connection keeps its lease. So does
+    a worker that has vanished behind a proxy, if the proxy answers HTTP/2 pings itself. If that matters, use a
+    session of SessionService, which needs heartbeats of the worker's process, or use AcquireLock, and renew
+    from the protected work itself.
 
     Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
     REATTACH.
@@ -227,8 +229,10 @@ class LockServiceAsyncStub:
     use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
     `lease_id`: the fencing token stays the same.
 
-    The server observes only the connection: a hung worker behind an open connection keeps its lease. If
-    that matters, use AcquireLock, and renew from the protected work itself.
+    The server observes only the connection. A hung worker behind an open connection keeps its lease. So does
+    a worker that has vanished behind a proxy, if the proxy answers HTTP/2 pings itself. If that matters, use a
+    session of SessionService, which needs heartbeats of the worker's process, or use AcquireLock, and renew
+    from the protected work itself.
 
     Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
     REATTACH.
@@ -377,8 +381,10 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
         `lease_id`: the fencing token stays the same.
 
-        The server observes only the connection: a hung worker behind an open connection keeps its lease. If
-        that matters, use AcquireLock, and renew from the protected work itself.
+        The server observes only the connection. A hung worker behind an open connection keeps its lease. So does
+        a worker that has vanished behind a proxy, if the proxy answers HTTP/2 pings itself. If that matters, use a
+        session of SessionService, which needs heartbeats of the worker's process, or use AcquireLock, and renew
+        from the protected work itself.
 
         Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
         REATTACH.

@@ -44,6 +44,8 @@ class _FeatureEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTy
     """RevokeLock and RevokePermits."""
     FEATURE_METADATA_UPDATE: _Feature.ValueType  # 8
     """`metadata_update` in RenewLock and RenewPermits."""
+    FEATURE_SESSIONS: _Feature.ValueType  # 9
+    """SessionService."""
 
 class Feature(_Feature, metaclass=_FeatureEnumTypeWrapper):
     """A feature that not every version or configuration offers. Check for the feature before use."""
@@ -66,6 +68,8 @@ FEATURE_REVOCATION: Feature.ValueType  # 7
 """RevokeLock and RevokePermits."""
 FEATURE_METADATA_UPDATE: Feature.ValueType  # 8
 """`metadata_update` in RenewLock and RenewPermits."""
+FEATURE_SESSIONS: Feature.ValueType  # 9
+"""SessionService."""
 global___Feature = Feature
 
 class _StoreState:

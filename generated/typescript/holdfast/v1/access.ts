@@ -8,13 +8,13 @@ export const protobufPackage = "holdfast.v1";
 export const protobufFileName = "holdfast/v1/access.proto";
 
 /**
- * What a policy allows or denies on a name. The policy file uses the same words in lower case, without the
- * prefix.
+ * What a policy allows or denies on a name. The policy file uses the same words in lower case, without
+ * the prefix.
  */
 export enum Verb {
   /** VERB_UNSPECIFIED - Never used. */
   VERB_UNSPECIFIED = 0,
-  /** VERB_NONE - No permission: every caller with a proven identity may make the call. */
+  /** VERB_NONE - No permission: every caller with a proven identity may make the call or send the command. */
   VERB_NONE = 1,
   /** VERB_READ - See state: get, list, watch, suggest. */
   VERB_READ = 2,

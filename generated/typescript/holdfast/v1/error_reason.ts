@@ -16,6 +16,8 @@ export const protobufFileName = "holdfast/v1/error_reason.proto";
  *   - The trailer `holdfast-reason`, for clients that do not decode details.
  *   - The end of the message, in brackets, for people.
  *
+ * An error of one command of a session is a `failed` event with the same code, reason, message and metadata.
+ *
  * Errors of the gRPC library have no reason: an undecodable message, an unknown method,
  * CANCELLED, DEADLINE_EXCEEDED. Programs decide by the reason, never by the text of the message.
  *
@@ -69,7 +71,9 @@ export enum ErrorReason {
    */
   ERROR_REASON_LEASE_LOST = 4,
   /**
-   * ERROR_REASON_SUPERSEDED - A newer call has taken over the lease or the place in the queue. The lease is not lost.
+   * ERROR_REASON_SUPERSEDED - A newer call or command has taken over the lease or the place in the queue. The lease is not lost. A
+   * command of a session gets this reason too if a later session of the same `client_id` has the lease or the
+   * wait.
    *
    *   - Code: ABORTED.
    *   - Metadata: none.
@@ -174,11 +178,12 @@ export enum ErrorReason {
    * second. Or its connection or this server already has the maximum number of operations of one kind, for
    * example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
    * need more memory than this server has for indexes; the text says how much. The call's headers
-   * or its request message may also be too large, or the request did not arrive in time.
+   * or its request message may also be too large, or the request did not arrive in time. A session or one of
+   * its commands is above a bound of the session.
    *
    *   - Code: RESOURCE_EXHAUSTED.
    *   - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
-   *     waiters, streams, commands_per_second, entries or bytes.
+   *     waiters, streams, sessions, commands_per_second, entries or bytes.
    *   - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
    *     retry does not help: the dictionary needs more memory than this server may use.
    *   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
@@ -211,8 +216,8 @@ export enum ErrorReason {
    *   - Metadata: `request_id`, if the call has a `request_id`.
    *   - Retry: helps, after the delay in RetryInfo.
    *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
-   *     Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts each call. For any other call, the comment of the
-   *     call describes the effect of a retry.
+   *     Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts
+   *     each call. For any other call, the comment of the call describes the effect of a retry.
    */
   ERROR_REASON_OUTCOME_UNKNOWN = 19,
   /**
@@ -221,7 +226,8 @@ export enum ErrorReason {
    *   - Code: UNAVAILABLE.
    *   - Metadata: `request_id`, if the drain ended a wait.
    *   - Retry: helps, after the delay in RetryInfo and pushback.
-   *   - Client: continue on another server with the same `lease_id` or `request_id`.
+   *   - Client: continue on another server with the same `lease_id` or `request_id`. After a session: open the
+   *     next session there.
    */
   ERROR_REASON_DRAINING = 20,
   /**
@@ -242,8 +248,8 @@ export enum ErrorReason {
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
    *   - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
-   *   - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
-   *     before.
+   *   - Client: open a new stream or the next session: with the `lease_id` after `granted`, with the same
+   *     `request_id` before.
    */
   ERROR_REASON_REATTACH = 22,
   /**
@@ -323,6 +329,18 @@ export enum ErrorReason {
    *   - Client: retry. A longer deadline lets the call wait for the load.
    */
   ERROR_REASON_DICTIONARY_LOADING = 30,
+  /**
+   * ERROR_REASON_SESSION_SILENT - No heartbeat of the session has arrived within `heartbeat_timeout`, or the client has not read the
+   * messages of the session for as long. The server no longer renews the leases of the session; each lease
+   * continues to the end of its `ttl`.
+   *
+   *   - Code: UNAVAILABLE.
+   *   - Metadata: none.
+   *   - Retry: helps immediately. RetryInfo has a delay of 0.
+   *   - Client: open the next session on a new connection, and attach there by `lease_id`. A client that was
+   *     suspended checks its deadlines first.
+   */
+  ERROR_REASON_SESSION_SILENT = 31,
   UNRECOGNIZED = -1,
 }
 
@@ -390,6 +408,8 @@ export function errorReasonToJSON(object: ErrorReason): string {
       return "ERROR_REASON_DICTIONARY_OUTDATED";
     case ErrorReason.ERROR_REASON_DICTIONARY_LOADING:
       return "ERROR_REASON_DICTIONARY_LOADING";
+    case ErrorReason.ERROR_REASON_SESSION_SILENT:
+      return "ERROR_REASON_SESSION_SILENT";
     case ErrorReason.UNRECOGNIZED:
     default:
       return "UNRECOGNIZED";

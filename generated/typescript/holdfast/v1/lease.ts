@@ -100,7 +100,8 @@ export function lossCauseToJSON(object: LossCause): string {
  * no longer than one `ttl`.
  *
  * The caller computes the end of a lease on its own monotonic clock. The caller reads the clock before
- * the call is sent (`t0`), and again when the answer arrives (`receipt`). Then
+ * the call is sent (`t0`), and again when the answer arrives (`receipt`). In a session, `t0` is read before
+ * the heartbeat that the answer names is sent. Then
  *
  *     deadline = min(t0 + expire_offset, receipt + ttl)
  *
@@ -139,8 +140,9 @@ export interface Lease {
     | undefined;
   /**
    * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-   * this is the call that opened the stream, so the offset grows from event to event. Never later than
-   * the true end: the drift between two clocks is already subtracted.
+   * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+   * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+   * already subtracted.
    */
   expireOffset: Duration | undefined;
 }

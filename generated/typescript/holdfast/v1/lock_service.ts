@@ -53,9 +53,10 @@ export interface AcquireLockRequest {
     | Duration
     | undefined;
   /**
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    */
   waitTimeout:
     | Duration
@@ -75,8 +76,8 @@ export interface AcquireLockRequest {
   /**
    * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
    * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-   * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-   * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+   * HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+   * or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    */
   requestId: string;
   /** The mode of the lock. Default: LOCK_MODE_EXCLUSIVE. */
@@ -2009,8 +2010,10 @@ export const LockServiceService = {
    * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
    * `lease_id`: the fencing token stays the same.
    *
-   * The server observes only the connection: a hung worker behind an open connection keeps its lease. If
-   * that matters, use AcquireLock, and renew from the protected work itself.
+   * The server observes only the connection. A hung worker behind an open connection keeps its lease. So does
+   * a worker that has vanished behind a proxy, if the proxy answers HTTP/2 pings itself. If that matters, use a
+   * session of SessionService, which needs heartbeats of the worker's process, or use AcquireLock, and renew
+   * from the protected work itself.
    *
    * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
    * REATTACH.
@@ -2157,8 +2160,10 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
    * `lease_id`: the fencing token stays the same.
    *
-   * The server observes only the connection: a hung worker behind an open connection keeps its lease. If
-   * that matters, use AcquireLock, and renew from the protected work itself.
+   * The server observes only the connection. A hung worker behind an open connection keeps its lease. So does
+   * a worker that has vanished behind a proxy, if the proxy answers HTTP/2 pings itself. If that matters, use a
+   * session of SessionService, which needs heartbeats of the worker's process, or use AcquireLock, and renew
+   * from the protected work itself.
    *
    * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
    * REATTACH.
@@ -2307,8 +2312,10 @@ export interface LockServiceClient extends Client {
    * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
    * `lease_id`: the fencing token stays the same.
    *
-   * The server observes only the connection: a hung worker behind an open connection keeps its lease. If
-   * that matters, use AcquireLock, and renew from the protected work itself.
+   * The server observes only the connection. A hung worker behind an open connection keeps its lease. So does
+   * a worker that has vanished behind a proxy, if the proxy answers HTTP/2 pings itself. If that matters, use a
+   * session of SessionService, which needs heartbeats of the worker's process, or use AcquireLock, and renew
+   * from the protected work itself.
    *
    * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
    * REATTACH.

@@ -41,6 +41,8 @@ export enum Feature {
   FEATURE_REVOCATION = 7,
   /** FEATURE_METADATA_UPDATE - `metadata_update` in RenewLock and RenewPermits. */
   FEATURE_METADATA_UPDATE = 8,
+  /** FEATURE_SESSIONS - SessionService. */
+  FEATURE_SESSIONS = 9,
   UNRECOGNIZED = -1,
 }
 
@@ -64,6 +66,8 @@ export function featureToJSON(object: Feature): string {
       return "FEATURE_REVOCATION";
     case Feature.FEATURE_METADATA_UPDATE:
       return "FEATURE_METADATA_UPDATE";
+    case Feature.FEATURE_SESSIONS:
+      return "FEATURE_SESSIONS";
     case Feature.UNRECOGNIZED:
     default:
       return "UNRECOGNIZED";

@@ -9,6 +9,7 @@ public final class AccessProto {
   public static void registerAllExtensions(
       com.google.protobuf.ExtensionRegistryLite registry) {
     registry.add(dev.holdfast.v1.AccessProto.requiredVerb);
+    registry.add(dev.holdfast.v1.AccessProto.commandVerb);
   }
 
   public static void registerAllExtensions(
@@ -31,6 +32,22 @@ public final class AccessProto {
           .newFileScopedGeneratedExtension(
         dev.holdfast.v1.Verb.class,
         null);
+  public static final int COMMAND_VERB_FIELD_NUMBER = 51002;
+  /**
+   * <pre>
+   * The verb that a caller needs for the name that a command of a stream names. Set on every kind of a
+   * command.
+   * </pre>
+   *
+   * <code>extend .google.protobuf.FieldOptions { ... }</code>
+   */
+  public static final
+    com.google.protobuf.GeneratedMessage.GeneratedExtension<
+      com.google.protobuf.DescriptorProtos.FieldOptions,
+      dev.holdfast.v1.Verb> commandVerb = com.google.protobuf.GeneratedMessage
+          .newFileScopedGeneratedExtension(
+        dev.holdfast.v1.Verb.class,
+        null);
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -47,11 +64,13 @@ public final class AccessProto {
       "IT\020\004\022\017\n\013VERB_REVOKE\020\005\022\017\n\013VERB_IMPORT\020\006\022\016" +
       "\n\nVERB_ADMIN\020\007:X\n\rrequired_verb\022\036.google" +
       ".protobuf.MethodOptions\030\271\216\003 \001(\0162\021.holdfa" +
-      "st.v1.VerbR\014requiredVerbB\215\001\n\017dev.holdfas" +
-      "t.v1B\013AccessProtoP\001Z&holdfast.dev/go/hol" +
-      "dfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Hold" +
-      "fast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Hold" +
-      "fast::V1b\006proto3"
+      "st.v1.VerbR\014requiredVerb:U\n\014command_verb" +
+      "\022\035.google.protobuf.FieldOptions\030\272\216\003 \001(\0162" +
+      "\021.holdfast.v1.VerbR\013commandVerbB\215\001\n\017dev." +
+      "holdfast.v1B\013AccessProtoP\001Z&holdfast.dev" +
+      "/go/holdfast/v1;holdfastv1\252\002\013Holdfast.V1" +
+      "\312\002\013Holdfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata" +
+      "\352\002\014Holdfast::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -59,6 +78,7 @@ public final class AccessProto {
           com.google.protobuf.DescriptorProtos.getDescriptor(),
         });
     requiredVerb.internalInit(descriptor.getExtensions().get(0));
+    commandVerb.internalInit(descriptor.getExtensions().get(1));
     com.google.protobuf.DescriptorProtos.getDescriptor();
   }
 

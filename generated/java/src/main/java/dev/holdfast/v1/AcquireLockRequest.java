@@ -157,9 +157,10 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration waitTimeout_;
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -171,9 +172,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -185,9 +187,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -358,8 +361,8 @@ java.lang.String defaultValue) {
    * <pre>
    * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
    * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-   * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-   * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+   * HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+   * or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    * </pre>
    *
    * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -382,8 +385,8 @@ java.lang.String defaultValue) {
    * <pre>
    * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
    * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-   * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-   * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+   * HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+   * or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    * </pre>
    *
    * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1251,9 +1254,10 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> waitTimeoutBuilder_;
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1264,9 +1268,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1281,9 +1286,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1303,9 +1309,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1323,9 +1330,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1350,9 +1358,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1369,9 +1378,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1383,9 +1393,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1400,9 +1411,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1697,8 +1709,8 @@ java.lang.String defaultValue) {
      * <pre>
      * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
      * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-     * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-     * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+     * HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+     * or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1720,8 +1732,8 @@ java.lang.String defaultValue) {
      * <pre>
      * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
      * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-     * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-     * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+     * HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+     * or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1744,8 +1756,8 @@ java.lang.String defaultValue) {
      * <pre>
      * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
      * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-     * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-     * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+     * HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+     * or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1764,8 +1776,8 @@ java.lang.String defaultValue) {
      * <pre>
      * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
      * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-     * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-     * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+     * HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+     * or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1781,8 +1793,8 @@ java.lang.String defaultValue) {
      * <pre>
      * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
      * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-     * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-     * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+     * HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+     * or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>

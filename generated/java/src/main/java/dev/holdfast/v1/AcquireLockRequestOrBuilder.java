@@ -65,9 +65,10 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -76,9 +77,10 @@ public interface AcquireLockRequestOrBuilder extends
   boolean hasWaitTimeout();
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -87,9 +89,10 @@ public interface AcquireLockRequestOrBuilder extends
   com.google.protobuf.Duration getWaitTimeout();
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -188,8 +191,8 @@ java.lang.String defaultValue);
    * <pre>
    * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
    * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-   * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-   * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+   * HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+   * or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    * </pre>
    *
    * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -200,8 +203,8 @@ java.lang.String defaultValue);
    * <pre>
    * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
    * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-   * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
-   * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+   * HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
+   * or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    * </pre>
    *
    * <code>string request_id = 6 [json_name = "requestId"];</code>

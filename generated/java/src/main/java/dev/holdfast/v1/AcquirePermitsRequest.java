@@ -156,9 +156,10 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration waitTimeout_;
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -170,9 +171,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -184,9 +186,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -357,8 +360,8 @@ java.lang.String defaultValue) {
    * <pre>
    * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
    * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-   * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-   * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
+   * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
+   * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
    * REQUEST_FINISHED.
    * </pre>
    *
@@ -382,8 +385,8 @@ java.lang.String defaultValue) {
    * <pre>
    * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
    * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-   * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-   * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
+   * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
+   * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
    * REQUEST_FINISHED.
    * </pre>
    *
@@ -1324,9 +1327,10 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> waitTimeoutBuilder_;
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1337,9 +1341,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1354,9 +1359,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1376,9 +1382,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1396,9 +1403,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1423,9 +1431,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1442,9 +1451,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1456,9 +1466,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1473,9 +1484,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+     * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+     * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+     * with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1770,8 +1782,8 @@ java.lang.String defaultValue) {
      * <pre>
      * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
      * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-     * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-     * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
+     * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
+     * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
      * REQUEST_FINISHED.
      * </pre>
      *
@@ -1794,8 +1806,8 @@ java.lang.String defaultValue) {
      * <pre>
      * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
      * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-     * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-     * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
+     * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
+     * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
      * REQUEST_FINISHED.
      * </pre>
      *
@@ -1819,8 +1831,8 @@ java.lang.String defaultValue) {
      * <pre>
      * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
      * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-     * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-     * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
+     * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
+     * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
      * REQUEST_FINISHED.
      * </pre>
      *
@@ -1840,8 +1852,8 @@ java.lang.String defaultValue) {
      * <pre>
      * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
      * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-     * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-     * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
+     * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
+     * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
      * REQUEST_FINISHED.
      * </pre>
      *
@@ -1858,8 +1870,8 @@ java.lang.String defaultValue) {
      * <pre>
      * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
      * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-     * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-     * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
+     * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
+     * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
      * REQUEST_FINISHED.
      * </pre>
      *

@@ -65,9 +65,10 @@ public interface AcquirePermitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -76,9 +77,10 @@ public interface AcquirePermitsRequestOrBuilder extends
   boolean hasWaitTimeout();
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -87,9 +89,10 @@ public interface AcquirePermitsRequestOrBuilder extends
   com.google.protobuf.Duration getWaitTimeout();
   /**
    * <pre>
-   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
-   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
-   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline, and in a session until the command is
+   * cancelled. Zero: try once. Must not be negative; rounded up to whole milliseconds. A wait of a unary call
+   * or a hold stream also ends at the stream age in GetServerInfo, or after 200 times `ttl`: a unary call
+   * with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -188,8 +191,8 @@ java.lang.String defaultValue);
    * <pre>
    * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
    * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-   * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-   * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
+   * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
+   * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
    * REQUEST_FINISHED.
    * </pre>
    *
@@ -201,8 +204,8 @@ java.lang.String defaultValue);
    * <pre>
    * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
    * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-   * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-   * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
+   * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
+   * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
    * REQUEST_FINISHED.
    * </pre>
    *

@@ -14,6 +14,8 @@ package dev.holdfast.v1;
  *   - The trailer `holdfast-reason`, for clients that do not decode details.
  *   - The end of the message, in brackets, for people.
  *
+ * An error of one command of a session is a `failed` event with the same code, reason, message and metadata.
+ *
  * Errors of the gRPC library have no reason: an undecodable message, an unknown method,
  * CANCELLED, DEADLINE_EXCEEDED. Programs decide by the reason, never by the text of the message.
  *
@@ -94,7 +96,9 @@ public enum ErrorReason
   ERROR_REASON_LEASE_LOST(4),
   /**
    * <pre>
-   * A newer call has taken over the lease or the place in the queue. The lease is not lost.
+   * A newer call or command has taken over the lease or the place in the queue. The lease is not lost. A
+   * command of a session gets this reason too if a later session of the same `client_id` has the lease or the
+   * wait.
    *
    *   - Code: ABORTED.
    *   - Metadata: none.
@@ -243,11 +247,12 @@ public enum ErrorReason
    * second. Or its connection or this server already has the maximum number of operations of one kind, for
    * example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
    * need more memory than this server has for indexes; the text says how much. The call's headers
-   * or its request message may also be too large, or the request did not arrive in time.
+   * or its request message may also be too large, or the request did not arrive in time. A session or one of
+   * its commands is above a bound of the session.
    *
    *   - Code: RESOURCE_EXHAUSTED.
    *   - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
-   *     waiters, streams, commands_per_second, entries or bytes.
+   *     waiters, streams, sessions, commands_per_second, entries or bytes.
    *   - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
    *     retry does not help: the dictionary needs more memory than this server may use.
    *   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
@@ -292,8 +297,8 @@ public enum ErrorReason
    *   - Metadata: `request_id`, if the call has a `request_id`.
    *   - Retry: helps, after the delay in RetryInfo.
    *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
-   *     Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts each call. For any other call, the comment of the
-   *     call describes the effect of a retry.
+   *     Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts
+   *     each call. For any other call, the comment of the call describes the effect of a retry.
    * </pre>
    *
    * <code>ERROR_REASON_OUTCOME_UNKNOWN = 19;</code>
@@ -306,7 +311,8 @@ public enum ErrorReason
    *   - Code: UNAVAILABLE.
    *   - Metadata: `request_id`, if the drain ended a wait.
    *   - Retry: helps, after the delay in RetryInfo and pushback.
-   *   - Client: continue on another server with the same `lease_id` or `request_id`.
+   *   - Client: continue on another server with the same `lease_id` or `request_id`. After a session: open the
+   *     next session there.
    * </pre>
    *
    * <code>ERROR_REASON_DRAINING = 20;</code>
@@ -335,8 +341,8 @@ public enum ErrorReason
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
    *   - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
-   *   - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
-   *     before.
+   *   - Client: open a new stream or the next session: with the `lease_id` after `granted`, with the same
+   *     `request_id` before.
    * </pre>
    *
    * <code>ERROR_REASON_REATTACH = 22;</code>
@@ -451,6 +457,22 @@ public enum ErrorReason
    * <code>ERROR_REASON_DICTIONARY_LOADING = 30;</code>
    */
   ERROR_REASON_DICTIONARY_LOADING(30),
+  /**
+   * <pre>
+   * No heartbeat of the session has arrived within `heartbeat_timeout`, or the client has not read the
+   * messages of the session for as long. The server no longer renews the leases of the session; each lease
+   * continues to the end of its `ttl`.
+   *
+   *   - Code: UNAVAILABLE.
+   *   - Metadata: none.
+   *   - Retry: helps immediately. RetryInfo has a delay of 0.
+   *   - Client: open the next session on a new connection, and attach there by `lease_id`. A client that was
+   *     suspended checks its deadlines first.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SESSION_SILENT = 31;</code>
+   */
+  ERROR_REASON_SESSION_SILENT(31),
   UNRECOGNIZED(-1),
   ;
 
@@ -523,7 +545,9 @@ public enum ErrorReason
   public static final int ERROR_REASON_LEASE_LOST_VALUE = 4;
   /**
    * <pre>
-   * A newer call has taken over the lease or the place in the queue. The lease is not lost.
+   * A newer call or command has taken over the lease or the place in the queue. The lease is not lost. A
+   * command of a session gets this reason too if a later session of the same `client_id` has the lease or the
+   * wait.
    *
    *   - Code: ABORTED.
    *   - Metadata: none.
@@ -672,11 +696,12 @@ public enum ErrorReason
    * second. Or its connection or this server already has the maximum number of operations of one kind, for
    * example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
    * need more memory than this server has for indexes; the text says how much. The call's headers
-   * or its request message may also be too large, or the request did not arrive in time.
+   * or its request message may also be too large, or the request did not arrive in time. A session or one of
+   * its commands is above a bound of the session.
    *
    *   - Code: RESOURCE_EXHAUSTED.
    *   - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
-   *     waiters, streams, commands_per_second, entries or bytes.
+   *     waiters, streams, sessions, commands_per_second, entries or bytes.
    *   - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
    *     retry does not help: the dictionary needs more memory than this server may use.
    *   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
@@ -721,8 +746,8 @@ public enum ErrorReason
    *   - Metadata: `request_id`, if the call has a `request_id`.
    *   - Retry: helps, after the delay in RetryInfo.
    *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
-   *     Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts each call. For any other call, the comment of the
-   *     call describes the effect of a retry.
+   *     Retry the change of a setting until the answer is OK. Never repeat RecordSelection, which counts
+   *     each call. For any other call, the comment of the call describes the effect of a retry.
    * </pre>
    *
    * <code>ERROR_REASON_OUTCOME_UNKNOWN = 19;</code>
@@ -735,7 +760,8 @@ public enum ErrorReason
    *   - Code: UNAVAILABLE.
    *   - Metadata: `request_id`, if the drain ended a wait.
    *   - Retry: helps, after the delay in RetryInfo and pushback.
-   *   - Client: continue on another server with the same `lease_id` or `request_id`.
+   *   - Client: continue on another server with the same `lease_id` or `request_id`. After a session: open the
+   *     next session there.
    * </pre>
    *
    * <code>ERROR_REASON_DRAINING = 20;</code>
@@ -764,8 +790,8 @@ public enum ErrorReason
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
    *   - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
-   *   - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
-   *     before.
+   *   - Client: open a new stream or the next session: with the `lease_id` after `granted`, with the same
+   *     `request_id` before.
    * </pre>
    *
    * <code>ERROR_REASON_REATTACH = 22;</code>
@@ -880,6 +906,22 @@ public enum ErrorReason
    * <code>ERROR_REASON_DICTIONARY_LOADING = 30;</code>
    */
   public static final int ERROR_REASON_DICTIONARY_LOADING_VALUE = 30;
+  /**
+   * <pre>
+   * No heartbeat of the session has arrived within `heartbeat_timeout`, or the client has not read the
+   * messages of the session for as long. The server no longer renews the leases of the session; each lease
+   * continues to the end of its `ttl`.
+   *
+   *   - Code: UNAVAILABLE.
+   *   - Metadata: none.
+   *   - Retry: helps immediately. RetryInfo has a delay of 0.
+   *   - Client: open the next session on a new connection, and attach there by `lease_id`. A client that was
+   *     suspended checks its deadlines first.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SESSION_SILENT = 31;</code>
+   */
+  public static final int ERROR_REASON_SESSION_SILENT_VALUE = 31;
 
 
   public final int getNumber() {
@@ -937,6 +979,7 @@ public enum ErrorReason
       case 28: return ERROR_REASON_OVERLOADED;
       case 29: return ERROR_REASON_DICTIONARY_OUTDATED;
       case 30: return ERROR_REASON_DICTIONARY_LOADING;
+      case 31: return ERROR_REASON_SESSION_SILENT;
       default: return null;
     }
   }

@@ -85,6 +85,14 @@ public enum Feature
    * <code>FEATURE_METADATA_UPDATE = 8;</code>
    */
   FEATURE_METADATA_UPDATE(8),
+  /**
+   * <pre>
+   * SessionService.
+   * </pre>
+   *
+   * <code>FEATURE_SESSIONS = 9;</code>
+   */
+  FEATURE_SESSIONS(9),
   UNRECOGNIZED(-1),
   ;
 
@@ -160,6 +168,14 @@ public enum Feature
    * <code>FEATURE_METADATA_UPDATE = 8;</code>
    */
   public static final int FEATURE_METADATA_UPDATE_VALUE = 8;
+  /**
+   * <pre>
+   * SessionService.
+   * </pre>
+   *
+   * <code>FEATURE_SESSIONS = 9;</code>
+   */
+  public static final int FEATURE_SESSIONS_VALUE = 9;
 
 
   public final int getNumber() {
@@ -195,6 +211,7 @@ public enum Feature
       case 6: return FEATURE_WATCHES;
       case 7: return FEATURE_REVOCATION;
       case 8: return FEATURE_METADATA_UPDATE;
+      case 9: return FEATURE_SESSIONS;
       default: return null;
     }
   }

@@ -10,7 +10,8 @@ package dev.holdfast.v1;
  * no longer than one `ttl`.
  *
  * The caller computes the end of a lease on its own monotonic clock. The caller reads the clock before
- * the call is sent (`t0`), and again when the answer arrives (`receipt`). Then
+ * the call is sent (`t0`), and again when the answer arrives (`receipt`). In a session, `t0` is read before
+ * the heartbeat that the answer names is sent. Then
  *
  *     deadline = min(t0 + expire_offset, receipt + ttl)
  *
@@ -283,8 +284,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-   * this is the call that opened the stream, so the offset grows from event to event. Never later than
-   * the true end: the drift between two clocks is already subtracted.
+   * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+   * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+   * already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -297,8 +299,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-   * this is the call that opened the stream, so the offset grows from event to event. Never later than
-   * the true end: the drift between two clocks is already subtracted.
+   * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+   * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+   * already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -311,8 +314,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-   * this is the call that opened the stream, so the offset grows from event to event. Never later than
-   * the true end: the drift between two clocks is already subtracted.
+   * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+   * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+   * already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -559,7 +563,8 @@ private static final long serialVersionUID = 0L;
    * no longer than one `ttl`.
    *
    * The caller computes the end of a lease on its own monotonic clock. The caller reads the clock before
-   * the call is sent (`t0`), and again when the answer arrives (`receipt`). Then
+   * the call is sent (`t0`), and again when the answer arrives (`receipt`). In a session, `t0` is read before
+   * the heartbeat that the answer names is sent. Then
    *
    *     deadline = min(t0 + expire_offset, receipt + ttl)
    *
@@ -1399,8 +1404,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-     * this is the call that opened the stream, so the offset grows from event to event. Never later than
-     * the true end: the drift between two clocks is already subtracted.
+     * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+     * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+     * already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1412,8 +1418,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-     * this is the call that opened the stream, so the offset grows from event to event. Never later than
-     * the true end: the drift between two clocks is already subtracted.
+     * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+     * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+     * already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1429,8 +1436,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-     * this is the call that opened the stream, so the offset grows from event to event. Never later than
-     * the true end: the drift between two clocks is already subtracted.
+     * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+     * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+     * already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1451,8 +1459,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-     * this is the call that opened the stream, so the offset grows from event to event. Never later than
-     * the true end: the drift between two clocks is already subtracted.
+     * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+     * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+     * already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1471,8 +1480,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-     * this is the call that opened the stream, so the offset grows from event to event. Never later than
-     * the true end: the drift between two clocks is already subtracted.
+     * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+     * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+     * already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1498,8 +1508,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-     * this is the call that opened the stream, so the offset grows from event to event. Never later than
-     * the true end: the drift between two clocks is already subtracted.
+     * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+     * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+     * already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1517,8 +1528,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-     * this is the call that opened the stream, so the offset grows from event to event. Never later than
-     * the true end: the drift between two clocks is already subtracted.
+     * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+     * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+     * already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1531,8 +1543,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-     * this is the call that opened the stream, so the offset grows from event to event. Never later than
-     * the true end: the drift between two clocks is already subtracted.
+     * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+     * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+     * already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1548,8 +1561,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-     * this is the call that opened the stream, so the offset grows from event to event. Never later than
-     * the true end: the drift between two clocks is already subtracted.
+     * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+     * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+     * already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>

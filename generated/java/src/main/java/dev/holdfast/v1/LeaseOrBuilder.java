@@ -130,8 +130,9 @@ public interface LeaseOrBuilder extends
   /**
    * <pre>
    * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-   * this is the call that opened the stream, so the offset grows from event to event. Never later than
-   * the true end: the drift between two clocks is already subtracted.
+   * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+   * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+   * already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -141,8 +142,9 @@ public interface LeaseOrBuilder extends
   /**
    * <pre>
    * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-   * this is the call that opened the stream, so the offset grows from event to event. Never later than
-   * the true end: the drift between two clocks is already subtracted.
+   * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+   * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+   * already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -152,8 +154,9 @@ public interface LeaseOrBuilder extends
   /**
    * <pre>
    * The end of the lease, counted from the moment at which the server received *this call*. In a stream
-   * this is the call that opened the stream, so the offset grows from event to event. Never later than
-   * the true end: the drift between two clocks is already subtracted.
+   * this is the call that opened the stream, so the offset grows from event to event. In a session this is
+   * the heartbeat that the response names. Never later than the true end: the drift between two clocks is
+   * already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>

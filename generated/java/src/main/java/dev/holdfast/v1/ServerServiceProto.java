@@ -72,30 +72,30 @@ public final class ServerServiceProto {
       "\004risk\030\002 \001(\tR\004risk\"\212\001\n\nQuarantine\022H\n\022rema" +
       "ining_duration\030\001 \001(\0132\031.google.protobuf.D" +
       "urationR\021remainingDuration\0222\n\005cause\030\002 \001(" +
-      "\0162\034.holdfast.v1.QuarantineCauseR\005cause*\350" +
+      "\0162\034.holdfast.v1.QuarantineCauseR\005cause*\376" +
       "\001\n\007Feature\022\027\n\023FEATURE_UNSPECIFIED\020\000\022\033\n\027F" +
       "EATURE_EXCLUSIVE_LOCKS\020\001\022\030\n\024FEATURE_SHAR" +
       "ED_LOCKS\020\002\022\026\n\022FEATURE_SEMAPHORES\020\003\022\030\n\024FE" +
       "ATURE_AUTOCOMPLETE\020\004\022\021\n\rFEATURE_LISTS\020\005\022" +
       "\023\n\017FEATURE_WATCHES\020\006\022\026\n\022FEATURE_REVOCATI" +
-      "ON\020\007\022\033\n\027FEATURE_METADATA_UPDATE\020\010*\226\001\n\nSt" +
-      "oreState\022\033\n\027STORE_STATE_UNSPECIFIED\020\000\022\025\n" +
-      "\021STORE_STATE_READY\020\001\022\033\n\027STORE_STATE_UNRE" +
-      "ACHABLE\020\002\022\033\n\027STORE_STATE_QUARANTINED\020\004\022\032" +
-      "\n\026STORE_STATE_UNSUITABLE\020\003*\217\001\n\017Quarantin" +
-      "eCause\022 \n\034QUARANTINE_CAUSE_UNSPECIFIED\020\000" +
-      "\022\036\n\032QUARANTINE_CAUSE_FORGOTTEN\020\001\022\036\n\032QUAR" +
-      "ANTINE_CAUSE_RESTARTED\020\002\022\032\n\026QUARANTINE_C" +
-      "AUSE_CLOCK\020\0032\313\001\n\rServerService\022\\\n\rGetSer" +
-      "verInfo\022!.holdfast.v1.GetServerInfoReque" +
-      "st\032\".holdfast.v1.GetServerInfoResponse\"\004" +
-      "\310\363\030\001\022\\\n\rEndQuarantine\022!.holdfast.v1.EndQ" +
-      "uarantineRequest\032\".holdfast.v1.EndQuaran" +
-      "tineResponse\"\004\310\363\030\007B\224\001\n\017dev.holdfast.v1B\022" +
-      "ServerServiceProtoP\001Z&holdfast.dev/go/ho" +
-      "ldfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Hol" +
-      "dfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Hol" +
-      "dfast::V1b\006proto3"
+      "ON\020\007\022\033\n\027FEATURE_METADATA_UPDATE\020\010\022\024\n\020FEA" +
+      "TURE_SESSIONS\020\t*\226\001\n\nStoreState\022\033\n\027STORE_" +
+      "STATE_UNSPECIFIED\020\000\022\025\n\021STORE_STATE_READY" +
+      "\020\001\022\033\n\027STORE_STATE_UNREACHABLE\020\002\022\033\n\027STORE" +
+      "_STATE_QUARANTINED\020\004\022\032\n\026STORE_STATE_UNSU" +
+      "ITABLE\020\003*\217\001\n\017QuarantineCause\022 \n\034QUARANTI" +
+      "NE_CAUSE_UNSPECIFIED\020\000\022\036\n\032QUARANTINE_CAU" +
+      "SE_FORGOTTEN\020\001\022\036\n\032QUARANTINE_CAUSE_RESTA" +
+      "RTED\020\002\022\032\n\026QUARANTINE_CAUSE_CLOCK\020\0032\313\001\n\rS" +
+      "erverService\022\\\n\rGetServerInfo\022!.holdfast" +
+      ".v1.GetServerInfoRequest\032\".holdfast.v1.G" +
+      "etServerInfoResponse\"\004\310\363\030\001\022\\\n\rEndQuarant" +
+      "ine\022!.holdfast.v1.EndQuarantineRequest\032\"" +
+      ".holdfast.v1.EndQuarantineResponse\"\004\310\363\030\007" +
+      "B\224\001\n\017dev.holdfast.v1B\022ServerServiceProto" +
+      "P\001Z&holdfast.dev/go/holdfast/v1;holdfast" +
+      "v1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027Holdfas" +
+      "t\\V1\\GPBMetadata\352\002\014Holdfast::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

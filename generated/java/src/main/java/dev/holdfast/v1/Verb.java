@@ -6,8 +6,8 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What a policy allows or denies on a name. The policy file uses the same words in lower case, without the
- * prefix.
+ * What a policy allows or denies on a name. The policy file uses the same words in lower case, without
+ * the prefix.
  * </pre>
  *
  * Protobuf enum {@code holdfast.v1.Verb}
@@ -24,7 +24,7 @@ public enum Verb
   VERB_UNSPECIFIED(0),
   /**
    * <pre>
-   * No permission: every caller with a proven identity may make the call.
+   * No permission: every caller with a proven identity may make the call or send the command.
    * </pre>
    *
    * <code>VERB_NONE = 1;</code>
@@ -91,7 +91,7 @@ public enum Verb
   public static final int VERB_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * No permission: every caller with a proven identity may make the call.
+   * No permission: every caller with a proven identity may make the call or send the command.
    * </pre>
    *
    * <code>VERB_NONE = 1;</code>
