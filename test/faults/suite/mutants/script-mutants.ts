@@ -9,7 +9,7 @@ export const scriptMutants = {
       luaPatch(
         "if not is_known or request.state ~= HELD or (attach ~= '' and request.answered ~= attach) then",
         `if not request or request.state ~= HELD then
-id = redis.call('ZRANGE', ENDS_KEY, '0', '0')[1] or id
+id = lease_ids[1] or id
 request = load(id)
 end
 if not request or request.state ~= HELD then`,
@@ -73,7 +73,6 @@ fencing_token = is_returnable and request.fencing_token or nil, ticket = is_retu
       luaPatch(
         'if not is_known or request.state ~= HELD or not may_renew or request.revoked then',
         `if is_known and request.state == ENDED then
-redis.call('ZREM', ENDED_KEY, id)
 meta.used = meta.used + request.permits
 request.state = HELD
 store(id, request)
