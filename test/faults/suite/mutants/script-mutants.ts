@@ -10,7 +10,7 @@ export const scriptMutants = {
         "if not is_known or request.state ~= HELD or (attach ~= '' and request.answered ~= attach) then",
         `if not request or request.state ~= HELD then
 id = lease_ids[1] or id
-request = load(id)
+request = rare().load(id)
 end
 if not request or request.state ~= HELD then`,
       ),
