@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attacks } from '../../test/support/attacks';
 import type { Attack } from '../../test/support/attacks/attack';
 import { AttackProcess } from '../../test/support/attacks/attack-process';
+import { Guard } from '../../test/support/attacks/guard';
 import { cpuDuring } from '../support/cpu';
 import type { Figure } from '../support/figures';
 import { monotonicMs } from '../support/monotonic';
@@ -71,12 +75,31 @@ async function damageOf(watched: Watched, attack: Attack, forMs: number): Promis
   };
 }
 
+/** An attack that must be refused needs a server that asks for credentials. */
+async function withGuard<T>({ refusal }: Attack, work: (guard: Guard | undefined) => Promise<T>): Promise<T> {
+  if (refusal === undefined) return work(undefined);
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
+  const guard = await Guard.open(folder);
+  try {
+    return await work(guard);
+  } finally {
+    guard.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
 async function run({ quick, say, attacks: chosen }: RowContext): Promise<Figure[]> {
   const damages: Damage[] = [];
   for (const attack of attacks.filter(({ name }) => chosen?.includes(name) ?? true)) {
     say(`${attack.name}: ${attack.title}`);
     const forMs = quick ? QUICK_ATTACK_MS : ATTACK_MS;
-    damages.push(await onStage((stage) => watch(stage, (watched) => damageOf(watched, attack, forMs))));
+    damages.push(
+      await withGuard(attack, (guard) =>
+        onStage((stage) => watch(stage, (watched) => damageOf(watched, attack, forMs), guard?.token), {
+          env: guard?.env ?? {},
+        }),
+      ),
+    );
   }
   return overloadFigures(damages);
 }
@@ -92,6 +115,7 @@ export const overload: Row = {
     'second, on a connection of its own. A stream is late if its lease ended by its own clock before the next renewal ' +
     `arrived. The innocent client is measured for ${BEFORE_MS / 1000} s before the attack, during the attack, and for ` +
     `${AFTER_MS / 1000} s from ${GRACE_MS / 1000} s after its end. The attacks: ` +
-    `${attacks.map(({ name, title }) => `**${name}**: ${title}`).join('; ')}.`,
+    `${attacks.map(({ name, title }) => `**${name}**: ${title}`).join('; ')}. The server has tokens, JSON web tokens and ` +
+    `a policy during ${attacks.flatMap(({ name, refusal }) => (refusal === undefined ? [] : [name])).join(', ')}.`,
   run,
 };

@@ -60,10 +60,11 @@ export async function closeStage({ redis, server }: Stage): Promise<void> {
 }
 
 /** Makes a server's first calls, which cost more CPU and memory than later calls, before the measurement. */
-export async function warmUp({ server }: Stage): Promise<void> {
+export async function warmUp({ server }: Stage, token?: string): Promise<void> {
   const group = new LoadGroup<UnaryTasks>('unary', 2);
   try {
-    await group.askEach('connect', (index) => ({ address: server.listen, label: `warm-up-${index}` }));
+    const address = server.listen;
+    await group.askEach('connect', (index) => ({ address, label: `warm-up-${index}`, token }));
     for (let turn = 0; turn < 3; turn += 1) {
       await group.ask('work', { kind: 'pairs', count: 1000, inFlight: 16 });
     }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BystanderCounts } from '../../test/support/attacks/bystanders';
+import { bearer } from '../../test/support/clients/bearer';
 import { BenchClient } from '../load/bench-client';
 import type { BystanderTasks } from '../load/bystanders';
 import { LoadProcess } from './load-process';
@@ -23,18 +24,25 @@ export interface Watched extends Stage {
   readonly memory: MemorySampler;
 }
 
-/** Starts the other clients, and everything that is measured beside them. */
-export async function watch<T>(stage: Stage, work: (watched: Watched) => Promise<T>): Promise<T> {
+/**
+ * Starts the other clients, and everything that is measured beside them.
+ * @param token the bearer token of the other clients
+ */
+export async function watch<T>(
+  stage: Stage,
+  work: (watched: Watched) => Promise<T>,
+  token?: string,
+): Promise<T> {
   const { listen: address, pid } = stage.server;
-  await warmUp(stage);
-  const bench = new BenchClient(address);
+  await warmUp(stage, token);
+  const bench = new BenchClient(address, bearer(token));
   const others = new LoadProcess<BystanderTasks>('bystanders');
   const memory = new MemorySampler(pid);
   const [streams, connections, ttlMs] = [STREAMS, STREAM_CONNECTIONS, STREAM_TTL_MS];
   try {
     await others.ask('start', {
-      bystanders: { address, label: 'bystander', streams, connections, ttlMs },
-      innocent: { address, label: 'innocent', perSecond: INNOCENT_PER_SECOND },
+      bystanders: { address, label: 'bystander', token, streams, connections, ttlMs },
+      innocent: { address, label: 'innocent', token, perSecond: INNOCENT_PER_SECOND },
     });
     await sleep(SETTLING_MS);
     return await work({ ...stage, bench, others, memory });

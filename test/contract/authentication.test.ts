@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
-import { SuggestStreamRequest } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import { Metadata, status } from '@grpc/grpc-js';
 import { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { Call } from '../../src/engine/call';
 import { tokenDigest } from '../../src/transport/access/bearer';
@@ -9,9 +8,9 @@ import { AUDIENCE, ISSUER, keySetText, sign, signingKey, type SigningKey } from 
 import { FrameConnection } from '../support/attacks/frame-connection';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
-import { suggestRequest } from './autocomplete-calls';
 import { contractCalls } from './contract-calls';
-import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
+import { openEveryStream } from './every-stream';
+import { acquireRequest, call, failureOf, Harness } from './harness';
 import { frame, RawConnection, type RawOutcome } from './raw-call';
 
 /** Bearer tokens, in front of fake engines. No call of an engine: no command to Redis. */
@@ -68,7 +67,7 @@ function engineCalls(): unknown[] {
 }
 
 test('every call of the contract without a credential is NO_CREDENTIAL, before any engine is called', async () => {
-  const calls = contractCalls(['SuggestStream', 'OpenSession']);
+  const calls = contractCalls(['OpenSession']);
   expect(calls.length).toBeGreaterThan(20);
   for (const one of calls) {
     const error = await one.failure(harness);
@@ -78,9 +77,6 @@ test('every call of the contract without a credential is NO_CREDENTIAL, before a
       expect.stringContaining('[NO_CREDENTIAL]'),
     ]);
   }
-  const stream = connection.open({ path: '/holdfast.v1.AutocompleteService/SuggestStream' });
-  stream.write(frame(SuggestStreamRequest.encode({ queryId: 1n, suggest: suggestRequest() }).finish()));
-  expect(await stream.outcome).toMatchObject({ code: status.UNAUTHENTICATED, reason: 'NO_CREDENTIAL' });
   expect(engineCalls()).toEqual([]);
 });
 
@@ -186,58 +182,54 @@ test('the log has the precise cause, and never the token', async () => {
   expect(JSON.stringify(harness.logged)).not.toContain('secret-token');
 });
 
-/** Opens a hold stream and a waiting acquire. Resolves when both have reached the engine. */
+/** Opens every stream of the contract and a waiting acquire. Resolves when all have reached an engine. */
 async function openWaits(token: string) {
-  const cancelled: string[] = [];
-  let reached = 0;
-  harness.permits.answers.hold = (engineCall) => {
-    reached += 1;
-    engineCall.onCancelled(() => cancelled.push('hold'));
-    return new Promise(() => undefined);
-  };
-  harness.permits.answers.acquire = (engineCall) => {
-    reached += 1;
-    engineCall.onCancelled(() => cancelled.push('acquire'));
-    return new Promise(() => undefined);
-  };
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${token}`);
+  const streams = await openEveryStream(harness, { metadata });
+  let [isWaiting, isCancelled] = [false, false];
+  harness.permits.answers.acquire = (engineCall) => {
+    isWaiting = true;
+    engineCall.onCancelled(() => (isCancelled = true));
+    return new Promise(() => undefined);
+  };
   const locks = harness.locks();
-  const request = acquireRequest({ requestId: UUID_V4 });
-  const hold = drainStream(locks.holdLock({ start: { $case: 'acquire', value: request } }, metadata));
   const wait = failureOf(call(locks, locks.acquireLock, acquireRequest(), { metadata }));
-  await eventually('both calls to reach the engine', () => reached === 2);
-  return { hold: hold.then(({ error }) => error), wait, cancelled };
+  await eventually('the wait', () => isWaiting);
+  const ends = async () => [...(await streams.ends), { path: ACQUIRE, error: await wait }];
+  return { ends, cancelledCount: () => streams.cancelledCount() + Number(isCancelled) };
 }
 
-function expectEnded(error: ServiceError | undefined): void {
-  expect(error?.code).toBe(status.UNAUTHENTICATED);
-  expect(error?.details).toContain('the credential of this call has ended');
-  expect(error?.details).toContain('[BAD_CREDENTIAL]');
+/** Two hold streams, two watches and the acquire. The engine of dictionaries learns of the end by the handlers. */
+const WAITS_OF_LEASES = 5;
+
+async function expectEnded({ ends, cancelledCount }: Awaited<ReturnType<typeof openWaits>>): Promise<void> {
+  for (const { path, error } of await ends()) {
+    expect([path, error.code]).toEqual([path, status.UNAUTHENTICATED]);
+    expect(error.details).toContain('the credential of this call has ended');
+    expect(error.details).toContain('[BAD_CREDENTIAL]');
+  }
+  await eventually('the engine to know', () => cancelledCount() === WAITS_OF_LEASES);
+  await eventually('the import to be abandoned', () => harness.autocomplete.verbs.includes('abandon'));
 }
 
 test.each([
   ['a token of the token file', () => Promise.resolve('short-token')],
-  ['a JSON web token', () => sign(key, { endsIn: -27 })],
-])('streams and waits end when %s ends', async (_title, makeToken) => {
-  writeFileSync(tokens, TOKENS + tokenLine('short', 'short-token', 4000));
+  ['a JSON web token', () => sign(key, { endsIn: -25 })],
+])('every stream and a wait end UNAUTHENTICATED when %s ends', async (_title, makeToken) => {
+  writeFileSync(tokens, TOKENS + tokenLine('short', 'short-token', 7000));
   await eventually('the token', async () => (await acquire(bearer('short-token'))).code === status.OK);
-  const { hold, wait, cancelled } = await openWaits(await makeToken());
-  expectEnded(await hold);
-  expectEnded(await wait);
-  await eventually('the handlers to know', () => cancelled.length === 2);
+  await expectEnded(await openWaits(await makeToken()));
 });
 
 test('streams and waits end when the operator removes the token, and those of others continue', async () => {
   writeFileSync(tokens, TOKENS + tokenLine('bob', 'stolen'));
   await eventually('the token', async () => (await acquire(bearer('stolen'))).code === status.OK);
-  const { hold, wait, cancelled } = await openWaits('stolen');
+  const waits = await openWaits('stolen');
   const others = await openWaits('good-token');
   writeFileSync(tokens, TOKENS);
-  expectEnded(await hold);
-  expectEnded(await wait);
-  await eventually('the handlers to know', () => cancelled.length === 2);
-  expect(others.cancelled).toEqual([]);
+  await expectEnded(waits);
+  expect(others.cancelledCount()).toBe(0);
   expect((await acquire(bearer('stolen'))).reason).toBe('BAD_CREDENTIAL');
 });
 

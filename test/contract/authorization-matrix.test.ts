@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, status } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import { AutocompleteServiceService } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { AcquireLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
 import {
@@ -20,10 +20,11 @@ import {
 import { ROOT } from '../support/root';
 import { batch, commit, entry, entries, suggestRequest } from './autocomplete-calls';
 import { UUID_V4, type Harness } from './harness';
-import { makeCall, startWithPolicy, type Method } from './policy-harness';
+import { makeCall, type Method } from './policy-harness';
+import { identityOf, startWithEveryWayIn, type ProvenCaller } from './ways-in';
 
 /**
- * Every call of the contract, by every identity, with every kind of request, for allowed and foreign names. Exactly the
+ * Every call of the contract, by every identity of every way in, with every kind of request, for allowed and foreign names. Exactly the
  * allowed calls reach an engine.
  */
 
@@ -42,23 +43,32 @@ function methodOf({ service, method }: DescribedCall): Method {
   return definition[method.charAt(0).toLowerCase() + method.slice(1)] as Method;
 }
 
-/** Each verb has an identity with this verb alone. */
-const IDENTITIES = [...VERBS.map((verb) => `only-${verb}`), 'all', 'other-team', 'root', 'nobody'];
+/** Each verb has a caller with this verb alone. Each caller has its rights by every way in, except `dns-alone`. */
+const CALLERS = [
+  ...VERBS.map((verb) => `only-${verb}`),
+  ...['all', 'other-team', 'root', 'nobody', 'dns-alone'],
+];
 const NAMES = ['team-a/x', 'team-a/', 'team-ab/x', 'team-a', 'team-b/x', '*', 'TEAM-A/x', 'team-á/x'];
+/** The names that callers without a token use, to bound the number of calls. */
+const NAMES_OF_OTHER_WAYS = ['team-a/x', 'team-b/x'];
 
+const identitiesOf = (name: string) => Object.values(identityOf).map((identity) => identity(name));
 const everywhere = { services: [...SERVICES], names: ['team-a/'] };
 const RULES = [
-  ...VERBS.map((verb) => ({ ...everywhere, identities: [`token:only-${verb}`], allow: [verb] })),
-  { ...everywhere, identities: ['token:all'], allow: [...VERBS] },
-  { ...everywhere, identities: ['token:other-team'], names: ['team-b/'], allow: [...VERBS] },
-  { ...everywhere, identities: ['token:root'], names: [''], allow: [...VERBS] },
+  ...VERBS.map((verb) => ({ ...everywhere, identities: identitiesOf(`only-${verb}`), allow: [verb] })),
+  { ...everywhere, identities: identitiesOf('all'), allow: [...VERBS] },
+  { ...everywhere, identities: identitiesOf('other-team'), names: ['team-b/'], allow: [...VERBS] },
+  { ...everywhere, identities: identitiesOf('root'), names: [''], allow: [...VERBS] },
+  { ...everywhere, identities: [identityOf.dns('dns-alone')], allow: [...VERBS] },
 ];
 
 /** Whether the policy allows a verb, in the words of the test. */
-function has(identity: string, verb: Verb, name: string): boolean {
-  if (identity === 'root') return true;
-  if (identity === 'other-team') return name.startsWith('team-b/');
-  return name.startsWith('team-a/') && (identity === 'all' || identity === `only-${verb}`);
+function has(caller: ProvenCaller, verb: Verb, name: string): boolean {
+  if (caller.name === 'root') return true;
+  if (caller.name === 'other-team') return name.startsWith('team-b/');
+  if (!name.startsWith('team-a/')) return false;
+  if (caller.name === 'dns-alone') return caller.way === 'dns';
+  return caller.name === 'all' || caller.name === `only-${verb}`;
 }
 
 /** One form of a request, and the permissions that it needs. */
@@ -165,12 +175,11 @@ function requestOf(call: DescribedCall, name: string): object {
 }
 
 let harness: Harness;
-let client: Client;
+let callers: readonly ProvenCaller[];
 let engineCallCount = 0;
 
 beforeAll(async () => {
-  ({ harness } = await startWithPolicy(IDENTITIES, RULES));
-  client = harness.client(Client);
+  ({ harness, callers } = await startWithEveryWayIn(CALLERS, RULES));
   harness.store.onEndQuarantine = () => {
     engineCallCount += 1;
     return Promise.resolve(undefined);
@@ -196,6 +205,32 @@ function reasonOf({ answers, error }: Awaited<ReturnType<typeof makeCall>>): str
     : 'OK';
 }
 
+/** Exactly an allowed call reaches an engine. */
+async function expectByPolicy(
+  call: DescribedCall,
+  { title, messages, needs }: Form,
+  caller: ProvenCaller,
+  name: string,
+): Promise<void> {
+  const { identity, client, metadata } = caller;
+  engineCalls();
+  const outcome = await makeCall(client, methodOf(call), messages, metadata);
+  const expected = needs.every(([verb, needed]) => has(caller, verb, needed));
+  const where = `${identity} ${title} ${name}`;
+  const reason = reasonOf(outcome);
+  const count = engineCalls();
+  expect([where, reason === 'NOT_ALLOWED']).toEqual([where, !expected]);
+  if (!expected) expect([where, count]).toEqual([where, 0]);
+  // GetServerInfo needs no engine.
+  else if (call.method !== 'GetServerInfo' && reason !== 'NOT_IMPLEMENTED') {
+    expect([where, reason, count > 0]).toEqual([where, expect.anything(), true]);
+  }
+  if (!expected && outcome.error !== undefined) {
+    expect(outcome.error.code).toBe(status.PERMISSION_DENIED);
+    expect(outcome.error.details).toContain(`${identity} does not have the permission "`);
+  }
+}
+
 test('every call of the contract has a verb, and the tables of the server have every call', () => {
   expect(CALLS.length).toBeGreaterThan(30);
   expect(CALLS.filter(({ verb }) => verb === undefined)).toEqual([]);
@@ -205,25 +240,9 @@ test.each(CALLS.map((call) => [`${call.service}/${call.method}`, call] as const)
   '%s reaches an engine exactly if the policy allows each of its names',
   async (_title, call) => {
     for (const name of NAMES) {
+      const present = callers.filter(({ way }) => way === 'token' || NAMES_OF_OTHER_WAYS.includes(name));
       for (const form of formsOf(call, name)) {
-        for (const identity of IDENTITIES) {
-          engineCalls();
-          const outcome = await makeCall(client, methodOf(call), form.messages, identity);
-          const expected = form.needs.every(([verb, needed]) => has(identity, verb, needed));
-          const where = `${identity} ${form.title} ${name}`;
-          const reason = reasonOf(outcome);
-          const count = engineCalls();
-          expect([where, reason === 'NOT_ALLOWED']).toEqual([where, !expected]);
-          if (!expected) expect([where, count]).toEqual([where, 0]);
-          // GetServerInfo needs no engine.
-          else if (call.method !== 'GetServerInfo' && reason !== 'NOT_IMPLEMENTED') {
-            expect([where, reason, count > 0]).toEqual([where, expect.anything(), true]);
-          }
-          if (!expected && outcome.error !== undefined) {
-            expect(outcome.error.code).toBe(status.PERMISSION_DENIED);
-            expect(outcome.error.details).toContain(`token:${identity} does not have the permission "`);
-          }
-        }
+        for (const caller of present) await expectByPolicy(call, form, caller, name);
       }
     }
   },
@@ -231,7 +250,8 @@ test.each(CALLS.map((call) => [`${call.service}/${call.method}`, call] as const)
 
 test('a refusal names the identity, the verb and the name, and nothing of the policy', async () => {
   const acquire = CALLS.find(({ method }) => method === 'AcquireLock') as DescribedCall;
-  const { error } = await makeCall(client, methodOf(acquire), [requestOf(acquire, 'team-b/x')], 'only-use');
+  const { client, metadata } = callers.find(({ identity }) => identity === 'token:only-use') as ProvenCaller;
+  const { error } = await makeCall(client, methodOf(acquire), [requestOf(acquire, 'team-b/x')], metadata);
   expect(error?.details).toBe(
     'token:only-use does not have the permission "use" for lock "team-b/x"; ask the operator for the permission [NOT_ALLOWED]',
   );

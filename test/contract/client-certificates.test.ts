@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
@@ -9,8 +10,9 @@ import { tokenDigest } from '../../src/transport/access/bearer';
 import { Authority, type Issued, type Wanted } from '../support/certificates';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
+import { openEveryStream } from './every-stream';
 import { someLease } from './fake-engines';
-import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
+import { acquireRequest, call, failureOf, Harness } from './harness';
 
 /** Client certificates over real TLS. */
 
@@ -70,6 +72,9 @@ async function acquire(issued?: Issued, options: { metadata?: Metadata } = {}): 
   return identities.at(-1);
 }
 
+/** Long enough for a busy machine to open all streams. */
+const LAST_MS = 5000;
+
 const SPIFFE: Wanted = { names: 'URI:spiffe://example.org/worker' };
 
 test('a client certificate proves its caller', async () => {
@@ -113,32 +118,35 @@ test('a good token names the caller, and a bad token is not rescued by a certifi
 });
 
 test.each<[string, { metadata?: Metadata }]>([
-  ['a call', {}],
-  ['a call that also has a good token', withToken('good-token')],
-])('the stream of %s ends when the certificate ends', async (_title, { metadata = new Metadata() }) => {
-  harness.permits.answers.hold = () => new Promise(() => undefined);
-  // The shortest lifetime that openssl makes is a day, so the end is moved here.
-  const now = Date.now.bind(Date);
-  const day = jest.spyOn(Date, 'now').mockImplementation(() => now() + 86_400_000 - 3000);
-  const client = harness.client(LockServiceClient, channel(clients.issue({ ...SPIFFE, days: 1 })));
-  const hold = drainStream(
-    client.holdLock({ start: { $case: 'acquire', value: acquireRequest({ requestId: UUID_V4 }) } }, metadata),
-  );
-  await eventually('the stream', () => harness.permits.verbs.includes('hold'));
-  day.mockRestore();
-  const { error } = await hold;
-  expect(error?.details).toContain('the credential of this call has ended');
-  // The connection is retired. On a new connection the certificate is good again.
-  await eventually('a new connection', () =>
-    call(client, client.acquireLock, acquireRequest(), { metadata }).then(
-      () => true,
-      (failure: ServiceError) => {
-        expect(failure.details).toContain('has expired');
-        return false;
-      },
-    ),
-  );
-});
+  ['a caller', {}],
+  ['a caller that also has a good token', withToken('good-token')],
+])(
+  'every stream of %s ends UNAUTHENTICATED when the certificate ends',
+  async (_title, { metadata = new Metadata() }) => {
+    // The shortest lifetime that openssl makes is a day, so the end is moved here.
+    const issued = clients.issue({ ...SPIFFE, days: 1 });
+    const now = Date.now.bind(Date);
+    const lifeMs = Date.parse(new X509Certificate(readFileSync(issued.cert)).validTo) - now();
+    const day = jest.spyOn(Date, 'now').mockImplementation(() => now() + lifeMs - LAST_MS);
+    const client = harness.client(LockServiceClient, channel(issued));
+    const { ends } = await openEveryStream(harness, { client, metadata });
+    day.mockRestore();
+    for (const { path, error } of await ends) {
+      expect([path, error.code]).toEqual([path, status.UNAUTHENTICATED]);
+      expect(error.details).toContain('the credential of this call has ended');
+    }
+    // The connection is retired. On a new connection the certificate is good again.
+    await eventually('a new connection', () =>
+      call(client, client.acquireLock, acquireRequest(), { metadata }).then(
+        () => true,
+        (failure: ServiceError) => {
+          expect(failure.details).toContain('has expired');
+          return false;
+        },
+      ),
+    );
+  },
+);
 
 test.each<SecureVersion>(['TLSv1.2', 'TLSv1.3'])(
   'a session of %s is not resumed, because a resumption would skip the check of the certificate',

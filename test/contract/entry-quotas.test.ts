@@ -15,7 +15,7 @@ import {
 import type { PolicyRule } from '../../src/transport/access/policy';
 import { towns } from './fake-engines';
 import { failureOf, Harness } from './harness';
-import { makeCall, startWithPolicy, type Method } from './policy-harness';
+import { makeCall, metadataOf, startWithPolicy, type Method } from './policy-harness';
 
 /** Who is charged for entries, and what a caller above its quota gets. */
 
@@ -50,9 +50,19 @@ test('the engine gets the identity of the caller of CreateDictionary, PutEntries
     Promise.resolve(guarded.importSession.engine).finally(() => note(writer));
   const client = guarded.completions();
   const { createDictionary, putEntries, importDictionary } = AutocompleteServiceService;
-  await makeCall(client, createDictionary as Method, [{ dictionary: 'towns' }], 'alice');
-  await makeCall(client, putEntries as Method, [{ dictionary: 'towns', entries: [entry()] }], 'alice');
-  await makeCall(client, importDictionary as Method, [{ part: start }, { part: commit(0) }], 'alice');
+  await makeCall(client, createDictionary as Method, [{ dictionary: 'towns' }], metadataOf('alice'));
+  await makeCall(
+    client,
+    putEntries as Method,
+    [{ dictionary: 'towns', entries: [entry()] }],
+    metadataOf('alice'),
+  );
+  await makeCall(
+    client,
+    importDictionary as Method,
+    [{ part: start }, { part: commit(0) }],
+    metadataOf('alice'),
+  );
   expect(writers).toEqual(Array(3).fill('token:alice'));
   await guarded.close();
 });

@@ -32,6 +32,7 @@ export async function startWithPolicy(
   const harness = await Harness.start({
     ...options,
     access: {
+      ...options.access,
       tokens: { setting: 'HOLDFAST_AUTH_TOKENS', path: tokens },
       policy: { setting: 'HOLDFAST_POLICY', path: policyFile },
       policyIntervalMs: 50,
@@ -72,10 +73,9 @@ export function makeCall(
   client: Client,
   method: Method,
   messages: readonly object[],
-  caller: string,
+  metadata: Metadata,
 ): Promise<Outcome> {
   const { path, requestSerialize: write, responseDeserialize: read, requestStream, responseStream } = method;
-  const metadata = metadataOf(caller);
   if (responseStream && requestStream) {
     const stream = client.makeBidiStreamRequest(path, write, read, metadata);
     for (const message of messages) stream.write(message);

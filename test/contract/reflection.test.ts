@@ -1,5 +1,11 @@
-import { fromBinary } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { create, createFileRegistry, fromBinary, getOption } from '@bufbuild/protobuf';
+import {
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+  type FileDescriptorProto,
+} from '@bufbuild/protobuf/wkt';
 import { status } from '@grpc/grpc-js';
 import {
   ServerReflectionClient,
@@ -7,6 +13,8 @@ import {
   type ServerReflectionResponse,
 } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { ServerReflectionClient as ServerReflectionClientV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
+import { describedCalls } from '../../src/transport/access/verbs';
+import { ROOT } from '../support/root';
 import { expectSixteenStreams } from './bounded-streams';
 import { Harness } from './harness';
 
@@ -34,14 +42,16 @@ async function ask(
   });
 }
 
-/** The imports of each file in an answer, by file name. */
-function filesIn(answer: ServerReflectionResponse | undefined): Map<string, string[]> {
+/** The files in an answer, decoded. */
+function decodedFiles(answer: ServerReflectionResponse | undefined): FileDescriptorProto[] {
   const response = answer?.messageResponse;
   if (response?.$case !== 'fileDescriptorResponse') throw new Error(`no files: ${response?.$case}`);
-  const files = response.value.fileDescriptorProto.map((bytes) =>
-    fromBinary(FileDescriptorProtoSchema, bytes),
-  );
-  return new Map(files.map(({ name, dependency }) => [name, dependency]));
+  return response.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
+}
+
+/** The imports of each file in an answer, by file name. */
+function filesIn(answer: ServerReflectionResponse | undefined): Map<string, string[]> {
+  return new Map(decodedFiles(answer).map(({ name, dependency }) => [name, dependency]));
 }
 
 const LOCK_FILES = [
@@ -108,6 +118,42 @@ test('reflection answers with every import of every file', async () => {
     const files = filesIn(answer);
     expect([...files.keys()]).toEqual(expect.arrayContaining([...files.values()].flat()));
   }
+});
+
+/** Adds a file after its imports. */
+function link(name: string, files: readonly FileDescriptorProto[], linked = new Set<FileDescriptorProto>()) {
+  const file = files.find((one) => one.name === name);
+  if (file === undefined) throw new Error(`the answer lacks ${name}`);
+  for (const imported of file.dependency) link(imported, files, linked);
+  return linked.add(file);
+}
+
+/** The verb of each call of a service. All names come from the descriptors of one answer. */
+function verbsIn(service: string, answer: ServerReflectionResponse | undefined) {
+  const files = decodedFiles(answer);
+  const file = [...link(files[0]!.name, files)];
+  const registry = createFileRegistry(create(FileDescriptorSetSchema, { file }));
+  const option = registry.getExtension('holdfast.v1.required_verb');
+  const verbs = registry.getEnum('holdfast.v1.Verb');
+  const methods = registry.getService(service)?.methods ?? [];
+  return methods.map((method) => {
+    const verb = verbs?.value[getOption(method, option!) as number]?.name;
+    return [`/${service}/${method.name}`, verb] as const;
+  });
+}
+
+test('reflection shows the required_verb of every call of the contract', async () => {
+  const calls = describedCalls(readFileSync(join(ROOT, 'generated/descriptor.binpb')));
+  const shown = new Map<string, string | undefined>();
+  for (const service of new Set(calls.map((one) => `holdfast.v1.${one.service}`))) {
+    const [answer] = await ask([{ $case: 'fileContainingSymbol', value: service }]);
+    for (const [path, verb] of verbsIn(service, answer)) shown.set(path, verb);
+  }
+  expect(Object.fromEntries(shown)).toEqual(
+    Object.fromEntries(calls.map(({ path, verb }) => [path, `VERB_${verb?.toUpperCase()}`])),
+  );
+  expect(shown.get('/holdfast.v1.LockService/AcquireLock')).toBe('VERB_USE');
+  expect(shown.get('/holdfast.v1.ServerService/GetServerInfo')).toBe('VERB_NONE');
 });
 
 test('reflection sends an imported file once per stream, and a requested file every time', async () => {

@@ -1,13 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attacks } from '../support/attacks';
-import type { AttackReport } from '../support/attacks/attack';
+import type { Attack, AttackReport } from '../support/attacks/attack';
 import { AttackProcess } from '../support/attacks/attack-process';
 import { Bystanders } from '../support/attacks/bystanders';
+import { Guard } from '../support/attacks/guard';
 import { InnocentClient } from '../support/attacks/innocent-client';
 import type { Outcome } from '../support/attacks/frame-connection';
+import { bearer } from '../support/clients/bearer';
+import { LockClient } from '../support/clients/lock-client';
 import { closeAll } from '../support/close-all';
 import { eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
+import { RecordedCommands } from '../support/recorded-commands';
+import { scratchFolder } from '../support/scratch-folder';
 import { InProcessServer } from './in-process-server';
 
 /** Small attacks. `npm run bench -- overload` runs the whole attacks, and measures times. */
@@ -35,6 +40,10 @@ const SCALES: Readonly<Record<string, number>> = {
   'acquire-and-reset': 0.2,
   'unread-answers': 0.1,
   'unfinished-calls': 0.1,
+  'unproven-calls': 0.2,
+  'forged-tokens': 0.2,
+  'forbidden-calls': 0.2,
+  'open-streams': 0.2,
 };
 
 let redis: RedisProcess;
@@ -47,18 +56,28 @@ interface Scene {
   readonly server: InProcessServer;
   readonly bystanders: Bystanders;
   readonly innocent: InnocentClient;
+  readonly observer: LockClient;
+  /** The start of the server. */
+  readonly startedAt: number;
+  /** Undefined: the server asks for no credentials. */
+  readonly guard: Guard | undefined;
   /** The name that an attack on one name uses. */
   readonly attackedName: string;
-  attack(name: string): Promise<AttackReport>;
+  attack(): Promise<AttackReport>;
 }
 
 /** Starts a server with its other clients. At the end the server must have no open operation and no warning. */
-async function withServer(label: string, work: (scene: Scene) => Promise<void>): Promise<void> {
-  const server = await InProcessServer.start(redis.url);
+async function withServer({ name, refusal }: Attack, work: (scene: Scene) => Promise<void>): Promise<void> {
+  const guard = refusal === undefined ? undefined : await Guard.open(scratchFolder());
+  const startedAt = performance.now();
+  const server = await InProcessServer.start(redis.url, guard?.env);
   const { address } = server;
-  const attackedName = `${label}-attack`;
+  const token = guard?.token;
+  // The guard's keys come from an HTTP server on this machine.
+  if (guard !== undefined) expect(server.warnings.splice(0)).toHaveLength(1);
+  const attackedName = `${name}-attack`;
   const open: { close(): unknown }[] = [];
-  const attack = async (name: string): Promise<AttackReport> => {
+  const attack = async (): Promise<AttackReport> => {
     const scale = SCALES[name];
     if (scale === undefined) throw new Error(`SCALES lacks the attack ${name}`);
     const target = { address, label: attackedName, forMs: ATTACK_MS, scale, tryOnceTtlMs: STREAM_TTL_MS };
@@ -69,47 +88,86 @@ async function withServer(label: string, work: (scene: Scene) => Promise<void>):
   try {
     const bystanders = await Bystanders.open({
       address,
-      label: `${label}-bystander`,
+      label: `${name}-bystander`,
+      token,
       streams: STREAMS,
       connections: 10,
       ttlMs: STREAM_TTL_MS,
     });
     open.push(bystanders);
-    const innocent = new InnocentClient({ address, label: `${label}-innocent`, perSecond: PER_SECOND });
+    const innocent = new InnocentClient({ address, label: `${name}-innocent`, token, perSecond: PER_SECOND });
     open.push(innocent);
-    await work({ server, bystanders, innocent, attackedName, attack });
+    const observer = new LockClient(address, { channel: bearer(token) });
+    open.push(observer);
+    await work({ server, bystanders, innocent, observer, startedAt, guard, attackedName, attack });
   } finally {
-    await closeAll(...open.map((one) => () => one.close()), () => server.close());
+    await closeAll(
+      ...open.map((one) => () => one.close()),
+      () => server.close(),
+      () => guard?.close(),
+    );
   }
 }
 
-test.each(attacks)(
+/** Waits until the work of the attack is done, and no lease can be lost any more that was not renewed during the attack. */
+async function afterwards({ server, innocent, observer, attackedName }: Scene): Promise<void> {
+  await eventuallyPasses('no wait, no give-back, and only the streams of the bystanders', () => {
+    const [waitingCount, watchedCount, givingBackCount] = [0, 0, 0];
+    const heldCount = STREAMS;
+    expect(server.stats).toMatchObject({ waitingCount, watchedCount, givingBackCount, heldCount });
+  });
+  await eventuallyPasses('an empty queue', async () => {
+    expect(await observer.get(attackedName)).toMatchObject({ waiterCount: 0 });
+  });
+  await sleep(STREAM_TTL_MS);
+  await innocent.stop();
+}
+
+/** No lease of the bystanders was lost, and the calls of the innocent client had answers. */
+function expectUndisturbed({ bystanders, innocent }: Scene): void {
+  const { lost, ended } = bystanders.counts;
+  expect({ lost, ended }).toEqual({ lost: {}, ended: {} });
+  const calls = innocent.between(0, performance.now());
+  const of = (call: 'acquire' | 'release') =>
+    new Set(calls.filter((one) => one.call === call).map(({ outcome }) => outcome ?? 'no answer'));
+  // A server that is too busy for any acquire may refuse every acquire, but no release.
+  expect([...of('acquire')].filter((outcome) => !['OK', 'OVERLOADED'].includes(outcome))).toEqual([]);
+  expect([...of('release')].filter((outcome) => outcome !== 'OK')).toEqual([]);
+}
+
+test.each(attacks.filter(({ refusal }) => refusal === undefined))(
   'the attack $name takes no lease of another client, and leaves no work behind',
-  ({ name }) =>
-    withServer(name, async ({ server, bystanders, innocent, attackedName, attack }) => {
-      const startedAt = performance.now();
-      const { outcomes } = await attack(name);
-      await eventuallyPasses('no wait, no give-back, and only the streams of the bystanders', () => {
-        const [waitingCount, watchedCount, givingBackCount] = [0, 0, 0];
-        const heldCount = STREAMS;
-        expect(server.stats).toMatchObject({ waitingCount, watchedCount, givingBackCount, heldCount });
-      });
-      const observer = server.client();
-      await eventuallyPasses('an empty queue', async () => {
-        expect(await observer.get(attackedName)).toMatchObject({ waiterCount: 0 });
-      });
-      // A lease that could not be renewed during the attack ends within one ttl.
-      await sleep(STREAM_TTL_MS);
-      await innocent.stop();
-      const { lost, ended } = bystanders.counts;
-      expect({ lost, ended }).toEqual({ lost: {}, ended: {} });
-      const calls = innocent.between(startedAt, performance.now());
-      const of = (call: 'acquire' | 'release') =>
-        new Set(calls.filter((one) => one.call === call).map(({ outcome }) => outcome ?? 'no answer'));
-      // A server that is too busy for any acquire may refuse every acquire, but no release.
-      expect([...of('acquire')].filter((outcome) => !['OK', 'OVERLOADED'].includes(outcome))).toEqual([]);
-      expect([...of('release')].filter((outcome) => outcome !== 'OK')).toEqual([]);
+  (one) =>
+    withServer(one, async (scene) => {
+      const { outcomes } = await scene.attack();
+      await afterwards(scene);
+      expectUndisturbed(scene);
       const unexpected = Object.entries(outcomes).filter(([outcome]) => !EXPECTED.includes(outcome));
       expect(unexpected).toEqual([]);
+    }),
+);
+
+const refusedAttacks = attacks.flatMap((one) =>
+  one.refusal === undefined ? [] : [{ ...one, refusal: one.refusal }],
+);
+
+test.each(refusedAttacks)(
+  'the attack $name ends with $refusal, takes no lease of another client, and costs no command of Redis',
+  (one) =>
+    withServer(one, async (scene) => {
+      const commands = await RecordedCommands.start(redis);
+      const { outcomes } = await scene.attack();
+      expect(await commands.countWith(scene.attackedName)).toBe(0);
+      await commands.stop();
+      await afterwards(scene);
+      expectUndisturbed(scene);
+      const { [one.refusal]: refusedCount = 0, ...others } = outcomes;
+      expect(refusedCount).toBeGreaterThan(0);
+      // The end of the attack cuts calls off, and a busy server refuses calls before it asks for a credential.
+      const expected: readonly Outcome[] = ['no answer', 'connection ended', 'OVERLOADED'];
+      expect(Object.keys(others).filter((outcome) => !expected.includes(outcome))).toEqual([]);
+      // The keys are requested at the start, and for unknown keys at most every 10 s.
+      const elapsedMs = performance.now() - scene.startedAt;
+      expect(scene.guard?.keyRequests).toBeLessThanOrEqual(2 + elapsedMs / 10_000);
     }),
 );

@@ -15,6 +15,7 @@ import { metadataOf, writePolicy } from '../contract/policy-harness';
 import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
+import { RecordedCommands } from '../support/recorded-commands';
 import { scratchFolder } from '../support/scratch-folder';
 import { InProcessServer } from './in-process-server';
 
@@ -71,15 +72,8 @@ const as = (name: string): { metadata: Metadata } => ({ metadata: metadataOf(nam
 const acquire = (caller: string, fields: Parameters<typeof acquireRequest>[0]) =>
   call(locks, locks.acquireLock, acquireRequest(fields), as(caller));
 
-/** The commands of Redis that had this text among their arguments, while the slow log had all commands. */
-async function commandsWith(text: string): Promise<number> {
-  const entries = (await redis.command('SLOWLOG', 'GET', '-1')) as readonly (readonly unknown[])[];
-  return entries.filter((one) => JSON.stringify(one[3]).includes(text)).length;
-}
-
 test('calls that the policy refuses cost no command of Redis, and calls that the policy allows work', async () => {
-  await redis.command('CONFIG', 'SET', 'slowlog-log-slower-than', '0', 'slowlog-max-len', '100000');
-  await redis.command('SLOWLOG', 'RESET');
+  const commands = await RecordedCommands.start(redis);
   const name = 'billing/not-for-search';
   for (const caller of ['search', 'nobody']) {
     const put = { dictionary: name, entries: [entry()] };
@@ -92,10 +86,10 @@ test('calls that the policy refuses cost no command of Redis, and calls that the
       expect((await failureOf(refused)).code).toBe(status.PERMISSION_DENIED);
     }
   }
-  expect(await commandsWith('not-for-search')).toBe(0);
+  expect(await commands.countWith('not-for-search')).toBe(0);
   await acquire('billing', { name });
-  expect(await commandsWith('not-for-search')).toBeGreaterThan(0);
-  await redis.command('CONFIG', 'SET', 'slowlog-log-slower-than', '-1');
+  expect(await commands.countWith('not-for-search')).toBeGreaterThan(0);
+  await commands.stop();
 });
 
 test('a team sees its own locks in a list, and not those of another team', async () => {

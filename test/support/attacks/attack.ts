@@ -1,5 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AcquireLockRequest } from '../../../generated/typescript/holdfast/v1/lock_service';
+import {
+  AcquireLockRequest,
+  ReleaseLockRequest,
+} from '../../../generated/typescript/holdfast/v1/lock_service';
+import { encodeLeaseId } from '../../../src/engine/leases/lease-id';
 import { acquireRequest, type LockWanted } from '../clients/lock-client';
 import { FrameConnection, type FrameConnectionOptions, type Outcome, type RawCall } from './frame-connection';
 
@@ -30,6 +35,11 @@ export interface Attack {
   /** The name in commands and results. */
   readonly name: string;
   readonly title: string;
+  /**
+   * The answer to calls that the server refuses before their work. Such an attack needs a server with a `Guard`.
+   * Undefined: the server asks for no credentials.
+   */
+  readonly refusal?: Outcome;
   run(scene: AttackScene): Promise<void>;
 }
 
@@ -120,7 +130,7 @@ export async function runAttack(attack: Attack, target: AttackTarget): Promise<A
 }
 
 /** A gRPC message with its prefix of five bytes. */
-function bodyOf(message: Uint8Array): Buffer {
+export function bodyOf(message: Uint8Array): Buffer {
   const body = Buffer.alloc(5 + message.length);
   body.writeUInt32BE(message.length, 1);
   body.set(message, 5);
@@ -131,6 +141,41 @@ export const ACQUIRE_LOCK = '/holdfast.v1.LockService/AcquireLock';
 
 export function acquireLock(wanted: LockWanted): RawCall {
   return { path: ACQUIRE_LOCK, body: bodyOf(AcquireLockRequest.encode(acquireRequest(wanted)).finish()) };
+}
+
+/** A call that releases a lease of this name with a guessed lease id. */
+export function releaseLock(name: string): RawCall {
+  const resource = { service: 'lock', name } as const;
+  const leaseId = encodeLeaseId({ resource, requestId: randomUUID(), secret: 'A'.repeat(22) });
+  const path = '/holdfast.v1.LockService/ReleaseLock';
+  return { path, body: bodyOf(ReleaseLockRequest.encode({ leaseId }).finish()) };
+}
+
+/** Keeps an equal part of the calls outstanding on each connection: each answer is followed by a call. */
+export async function keepOutstanding(
+  scene: AttackScene,
+  connectionCount: number,
+  callCount: number,
+  nextCall: () => RawCall,
+): Promise<void> {
+  const each = Math.ceil(callCount / connectionCount);
+  const connections = Array.from({ length: connectionCount }, async () => {
+    while (!scene.over) {
+      let ended = (): void => undefined;
+      const end = new Promise<void>((resolve) => (ended = resolve));
+      const connection = await scene.connect({
+        onOutcome: () => {
+          if (!connection.ended && !scene.over) connection.call(nextCall());
+        },
+        onEnd: () => ended(),
+      });
+      for (let count = 0; count < each; count += 1) connection.call(nextCall());
+      scene.allSent();
+      await Promise.race([end, scene.rest()]);
+      connection.close();
+    }
+  });
+  await Promise.all(connections);
 }
 
 /** Opens the connections, and then sends all calls at once, an equal part on each connection. */

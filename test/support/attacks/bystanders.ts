@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { status } from '@grpc/grpc-js';
 import { LossCause, type HoldEvent } from '../../../generated/typescript/holdfast/v1/lease';
+import { bearer } from '../clients/bearer';
 import { endingOf } from '../clients/call-ending';
 import type { HoldCall } from '../clients/hold-stream';
 import { ms } from '../clients/lease-client';
@@ -9,6 +10,8 @@ import { LockClient } from '../clients/lock-client';
 export interface BystanderOptions {
   readonly address: string;
   readonly label: string;
+  /** The bearer token of all calls. Default: none. */
+  readonly token?: string | undefined;
   readonly streams: number;
   readonly connections: number;
   readonly ttlMs: number;
@@ -41,8 +44,10 @@ export class Bystanders {
   /** Resolves when every stream has its lease. */
   static async open(options: BystanderOptions): Promise<Bystanders> {
     const { address, label, streams, connections, ttlMs } = options;
+    const channel = bearer(options.token);
     const all = new Bystanders();
-    for (let index = 0; index < connections; index += 1) all.clients.push(new LockClient(address));
+    for (let index = 0; index < connections; index += 1)
+      all.clients.push(new LockClient(address, { channel }));
     try {
       const opening = Array.from({ length: streams }, (_, index) => {
         const client = all.clients[index % connections] as LockClient;

@@ -125,3 +125,15 @@ test('tells of the end of its connection', async () => {
   expect(await count(1)).toEqual(['connection ended']);
   expect([ended, connection.ended]).toEqual([1, true]);
 });
+
+test.each([126, 127, 128, 254, 255, 300, 8000])('sends a header of %i bytes', async (length) => {
+  const value = 'x'.repeat(length);
+  let received: unknown;
+  answer = (stream) => stream.respond({ ...HEADERS, 'grpc-status': '0' }, { endStream: true });
+  server.once('stream', (_stream, headers) => (received = headers['authorization']));
+  const { connection, count } = connect();
+  connection.call({ ...CALL, headers: [['authorization', value]] });
+  expect(await count(1)).toEqual(['OK']);
+  expect(received).toBe(value);
+  connection.close();
+});

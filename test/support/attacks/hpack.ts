@@ -48,10 +48,17 @@ function unhuffman(bytes: Buffer): string {
   return text;
 }
 
-/** Literal strings and integers of up to 127, which is enough for the requests of an attacker. */
+const LARGEST_PREFIX = 0x7f;
+
+/** A string without a Huffman code. Its length, from 127, has further bytes of 7 bits each, the lowest bits first. */
 function literal(text: string): Buffer {
-  if (text.length > 126) throw new Error(`a header of ${text.length} bytes is too long for this encoder`);
-  return Buffer.concat([Buffer.of(text.length), Buffer.from(text, 'latin1')]);
+  const head = [Math.min(text.length, LARGEST_PREFIX)];
+  if (text.length >= LARGEST_PREFIX) {
+    let rest = text.length - LARGEST_PREFIX;
+    for (; rest >= 0x80; rest >>>= 7) head.push((rest & 0x7f) | 0x80);
+    head.push(rest);
+  }
+  return Buffer.concat([Buffer.from(head), Buffer.from(text, 'latin1')]);
 }
 
 /** The header block of a gRPC request. The block uses no dynamic table, so each call can send the same bytes. */

@@ -1,4 +1,5 @@
 import type { Attack } from './attack';
+import { forbiddenCalls, forgedTokens, openStreams, unprovenCalls } from './refused-calls';
 import { acquiresAndResets, rapidResets } from './resets';
 import { tryOnce, tryOnceSpread } from './try-once';
 import { unfinishedCalls } from './unfinished-calls';
@@ -14,4 +15,8 @@ export const attacks: readonly Attack[] = [
   acquiresAndResets,
   unreadAnswers,
   unfinishedCalls,
+  unprovenCalls,
+  forgedTokens,
+  forbiddenCalls,
+  openStreams,
 ];

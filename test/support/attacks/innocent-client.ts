@@ -1,9 +1,12 @@
+import { bearer } from '../clients/bearer';
 import { endingOf } from '../clients/call-ending';
 import { LockClient } from '../clients/lock-client';
 
 export interface InnocentOptions {
   readonly address: string;
   readonly label: string;
+  /** The bearer token of all calls. Default: none. */
+  readonly token?: string | undefined;
   /** The number of locks that are acquired and released in a second. */
   readonly perSecond: number;
 }
@@ -42,7 +45,7 @@ export class InnocentClient {
   private started = 0;
 
   constructor(private readonly options: InnocentOptions) {
-    this.client = new LockClient(options.address);
+    this.client = new LockClient(options.address, { channel: bearer(options.token) });
     this.timer = setInterval(() => this.step(), 5);
   }
 
