@@ -30,7 +30,7 @@ export interface PresentedCredentials {
   /** Identifies the connection. An authenticator may keep results per connection. */
   readonly connection: object;
   /** Undefined: the client presented no certificate, or the connection has no TLS. */
-  readonly peerCertificate: () => PresentedCertificate | undefined;
+  peerCertificate(): PresentedCertificate | undefined;
 }
 
 /** Proves the caller of a call. */

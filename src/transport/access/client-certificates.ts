@@ -23,10 +23,11 @@ export class ClientCertificates {
   ) {}
 
   /** The caller of a connection. Undefined: the client presented no certificate. Throws BAD_CREDENTIAL. */
-  find({ connection, peerCertificate }: PresentedCredentials): Caller | undefined {
+  find(call: PresentedCredentials): Caller | undefined {
+    const { connection } = call;
     let known = this.ofConnection.get(connection);
     if (known === undefined) {
-      const presented = peerCertificate();
+      const presented = call.peerCertificate();
       if (presented === undefined) return undefined;
       known = this.judge(presented);
       this.ofConnection.set(connection, known);
