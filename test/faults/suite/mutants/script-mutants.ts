@@ -129,7 +129,7 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
     patches: [
       luaPatch(
         "redis.call('ZRANGE', key_of('queue'), '0', '0')[1]",
-        "redis.call('ZREVRANGE', key_of('queue'), '0', '0')[1]",
+        "redis.call('ZRANGE', key_of('queue'), '-1', '-1')[1]",
       ),
     ],
     faults: [],
