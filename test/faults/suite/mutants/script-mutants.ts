@@ -75,6 +75,7 @@ fencing_token = is_returnable and request.fencing_token or nil, ticket = is_retu
         `if is_known and request.state == ENDED then
 meta.used = meta.used + request.permits
 request.state = HELD
+set_end(id, now)
 store(id, request)
 end
 if not is_known or request.state ~= HELD or not may_renew or request.revoked then`,
