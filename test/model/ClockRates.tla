@@ -13,6 +13,9 @@ CONSTANTS
   Faults,               \* "flush" or nothing
   Waits,                \* the time before a grant counts as "shrunk" by Rho in the offset | "whole"
   Direct,               \* TRUE: other commands of the server grant to waiting clients too
+  Heartbeats,           \* an offset counts from the call ("none") | is made when the answer is sent, and counts from a
+                        \* heartbeat. The time from the send of the command to the heartbeat counts "grown" by Rho
+                        \* | "shrunk" by Rho | not at all ("passed-over")
   LateRelease           \* a lost lease is released "early": at the last confirmed end on the server's clock,
                         \* m + remaining * (1 - Rho) | "late": the arrival of the confirmed reply + remaining * (1 + Rho)
 
@@ -24,7 +27,7 @@ VARIABLES
   left,                 \* faults that may still happen
   msgs,                 \* commands in flight: [op, c (the client, or Nobody), m (real time of the send)]
   stream,               \* of each client: [st, r (real time of the call), lost, free (server's clock): the last
-                        \* confirmed end, and the earliest late release]
+                        \* confirmed end, and the earliest late release; m, rest: the unsent answer of a session]
   deadline              \* of each client, on the client's clock; 0: no belief
 
 vars == <<now, rate, lease, queue, until, left, msgs, stream, deadline>>
@@ -34,7 +37,7 @@ Less(time) == (time * 2) \div 3    \* time * (1 - Rho), rounded down
 More(time) == (time * 4 + 2) \div 3  \* time * (1 + Rho), rounded up
 Nobody == 0
 Free == [who |-> Nobody, end |-> 0]
-Unused == [st |-> "unused", r |-> 0, lost |-> 0, free |-> 0]
+Unused == [st |-> "unused", r |-> 0, lost |-> 0, free |-> 0, m |-> 0, rest |-> 0]
 Over == [Unused EXCEPT !.st = "over"]
 
 Redis == now * rate.redis
@@ -69,20 +72,33 @@ SendOther ==
   /\ msgs' = msgs \cup {[op |-> "other", c |-> Nobody, m |-> now]}
   /\ UNCHANGED <<now, rate, lease, queue, until, left, stream, deadline>>
 
-\* docs/design/leases.md, rule 1: the server's clock measures the time before the send.
-Offset(c, m, rest) ==
-  LET wait == (m - stream[c].r) * rate.server
-  IN (IF Waits = "shrunk" THEN Less(wait) ELSE wait) + Less(rest)
+\* docs/design/leases.md, rule 1: the server's clock measures the time between `r` and the send of the command.
+Offset(r, m, rest) ==
+  LET wait == (m - r) * rate.server
+  IN Less(rest) + IF wait >= 0 THEN IF Waits = "shrunk" THEN Less(wait) ELSE wait
+                  ELSE IF Heartbeats = "grown" THEN -More(-wait)
+                  ELSE IF Heartbeats = "shrunk" THEN -Less(-wait)
+                  ELSE 0
 
 \* The reply confirms the lease. The client hears of the lease unless the offset has passed on the server's clock.
 Confirm(c, m, rest) ==
-  LET offset == Offset(c, m, rest)
+  LET offset == Offset(stream[c].r, m, rest)
       free == IF LateRelease = "early" THEN Server(m) + Less(rest) ELSE Server(now) + More(rest)
+      held == [stream EXCEPT ![c].st = "held", ![c].lost = Max(@, Server(m) + Less(rest)), ![c].free = Max(@, free)]
   IN IF Server(stream[c].r) + offset <= Server(now)
        THEN UNCHANGED <<stream, deadline>>
-       ELSE /\ stream' = [stream EXCEPT ![c].st = "held", ![c].lost = Max(@, Server(m) + Less(rest)),
-                                        ![c].free = Max(@, free)]
+     ELSE IF Heartbeats = "none"
+       THEN /\ stream' = held
             /\ deadline' = [deadline EXCEPT ![c] = Max(@, stream[c].r * rate.client + offset)]
+     ELSE stream' = [held EXCEPT ![c].m = m, ![c].rest = rest] /\ UNCHANGED deadline
+
+\* A session sends the answer at any time, and names any heartbeat, which arrived at once: the longest deadline.
+Answer ==
+  \E c \in Clients, r \in 0..now :
+    /\ stream[c].rest # 0 /\ r >= stream[c].r
+    /\ stream' = [stream EXCEPT ![c].m = 0, ![c].rest = 0]
+    /\ deadline' = [deadline EXCEPT ![c] = Max(@, r * rate.client + Offset(r, stream[c].m, stream[c].rest))]
+    /\ UNCHANGED <<now, rate, lease, queue, until, left, msgs>>
 
 \* A server no longer handles replies after the last confirmed end.
 Hears(c) == stream[c].st = "asking" \/ (stream[c].st = "held" /\ Server(now) < stream[c].lost)
@@ -118,7 +134,7 @@ Run ==
 Lose ==
   \E c \in Clients, isHeard \in BOOLEAN :
     /\ stream[c].st = "held" /\ Server(now) >= stream[c].lost
-    /\ stream' = [stream EXCEPT ![c].st = "lost"]
+    /\ stream' = [stream EXCEPT ![c].st = "lost", ![c].m = 0, ![c].rest = 0]
     /\ deadline' = IF isHeard THEN [deadline EXCEPT ![c] = 0] ELSE deadline
     /\ UNCHANGED <<now, rate, lease, queue, until, left, msgs>>
 
@@ -140,7 +156,7 @@ Tick ==
   /\ msgs' = {m \in msgs : now < m.m + Timeout}
   /\ UNCHANGED <<rate, lease, queue, until, left, stream, deadline>>
 
-Next == Open \/ Send \/ SendOther \/ Run \/ Lose \/ ReleaseLate \/ Flush \/ Tick
+Next == Open \/ Send \/ SendOther \/ Run \/ Answer \/ Lose \/ ReleaseLate \/ Flush \/ Tick
 Spec == Init /\ [][Next]_vars
 
 Exclusion == \A c, e \in Clients : c # e => ~(Believes(c) /\ Believes(e))
