@@ -21,7 +21,8 @@ export const engineMutants = {
       {
         file: 'src/engine/leases/held-lease.js',
         find: 'abandon() {',
-        replace: 'abandon() {\n        this.believedUntil = this.options.clock.now() + 1000;\n        this.releaseLate();',
+        replace:
+          'abandon() {\n        this.believedUntil = this.options.clock.now() + 1000;\n        this.releaseLate();',
       },
       luaPatch(" or (attach ~= '' and r.o ~= attach) then", ' then'),
     ],
