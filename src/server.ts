@@ -9,6 +9,8 @@ import { systemClock } from './engine/clock';
 import { systemIdentities } from './engine/identities';
 import { defaultLimits, type Limits } from './engine/leases/limits';
 import { Permits, type PermitsStats } from './engine/leases/permits';
+import { defaultSessionLimits } from './engine/sessions/session-requests';
+import { Sessions } from './engine/sessions/sessions';
 import type { Store } from './redis';
 import { accessSettings, logExposure } from './startup/access-settings';
 import { auditLogOf, logHealth, routeGrpcLog } from './startup/logging';
@@ -119,11 +121,13 @@ class ComposedServer implements HoldfastServer {
       coreCount: coreCount(),
       onWarning: (text) => log.warn(text),
     });
+    const sessions = config.sessions ? this.newSessions(this.permits) : undefined;
     const { entries, recents } = store;
     const autocomplete = new Autocomplete({ ...shared, entries, recents, indexes: this.indexes });
     return new GrpcServer({
       engine: this.permits,
       autocomplete,
+      sessions,
       store: store.node,
       limits,
       version,
@@ -139,6 +143,11 @@ class ComposedServer implements HoldfastServer {
       reflection: config.reflection,
       extend,
     });
+  }
+
+  private newSessions(engine: Permits): Sessions {
+    const random = (): number => systemIdentities.random();
+    return new Sessions({ engine, clock: systemClock, limits: defaultSessionLimits, random });
   }
 
   /** Loads the dictionaries of HOLDFAST_PRELOAD. A dictionary that cannot be loaded does not keep the server from starting. */

@@ -1,4 +1,5 @@
 import type { Account } from './account';
+import type { CallSession } from './call-session';
 import type { Quotas } from './quotas';
 
 /** The engine's view of a gRPC call. The transport implements this interface. */
@@ -17,6 +18,8 @@ export interface Call {
   readonly quotas: Quotas;
   /** True: the caller may not read this name, so errors and events must not show its holders. May change by a reload. */
   readonly hidesHolders: boolean;
+  /** The session that the call belongs to. Undefined: the call is a gRPC call of its own. */
+  readonly session?: CallSession | undefined;
   /** True: the client's gRPC library retried this call (header `grpc-previous-rpc-attempts`). */
   readonly transportRetry: boolean;
   /** True: the client has cancelled the call or is gone, so no answer reaches the client. */

@@ -5,11 +5,14 @@ import type {
   SuggestPage,
   Suggestion,
 } from '../../src/engine/autocomplete/suggestion';
+import type { Call } from '../../src/engine/call';
+import type { LeaseEnd } from '../../src/engine/leases/expire-offset';
 import type { Lease, ResourceView } from '../../src/engine/leases/lease';
 import type { Quarantine, StoreHealth, StoreOperations } from '../../src/engine/store-health';
 import type { PermitsEngine } from '../../src/engine/leases/permits-engine';
 import { FakeEngine } from './fake-engine';
 
+/** A lease for tests that do not read the `expire_offset`. */
 export const someLease: Lease = {
   leaseId: 'AQABofidhlNzib9jjeCKBchQb0Pz352lH_sV8qyltsIvbmhlbGxv',
   name: 'hello',
@@ -17,8 +20,19 @@ export const someLease: Lease = {
   fencingToken: 1_795_172_435_542_416n,
   permitCount: 1,
   ttlMs: 30_000,
-  expireOffsetMs: 29_986.9,
+  end: { sentAt: 0, remainingMs: 30_000 },
 };
+
+/** The end of a lease with this `expire_offset` in the answer to `call` (ms). The command was sent after the receipt. */
+export function endAfter({ receivedAt }: Call, offsetMs: number): LeaseEnd {
+  const leadMs = 1000;
+  return { sentAt: receivedAt + leadMs, remainingMs: offsetMs / (1 - 0.0005) - leadMs };
+}
+
+/** `someLease`, with an `expire_offset` of 29,986.9 ms in the answer to `call`. */
+export function leaseFor(call: Call): Lease {
+  return { ...someLease, end: endAfter(call, 29_986.9) };
+}
 
 const freeLock: ResourceView = {
   name: 'hello',
@@ -60,8 +74,8 @@ export const onePage: SuggestPage = { suggestions: [newYork], nextPageToken: 'ne
 
 export function fakePermits(): FakeEngine<PermitsEngine> {
   return new FakeEngine<PermitsEngine>({
-    acquire: () => Promise.resolve(someLease),
-    renew: () => Promise.resolve(someLease),
+    acquire: (call) => Promise.resolve(leaseFor(call)),
+    renew: (call) => Promise.resolve(leaseFor(call)),
     release: () => Promise.resolve({ released: true, lossCause: undefined }),
     hold: () => Promise.resolve(),
     inspect: () => Promise.resolve(freeLock),

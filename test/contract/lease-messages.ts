@@ -7,7 +7,7 @@ export const ms = (value: number) => ({
   nanos: (value % 1000) * 1e6,
 });
 
-/** `someLease` as a message. The expire_offset is rounded down to whole milliseconds. */
+/** The lease of `leaseFor` as a message. The expire_offset is rounded down to whole milliseconds. */
 export const leaseMessage = {
   leaseId: someLease.leaseId,
   name: 'hello',

@@ -5,7 +5,7 @@ import type { Call } from '../../src/engine/call';
 import type { HoldSink } from '../../src/engine/leases/requests';
 import { HoldfastError } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
-import { someLease } from './fake-engines';
+import { endAfter, someLease } from './fake-engines';
 import { acquireRequest, Harness, UUID_V4 } from './harness';
 
 let harness: Harness;
@@ -54,9 +54,10 @@ function read(stream: Stream): Promise<Event[]> {
 /** A number of events that the HTTP/2 windows and all buffers cannot hold while the client does not read. */
 const FLOOD = 60_000;
 
+/** Sends renewals with the offsets 1 ms, 2 ms, up to FLOOD, plus half a millisecond that the transport rounds down. */
 async function flood(engine: OpenHold): Promise<void> {
   for (let sent = 1; sent <= FLOOD; sent++) {
-    engine.sink.send({ kind: 'renewed', expireOffsetMs: sent });
+    engine.sink.send({ kind: 'renewed', end: endAfter(engine.call, sent + 0.5) });
     // The sockets get time to write between the events.
     if (sent % 1000 === 0) await sleep(1);
   }
@@ -68,7 +69,11 @@ describe('a client that does not read its hold stream', () => {
     const reading = read(stream.pause());
     engine.sink.send({ kind: 'granted', lease: someLease });
     await flood(engine);
-    engine.sink.send({ kind: 'renewal-failed', expireOffsetMs: FLOOD + 1, cause: 'store-unavailable' });
+    engine.sink.send({
+      kind: 'renewal-failed',
+      end: endAfter(engine.call, FLOOD + 1),
+      cause: 'store-unavailable',
+    });
     engine.sink.send({ kind: 'lost', cause: 'expired' });
     // The stream ends OK, because the client of grpc-js discards unread messages on an error.
     engine.end();
@@ -115,7 +120,7 @@ describe('a client that does not read its hold stream', () => {
     stream.cancel();
     await eventually('the cancel to arrive', () => cancelled === 1);
     // The engine may still send events before it learns of the cancellation.
-    engine.sink.send({ kind: 'renewed', expireOffsetMs: 1 });
+    engine.sink.send({ kind: 'renewed', end: endAfter(engine.call, 1) });
     engine.end(new HoldfastError('SUPERSEDED', 'late'));
     await sleep(20);
     engine.sink.send({ kind: 'released' });
@@ -129,7 +134,7 @@ test('a hold stream ignores events of the engine after its end', async () => {
   engine.sink.send({ kind: 'granted', lease: someLease });
   engine.end();
   expect((await reading).map(({ $case }) => $case)).toEqual(['granted']);
-  engine.sink.send({ kind: 'renewed', expireOffsetMs: 1 });
+  engine.sink.send({ kind: 'renewed', end: endAfter(engine.call, 1) });
   await sleep(20);
   expect(harness.logged).toEqual([]);
 });

@@ -1,9 +1,10 @@
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
 import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/lease';
 import { Feature, StoreState } from '../../generated/typescript/holdfast/v1/server_service';
+import type { Call } from '../../src/engine/call';
 import { HoldfastError } from '../../src/engine/errors';
 import type { HoldEvent as EngineEvent, Service } from '../../src/engine/leases/lease';
-import { someLease } from './fake-engines';
+import { endAfter, leaseFor } from './fake-engines';
 import { call, failureOf, Harness, UUID_V4 } from './harness';
 import { alice, aliceMessage, leaseMessage, ms } from './lease-messages';
 import { leaseCalls, SERVICES, type Fields, type LeaseCalls } from './services';
@@ -17,7 +18,8 @@ beforeAll(async () => {
 beforeEach(() => harness.permits.reset());
 afterAll(() => harness.close());
 
-const EVENTS: readonly [EngineEvent, HoldEvent['event']][] = [
+/** Every kind of event of a hold, and the message of the event in the stream of `call`. */
+const eventsFor = (call: Call): readonly [EngineEvent, HoldEvent['event']][] => [
   [
     { kind: 'queued', requestId: UUID_V4, position: 3, waiterCount: 7, holder: alice },
     {
@@ -30,15 +32,15 @@ const EVENTS: readonly [EngineEvent, HoldEvent['event']][] = [
     { $case: 'queued', value: { requestId: UUID_V4, position: 1, waiterCount: 1, holder: undefined } },
   ],
   [
-    { kind: 'granted', lease: someLease },
+    { kind: 'granted', lease: leaseFor(call) },
     { $case: 'granted', value: { lease: leaseMessage } },
   ],
   [
-    { kind: 'renewed', expireOffsetMs: 40_000.9 },
+    { kind: 'renewed', end: endAfter(call, 40_000.9) },
     { $case: 'renewed', value: { expireOffset: ms(40_000) } },
   ],
   [
-    { kind: 'renewal-failed', expireOffsetMs: 40_000.9, cause: 'store-unavailable' },
+    { kind: 'renewal-failed', end: endAfter(call, 40_000.9), cause: 'store-unavailable' },
     {
       $case: 'renewalFailed',
       value: { expireOffset: ms(40_000), cause: LossCause.LOSS_CAUSE_STORE_UNAVAILABLE },
@@ -191,13 +193,17 @@ describe.each(SERVICES)('the %s service', (service) => {
   });
 
   test('sends every event of a hold in order, and ends OK', async () => {
-    harness.permits.answers.hold = (_call, _service, _start, sink) => {
-      for (const [event] of EVENTS) sink.send(event);
+    let expected: HoldEvent['event'][] = [];
+    harness.permits.answers.hold = (holdCall, _service, _start, sink) => {
+      const events = eventsFor(holdCall);
+      for (const [event] of events) sink.send(event);
+      expected = events.map(([, message]) => message);
       return Promise.resolve();
     };
     const value = { requestId: UUID_V4 };
     const { messages, error } = await calls.hold({ $case: 'acquire', value });
-    expect(messages.map(({ holdEvent }) => holdEvent?.event)).toEqual(EVENTS.map(([, event]) => event));
+    expect(messages.map(({ holdEvent }) => holdEvent?.event)).toEqual(expected);
+    expect(messages).not.toHaveLength(0);
     expect(error).toBeUndefined();
   });
 

@@ -12,9 +12,9 @@ export class ServerPair {
     readonly second: InProcessServer,
   ) {}
 
-  static async start(): Promise<ServerPair> {
+  static async start(env: Readonly<Record<string, string>> = {}): Promise<ServerPair> {
     const redis = await RedisProcess.start();
-    const server = () => InProcessServer.start(redis.url);
+    const server = () => InProcessServer.start(redis.url, env);
     return new ServerPair(redis, ...(await Promise.all([server(), server()])));
   }
 

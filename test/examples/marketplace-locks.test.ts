@@ -2,7 +2,7 @@ import { Locks } from '../../examples/marketplace/locks';
 import { Servers } from '../../examples/worker-typescript/servers';
 import type { AcquireRequest } from '../../src/engine/leases/requests';
 import { HoldfastError } from '../../src/engine/errors';
-import { someLease } from '../contract/fake-engines';
+import { leaseFor, someLease } from '../contract/fake-engines';
 import { Harness } from '../contract/harness';
 
 const SETTINGS = { holderId: 'alice', ttlMs: 5000, waitMs: 1000 };
@@ -13,11 +13,11 @@ let requests: AcquireRequest[];
 
 /** Sets the server's answers to the next acquires. The server repeats the last answer. */
 function setAnswers(...reasons: (ConstructorParameters<typeof HoldfastError>[0] | 'granted')[]): void {
-  harness.permits.answers.acquire = (_call, _service, request) => {
+  harness.permits.answers.acquire = (call, _service, request) => {
     requests.push(request);
     const reason = reasons[Math.min(requests.length, reasons.length) - 1] ?? 'granted';
     return reason === 'granted'
-      ? Promise.resolve(someLease)
+      ? Promise.resolve(leaseFor(call))
       : Promise.reject(new HoldfastError(reason, reason));
   };
 }

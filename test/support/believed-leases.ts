@@ -1,3 +1,4 @@
+import { expireOffsetMs } from '../../src/engine/leases/expire-offset';
 import type { Lease } from '../../src/engine/leases/lease';
 import type { Pending } from './engine-fixture';
 
@@ -23,13 +24,14 @@ export function believedLeases(calls: readonly Pending<unknown>[], now: number):
     const lease = leaseOf(pending);
     if (lease === undefined) continue;
     const { events } = pending.sink;
-    const offsets = events.map((event) => (event.kind === 'renewed' ? event.expireOffsetMs : 0));
-    const offset = Math.max(lease.expireOffsetMs, ...offsets);
+    const { receivedAt } = pending.call;
+    const ends = [lease.end, ...events.flatMap((event) => (event.kind === 'renewed' ? [event.end] : []))];
+    const offset = Math.max(...ends.map((end) => expireOffsetMs(receivedAt, end)));
     const isOver = events.some(
       (event) => event.kind === 'released' || (event.kind === 'lost' && event.cause !== 'revoked'),
     );
     if (isOver) ended.add(lease.fencingToken);
-    if (pending.call.receivedAt + offset > now) believed.set(lease.fencingToken, lease);
+    if (receivedAt + offset > now) believed.set(lease.fencingToken, lease);
   }
   for (const token of ended) believed.delete(token);
   return believed;

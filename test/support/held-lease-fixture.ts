@@ -1,6 +1,8 @@
 import { BackgroundCommands } from '../../src/engine/leases/background-commands';
+import type { SignsOfLife } from '../../src/engine/call-session';
 import { TimerQueue } from '../../src/engine/leases/timer-queue';
 import type { HoldfastError } from '../../src/engine/errors';
+import { expireOffsetMs, type LeaseEnd } from '../../src/engine/leases/expire-offset';
 import { HeldLease, LATE_RELEASE_PAUSES } from '../../src/engine/leases/held-lease';
 import type { Granted } from '../../src/engine/leases/permits-store';
 import { RecordedSink } from './fake-call';
@@ -16,6 +18,8 @@ export interface HeldLeaseSetting {
   readonly waitedMs?: number;
   readonly ageLimitAt?: number;
   readonly granted?: Partial<Granted>;
+  /** The heartbeats of the client's session. */
+  readonly signs?: SignsOfLife;
 }
 
 /** A HeldLease directly after its grant, over a fake store. */
@@ -25,6 +29,7 @@ export class HeldLeaseFixture {
   readonly timers = new TimerQueue(this.clock);
   readonly sink = new RecordedSink(this.clock);
   readonly start = this.clock.now();
+  /** The time from which the stream's offsets count. */
   readonly receivedAt: number;
   readonly ttlMs: number;
   readonly lateReleases: BackgroundCommands;
@@ -50,7 +55,7 @@ export class HeldLeaseFixture {
       attach: 's1.1s',
       identity: 'spiffe://example.org/alice',
       caller: {},
-      receivedAt: this.receivedAt,
+      signs: setting.signs,
       granted: grantedAt(this.start, { ttlMs, remainingMs: ttlMs, ...setting.granted }),
       ageLimitAt: ageLimitAt === Infinity ? this.start + 1e9 : ageLimitAt,
       onDefect,
@@ -64,6 +69,11 @@ export class HeldLeaseFixture {
   /** Time since the grant. */
   get elapsed(): number {
     return this.clock.now() - this.start;
+  }
+
+  /** The offset of an event as the stream's client gets the offset (ms). */
+  offsetOf({ end }: { readonly end: LeaseEnd }): number {
+    return expireOffsetMs(this.receivedAt, end);
   }
 
   /** Advances the clock to this time after the grant. */

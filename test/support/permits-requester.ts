@@ -27,6 +27,8 @@ export interface RequesterOptions {
   readonly maxWaiters?: number;
   /** True for a stream's call, and false for a unary call. */
   readonly stream?: boolean;
+  /** The session of a stream's call, as "<client process>/<session number>.<command id>". Default: a stream of its own. */
+  readonly session?: string;
 }
 
 export interface SpeakingServer {
@@ -42,10 +44,10 @@ export const OFFERED_TTL_MS = 120_001;
 
 let calls = 0;
 
-/** A new attach for each call. Scripts read the server id and the final "s", which marks a stream. */
-export function newAttach(serverId: string, stream = false): string {
+/** A new attach for each call. Scripts read the server id, the session, and the final "s", which marks a stream. */
+export function newAttach(serverId: string, stream = false, session = ''): string {
   calls += 1;
-  return `${serverId}.${calls}${stream ? 's' : ''}`;
+  return `${serverId}.${calls}${session && `/${session}`}${stream ? 's' : ''}`;
 }
 
 /** One call of one server for one request, with the commands of the call. */
@@ -70,8 +72,8 @@ export class Requester {
     this.clientRequestId = options.requestId ?? randomUUID();
     this.identity = options.identity ?? '';
     this.requestId = storedRequestId(this.identity, this.clientRequestId);
-    this.stream = options.stream ?? false;
-    this.attach = newAttach(server.id, this.stream);
+    this.stream = options.stream ?? options.session !== undefined;
+    this.attach = newAttach(server.id, this.stream, options.session);
   }
 
   get wanted(): PermitsWanted {

@@ -177,6 +177,7 @@ export class AcquireAttempt implements AttemptFacts {
       case 'granted':
         return this.direct ? this.receive(this.direct, 'waiting') : this.startClaim();
       case 'draining':
+      case 'given-up':
       case 'ended':
         this.ending = signal;
         return 'withdrawing';
@@ -323,6 +324,7 @@ export class AcquireAttempt implements AttemptFacts {
     const { context, call, end, waiter } = this;
     context.queue.add(waiter);
     call.onCancelled(() => waiter.raise('cancelled'));
+    call.session?.onGivenUp(() => waiter.raise('given-up'));
     this.endTimer = context.timers.at(end.at, () => waiter.raise('ended'));
     if (context.isDraining) waiter.raise('draining');
     if (this.direct) waiter.raise('granted');

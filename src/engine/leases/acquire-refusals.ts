@@ -25,8 +25,8 @@ export interface AttemptFacts {
   readonly hasReturnedGrant: boolean;
 }
 
-/** The cause of a withdrawal: a drain of the server, or the end of the allowed time. */
-export type WaitEnding = 'draining' | 'ended';
+/** The cause of a withdrawal: a drain of the server, the end of the allowed time, or a command that the client has given up. */
+export type WaitEnding = 'draining' | 'ended' | 'given-up';
 
 /** The error for a reply that ends the acquire. */
 export function refusal(
@@ -59,6 +59,7 @@ export function notGranted(
   now: number,
 ): HoldfastError {
   if (ending === 'draining') return errors.draining(wanted.clientRequestId);
+  if (ending === 'given-up') return new WaitGivenUp();
   // The semaphore may have been deleted, or its limit lowered, just before the wait ended.
   if (resource.service === 'semaphore') {
     const { limit } = snapshot;
@@ -106,6 +107,13 @@ function grantedTooLate(
     `${errors.resourceText(resource)} was granted, but the store answered too late for the ttl of ${timeSpan(ttlMs)}; not granted in time within ${roundedTimeSpan(waitedMs)}; try again, or with a longer ttl`,
     { metadata: { holder_id: '', waiter_count: String(waiterCount) } },
   );
+}
+
+/** The store has confirmed the end of a wait that a session's client has given up. The client gets an event in place of this error. */
+export class WaitGivenUp extends HoldfastError {
+  constructor() {
+    super('OUTCOME_UNKNOWN', 'the command was cancelled, and holds nothing');
+  }
 }
 
 /** The client never receives this error, because its call has ended. */

@@ -4,21 +4,29 @@
  */
 const DRIFT = 0.0005;
 
+/** The end of a lease, as a reply of the store has confirmed the end. */
+export interface LeaseEnd {
+  /** Monotonic time just before the command of the reply was sent (ms). */
+  readonly sentAt: number;
+  /** The store counts this time from a time after `sentAt` (ms). */
+  readonly remainingMs: number;
+}
+
 /**
- * The `expire_offset` of a lease (ms). The server received the client's call at `receivedAt`, and sent its command to
- * the store just after `sentAt`. `remainingMs` comes from the store's reply. The store counts `remainingMs` from a time
- * after `sentAt`, and DRIFT shortens the offset. So `receivedAt` plus the offset is never later than the end of the
- * lease. See docs/design/leases.md, rule 1.
+ * The `expire_offset` of a lease (ms), counted from a time at which the server received a message of the client: a call,
+ * or a heartbeat of a session. The message may be older or newer than the command. DRIFT shortens the offset, so
+ * `receivedAt` plus the offset is never later than the end of the lease. See docs/design/leases.md, rule 1.
  */
-export function expireOffsetMs(receivedAt: number, sentAt: number, remainingMs: number): number {
-  return (sentAt - receivedAt + remainingMs) * (1 - DRIFT);
+export function expireOffsetMs(receivedAt: number, { sentAt, remainingMs }: LeaseEnd): number {
+  const lead = sentAt - receivedAt;
+  return lead * (lead < 0 ? 1 + DRIFT : 1 - DRIFT) + remainingMs * (1 - DRIFT);
 }
 
 /**
  * The earliest possible end of the lease on this server's clock. The holder's client counts with its own clock, so the
  * client may believe in the lease for longer, until `latestEnd` at most.
  */
-export function confirmedEnd(sentAt: number, remainingMs: number): number {
+export function confirmedEnd({ sentAt, remainingMs }: LeaseEnd): number {
   return sentAt + remainingMs * (1 - DRIFT);
 }
 
@@ -32,10 +40,6 @@ export function latestEnd(repliedAt: number, remainingMs: number): number {
 }
 
 /** Whether the offset of a lease has passed. Such a lease must not be reported any more. */
-export function hasOffsetPassed(
-  receivedAt: number,
-  { sentAt, remainingMs }: { readonly sentAt: number; readonly remainingMs: number },
-  now: number,
-): boolean {
-  return receivedAt + expireOffsetMs(receivedAt, sentAt, remainingMs) <= now;
+export function hasOffsetPassed(receivedAt: number, end: LeaseEnd, now: number): boolean {
+  return receivedAt + expireOffsetMs(receivedAt, end) <= now;
 }

@@ -1,15 +1,10 @@
 import type { Call } from '../call';
-import { expireOffsetMs } from './expire-offset';
 import type { Lease, Resource } from './lease';
 import { encodeLeaseId } from './lease-id';
 import type { Granted } from './permits-store';
 
-/**
- * The lease of a grant or a renewal, with its offset counted from the receipt of `call`. A caller with a `lease_id` gets the
- * client's request id from the store.
- */
+/** The lease of a grant or a renewal. A caller with a `lease_id` gets the client's request id from the store. */
 export function grantedLease(
-  call: Call,
   resource: Resource,
   {
     requestId,
@@ -24,7 +19,7 @@ export function grantedLease(
     fencingToken: granted.fencingToken,
     permitCount: resource.service === 'lock' ? 1 : granted.permits,
     ttlMs: granted.ttlMs,
-    expireOffsetMs: expireOffsetMs(call.receivedAt, granted.sentAt, granted.remainingMs),
+    end: granted,
   };
 }
 

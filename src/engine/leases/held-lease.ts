@@ -1,8 +1,9 @@
+import type { SignsOfLife } from '../call-session';
 import type { Clock } from '../clock';
 import { type HoldfastError, reportDefect } from '../errors';
 import type { BackgroundCommands, Pauses } from './background-commands';
 import type { LeaseCount } from './counted-leases';
-import { confirmedEnd, expireOffsetMs, latestEnd } from './expire-offset';
+import { confirmedEnd, latestEnd, type LeaseEnd } from './expire-offset';
 import type { LossCause, Resource } from './lease';
 import { draining, leaseLost, reattach, superseded } from './lease-errors';
 import type { Granted, PermitsStore, RenewReply } from './permits-store';
@@ -36,9 +37,9 @@ export interface HeldLeaseOptions {
   readonly identity: string;
   /** The stream's connection. */
   readonly caller: object;
-  /** The time at which the server received the stream's call (ms). Offsets count from this time. */
-  readonly receivedAt: number;
   readonly granted: Granted;
+  /** The heartbeats of the client's session. Undefined: the lease is renewed while its stream is open. */
+  readonly signs?: SignsOfLife | undefined;
   /** Undefined: the lease counts for no quota. */
   readonly count?: LeaseCount | undefined;
   /** The time at which the stream must end with REATTACH (ms). */
@@ -47,8 +48,8 @@ export interface HeldLeaseOptions {
 }
 
 /**
- * A lease that a stream holds. While the stream is open, the lease is renewed every third of its ttl, and at least
- * every 10 s.
+ * A lease that a stream or a session holds. While the stream is open, and the client of a session gives signs of life,
+ * the lease is renewed every third of its ttl, and at least every 10 s.
  *
  *     holding ──released──▶ ended (OK)
  *             ──another stream attached──▶ ended (SUPERSEDED)
@@ -63,8 +64,9 @@ export interface HeldLeaseOptions {
  */
 export class HeldLease {
   private ttlMs: number;
+  /** The latest end that the store has confirmed, and the same end as a time (ms). */
+  private confirmed: LeaseEnd;
   private confirmedEnd: number;
-  private confirmedOffsetMs: number;
   /** No client believes in the lease after this time, unless a later answer confirms the lease. */
   private believedUntil: number;
   private renewAt: number;
@@ -76,6 +78,7 @@ export class HeldLease {
   /** Set if the stream ends after one more renewal: the error with which the stream ends. */
   private closingError: HoldfastError | undefined;
   private ended = false;
+  private isReleasing = false;
   private timer: TimerEntry | undefined;
   private readonly settle: { resolve: () => void; reject: (error: HoldfastError) => void };
   /** Resolves when the lease was released or the stream broke. Rejects with the error that ends the stream. */
@@ -84,8 +87,8 @@ export class HeldLease {
   constructor(private readonly options: HeldLeaseOptions) {
     const { granted } = options;
     this.ttlMs = granted.ttlMs;
-    this.confirmedEnd = confirmedEnd(granted.sentAt, granted.remainingMs);
-    this.confirmedOffsetMs = expireOffsetMs(options.receivedAt, granted.sentAt, granted.remainingMs);
+    this.confirmed = granted;
+    this.confirmedEnd = confirmedEnd(granted);
     this.believedUntil = latestEnd(options.clock.now(), granted.remainingMs);
     this.renewAt = granted.sentAt + Math.min(granted.remainingMs / 2, this.renewalInterval());
     let settle: typeof this.settle | undefined;
@@ -96,6 +99,7 @@ export class HeldLease {
 
   /** Renews now, because a hint says that the lease may have ended. */
   recheck(): void {
+    if (this.isReleasing) return;
     if (this.renewal) this.recheckAgain = true;
     else this.renewAt = this.options.clock.now();
     this.tick();
@@ -105,9 +109,28 @@ export class HeldLease {
     this.end(superseded(this.options.resource));
   }
 
-  /** Renews once more, then ends the stream. */
+  /** Renews once more, then ends the stream. A session itself ends all its leases, when the client has moved them. */
   drain(): void {
-    this.close(draining());
+    if (this.options.signs === undefined) this.close(draining());
+  }
+
+  /**
+   * The holder has asked for the release of a lease in a session. If the answer is lost, the lease ends by itself: a session
+   * would renew it for ever. A caller without the secret or the identity of the lease changes nothing.
+   */
+  releaseAsked(secret: string, identity: string): void {
+    const { signs, granted } = this.options;
+    if (signs !== undefined && secret === granted.secret && identity === this.options.identity) {
+      this.isReleasing = true;
+      this.renewAt = Infinity;
+    }
+  }
+
+  /** A command of this server was answered with the end of the lease. */
+  learnEnd(cause: LossCause | 'released'): void {
+    if (this.ended) return;
+    if (cause === 'released') this.endReleased();
+    else this.lose(cause, true);
   }
 
   /** Ends the stream of a client that is gone. The client's work may still run, so the lease lives on to its end. */
@@ -146,8 +169,26 @@ export class HeldLease {
       this.renewal.reported = true;
       this.reportFailure(now);
     }
-    if (now >= this.renewAt) this.renew(now);
+    if (now >= this.renewAt && !this.isReleasing) {
+      if (this.isSilent(now)) this.renewAtNextSign();
+      else this.renew(now);
+    }
     this.schedule();
+  }
+
+  /** The client has given no sign of life for so long that the client may have vanished. */
+  private isSilent(now: number): boolean {
+    const { signs, granted } = this.options;
+    if (signs === undefined) return false;
+    return now - Math.max(signs.lastAt, granted.sentAt) >= Math.min(signs.timeoutMs, this.ttlMs);
+  }
+
+  private renewAtNextSign(): void {
+    this.renewAt = Infinity;
+    this.options.signs?.onNext(() => {
+      if (this.renewal === undefined && !this.isReleasing) this.renewAt = this.options.clock.now();
+      this.tick();
+    });
   }
 
   private schedule(): void {
@@ -198,7 +239,7 @@ export class HeldLease {
       case 'granted':
         return this.handleRenewed(reply);
       case 'finished':
-        return reply.cause === 'released' ? this.endReleased() : this.lose(reply.cause, true);
+        return this.learnEnd(reply.cause);
       case 'superseded':
         return this.supersede();
       case 'gone':
@@ -207,19 +248,22 @@ export class HeldLease {
   }
 
   private handleRenewed(reply: Granted): void {
-    const { receivedAt, sink, count } = this.options;
+    const { sink, count } = this.options;
+    const newTtlMs = reply.ttlMs === this.ttlMs ? undefined : reply.ttlMs;
     this.ttlMs = reply.ttlMs;
     this.failing = false;
     this.believedUntil = Math.max(this.believedUntil, latestEnd(this.options.clock.now(), reply.remainingMs));
     count?.lives(reply.remainingMs);
-    const end = confirmedEnd(reply.sentAt, reply.remainingMs);
+    const end = confirmedEnd(reply);
     if (end > this.confirmedEnd) {
       this.confirmedEnd = end;
-      this.confirmedOffsetMs = expireOffsetMs(receivedAt, reply.sentAt, reply.remainingMs);
+      this.confirmed = { sentAt: reply.sentAt, remainingMs: reply.remainingMs };
     }
-    sink.send({ kind: 'renewed', expireOffsetMs: this.confirmedOffsetMs });
+    sink.send({ kind: 'renewed', end: this.confirmed, newTtlMs });
     if (this.closingError) return this.end(this.closingError);
-    this.renewAt = this.recheckAgain ? this.options.clock.now() : reply.sentAt + this.renewalInterval();
+    if (!this.isReleasing) {
+      this.renewAt = this.recheckAgain ? this.options.clock.now() : reply.sentAt + this.renewalInterval();
+    }
     this.recheckAgain = false;
     this.tick();
   }
@@ -236,10 +280,10 @@ export class HeldLease {
   private reportFailure(now: number): void {
     this.failing = true;
     const { sink } = this.options;
-    sink.send({ kind: 'renewal-failed', expireOffsetMs: this.confirmedOffsetMs, cause: 'store-unavailable' });
+    sink.send({ kind: 'renewal-failed', end: this.confirmed, cause: 'store-unavailable' });
     if (this.closingError) return this.end(this.closingError);
     const pause = Math.max(this.ttlMs / 10, MIN_RETRY_INTERVAL_MS);
-    this.renewAt = now + Math.min(pause, MAX_RETRY_INTERVAL_MS);
+    if (!this.isReleasing) this.renewAt = now + Math.min(pause, MAX_RETRY_INTERVAL_MS);
   }
 
   private endReleased(): void {

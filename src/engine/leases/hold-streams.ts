@@ -4,9 +4,9 @@ import { waitEnd } from './call-end';
 import { hasOffsetPassed } from './expire-offset';
 import { grantedLease, knownRequestId } from './granted-lease';
 import { HeldLease } from './held-lease';
-import { requestKey, type Resource, type Service } from './lease';
+import { requestKey, type LossCause, type Resource, type Service } from './lease';
 import * as errors from './lease-errors';
-import { parseLeaseId } from './lease-id';
+import { parseLeaseId, type LeaseId } from './lease-id';
 import type { PermitsContext } from './permits-context';
 import type { CallRef, Granted } from './permits-store';
 import { revokeLease } from './revocation';
@@ -36,19 +36,34 @@ export class HoldStreams {
 
   /** Resolves when the lease was released, or when the client is gone. Rejects with the error that ends the stream. */
   async hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
-    const { isDraining, limits } = this.context;
-    if (isDraining) throw errors.draining();
+    const { limits } = this.context;
     if (this.openCount >= limits.maxStreams) throw errors.tooManyStreams(this.openCount, 'hold');
     this.openCount += 1;
     try {
-      const held = await (start.kind === 'acquire'
-        ? this.acquire(call, service, start.request, sink)
-        : this.attach(call, service, start.leaseId, sink));
-      await held?.done;
+      await this.holdInSession(call, service, start, sink);
     } finally {
       this.openCount -= 1;
       this.onClosed();
     }
+  }
+
+  /** As `hold`, for a command of a session. A session counts as one stream with all its leases. */
+  async holdInSession(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
+    if (this.context.isDraining) throw errors.draining();
+    const held = await (start.kind === 'acquire'
+      ? this.acquire(call, service, start.request, sink)
+      : this.attach(call, service, start.leaseId, sink));
+    await held?.done;
+  }
+
+  /** A call has asked for the release of the request's lease. */
+  releaseAsked(resource: Resource, { requestId, secret }: LeaseId, identity: string): void {
+    this.held.get(requestKey(resource, requestId))?.releaseAsked(secret, identity);
+  }
+
+  /** A command of this server was answered with the end of the request's lease. */
+  learnEnd(resource: Resource, requestId: string, cause: LossCause | 'released'): void {
+    this.held.get(requestKey(resource, requestId))?.learnEnd(cause);
   }
 
   /** Renews every held lease once more, then ends its stream. */
@@ -111,7 +126,7 @@ export class HoldStreams {
   ): Promise<HeldLease | undefined> {
     const { context } = this;
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
-    const attach = context.newAttach(true);
+    const attach = context.newAttach(call, true);
     const caller = call.connection;
     const { identity } = call;
     const stream = { attach, takeOver: true };
@@ -119,6 +134,7 @@ export class HoldStreams {
     const renewing = context.store.renew(resource, command);
     const reply = await errors.answerOf(renewing, resource, 'lease_id', knownRequestId(call, requestId));
     if (reply.kind === 'finished') throw errors.leaseNotHeld(resource, reply.cause);
+    if (reply.kind === 'superseded') throw errors.superseded(resource);
     if (reply.kind !== 'granted') throw errors.leaseNotHeld(resource, undefined);
     // A lease is never reported after its offset has passed. The client may attach again.
     if (hasOffsetPassed(call.receivedAt, reply, context.clock.now())) {
@@ -144,7 +160,7 @@ export class HoldStreams {
     if (call.cancelled) return undefined;
     sink.send({
       kind: 'granted',
-      lease: grantedLease(call, resource, { requestId, clientRequestId }, granted),
+      lease: grantedLease(resource, { requestId, clientRequestId }, granted),
     });
     const held = new HeldLease({
       store: context.store,
@@ -157,10 +173,10 @@ export class HoldStreams {
       attach,
       identity: call.identity,
       caller: call.connection,
-      receivedAt: call.receivedAt,
       granted,
+      signs: call.session?.signs,
       count,
-      ageLimitAt: context.ageLimitAt(call, granted.ttlMs),
+      ageLimitAt: call.session === undefined ? context.ageLimitAt(call, granted.ttlMs) : Infinity,
       onDefect: context.onDefect,
     });
     this.remember(held, key);

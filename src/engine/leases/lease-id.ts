@@ -66,6 +66,11 @@ function decode(service: Service, text: string): LeaseId | undefined {
   return encodeLeaseId(id) === text ? id : undefined;
 }
 
+/** The service that issued a lease id. Undefined: the text does not have the form of a lease id. */
+export function serviceOfLeaseId(text: string): Service | undefined {
+  return services.find((service) => decodeLeaseId(service, text) !== undefined);
+}
+
 /** Decodes a lease id. Throws INVALID_FIELD for any other text. */
 export function parseLeaseId(service: Service, text: string): LeaseId {
   const id = decodeLeaseId(service, text);

@@ -1,4 +1,5 @@
 /** The terms of the permits engine: leases, holders, waiters and the events of a hold stream. */
+import type { LeaseEnd } from './expire-offset';
 
 /** Locks and semaphores share one engine. Names of different services never collide. */
 export type Service = 'lock' | 'semaphore';
@@ -21,11 +22,7 @@ export interface Lease {
   readonly fencingToken: bigint;
   readonly permitCount: number;
   readonly ttlMs: number;
-  /**
-   * The time from the receipt of this call to the lease's end (ms), rounded down. The offset never ends after the
-   * lease. See `expire-offset.ts`.
-   */
-  readonly expireOffsetMs: number;
+  readonly end: LeaseEnd;
 }
 
 /** A holder as other clients see it. These fields give no authority over the lease. */
@@ -83,8 +80,9 @@ export type HoldEvent =
       readonly holder: HolderView | undefined;
     }
   | { readonly kind: 'granted'; readonly lease: Lease }
-  | { readonly kind: 'renewed'; readonly expireOffsetMs: number }
-  | { readonly kind: 'renewal-failed'; readonly expireOffsetMs: number; readonly cause: LossCause }
+  /** `newTtlMs`: undefined if the ttl has not changed. */
+  | { readonly kind: 'renewed'; readonly end: LeaseEnd; readonly newTtlMs?: number | undefined }
+  | { readonly kind: 'renewal-failed'; readonly end: LeaseEnd; readonly cause: LossCause }
   | { readonly kind: 'released' }
   | { readonly kind: 'lost'; readonly cause: LossCause };
 

@@ -93,7 +93,7 @@ export class PermitsContext {
       requestId: storedRequestId(call.identity, clientRequestId),
       clientRequestId,
       identity: call.identity,
-      attach: this.newAttach(stream),
+      attach: this.newAttach(call, stream),
       secret: this.identities.secret(),
       permits: isLock ? lockPermits(request.mode) : request.permitCount,
       mode: request.mode,
@@ -108,11 +108,12 @@ export class PermitsContext {
 
   /**
    * Returns an attach value that is unique among the calls of all servers. The scripts read its beginning (the server
-   * id) and its end ("s" for a stream).
+   * id), its session, and its end ("s" for a stream).
    */
-  newAttach(stream: boolean): string {
+  newAttach({ session }: Call, stream: boolean): string {
     this.attachCount += 1;
-    return `${this.serverId}.${this.attachCount}${stream ? 's' : ''}`;
+    const speaker = session === undefined ? '' : `/${session.speaker}`;
+    return `${this.serverId}.${this.attachCount}${speaker}${stream ? 's' : ''}`;
   }
 
   ageLimitAt(call: Call, ttlMs: number): number {

@@ -1,3 +1,4 @@
+import type { LeaseEnd } from './expire-offset';
 import type { HolderView, LossCause, Mode, Resource, ResourceView, Service } from './lease';
 
 /**
@@ -204,10 +205,10 @@ interface Answered {
   readonly sentAt: number;
 }
 
-export interface Granted extends Answered {
+/** The lease's offset counts from `sentAt`. */
+export interface Granted extends LeaseEnd {
   readonly kind: 'granted';
   readonly fencingToken: bigint;
-  readonly remainingMs: number;
   readonly ttlMs: number;
   readonly secret: string;
   readonly permits: number;
@@ -243,6 +244,7 @@ export interface WatchedView {
   readonly earliestEndMs: number | undefined;
 }
 
+/** Another call speaks for the request: a newer call, or a later session of the same client process. */
 export interface Superseded {
   readonly kind: 'superseded';
 }
@@ -271,6 +273,7 @@ export type AcquireReply =
   | { readonly kind: 'refused'; readonly snapshot: QueueSnapshot }
   | { readonly kind: 'mismatch'; readonly field: 'mode' | 'permit_count' | 'holder_id' }
   | { readonly kind: 'queue-full'; readonly waiterCount: number }
+  | Superseded
   | Finished
   | NeverFits
   | UnknownResource;

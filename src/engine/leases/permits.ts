@@ -82,7 +82,7 @@ export class Permits implements PermitsEngine {
     this.acquireCount += 1;
     try {
       const granted = await new AcquireAttempt(context, call, resource, wanted, end, false, undefined).run();
-      return grantedLease(call, resource, wanted, granted);
+      return grantedLease(resource, wanted, granted);
     } finally {
       this.acquireCount -= 1;
       this.checkIdle();
@@ -108,7 +108,7 @@ export class Permits implements PermitsEngine {
     const key = requestKey(resource, requestId);
     if (reply.kind === 'granted') {
       if (call.account) countedLeases.lives(call.account, key, reply.remainingMs);
-      return grantedLease(call, resource, { requestId }, reply);
+      return grantedLease(resource, { requestId }, reply);
     }
     if (reply.kind !== 'finished') throw errors.leaseNotHeld(resource, undefined);
     countedLeases.ended(key);
@@ -117,7 +117,9 @@ export class Permits implements PermitsEngine {
 
   /** Ends a lease. A repeated release gets the answer of the first release. */
   async release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult> {
-    const { resource, requestId, secret } = parseLeaseId(service, leaseId);
+    const id = parseLeaseId(service, leaseId);
+    const { resource, requestId, secret } = id;
+    this.streams.releaseAsked(resource, id, call.identity);
     const releasing = this.context.store.release(resource, {
       requestId,
       secret,
@@ -129,6 +131,7 @@ export class Permits implements PermitsEngine {
     // Only the holder of the secret gets one of these replies. A forged lease_id must not end the count of a lease.
     if (reply.kind === 'released' || reply.kind === 'finished') {
       this.context.countedLeases.ended(requestKey(resource, requestId));
+      this.streams.learnEnd(resource, requestId, reply.kind === 'released' ? 'released' : reply.cause);
     }
     if (reply.kind === 'released') return { released: true, lossCause: undefined };
     if (reply.kind !== 'finished') return { released: false, lossCause: undefined };
@@ -143,6 +146,11 @@ export class Permits implements PermitsEngine {
    */
   hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
     return this.streams.hold(call, service, start, sink);
+  }
+
+  /** As `hold`, for a command of a session. */
+  holdInSession(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
+    return this.streams.holdInSession(call, service, start, sink);
   }
 
   async inspect(call: Call, service: Service, name: string): Promise<ResourceView> {

@@ -2,7 +2,7 @@ import type { Resource } from './lease';
 import type { PermitsWanted, QueueSnapshot, Waiting } from './permits-store';
 
 /** The signals that wake a waiting call, the most urgent signal first. */
-const signals = ['cancelled', 'superseded', 'granted', 'draining', 'ended', 'recheck'] as const;
+const signals = ['cancelled', 'superseded', 'granted', 'draining', 'given-up', 'ended', 'recheck'] as const;
 export type Signal = (typeof signals)[number];
 
 /** One call that waits in a queue of the store. */

@@ -38,7 +38,7 @@ export function parseAcquire(reply: GuardedReply): AcquireReply {
     case 'QUEUE_FULL':
       return { kind: 'queue-full', waiterCount: Number(reply.values[0]) };
     default:
-      return parseAdmission(reply);
+      return parseClaim(reply);
   }
 }
 

@@ -28,7 +28,7 @@ export function callKinds(
 const URGENT = /\/(Renew|Release|EndQuarantine|Check)[^/]*$/;
 const PROBES = /^\/grpc\.health\.v1\.Health\//;
 const READS = /\/(Get|List|Suggest)[^/]*$/;
-const LEASES = /^\/holdfast\.v1\.(Lock|Semaphore)Service\//;
+const LEASES = /^\/holdfast\.v1\.(Lock|Semaphore|Session)Service\//;
 
 function priorityOf(path: string): Priority {
   if (URGENT.test(path)) return 'high';

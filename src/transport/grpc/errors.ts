@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Metadata, type status } from '@grpc/grpc-js';
-import { HoldfastError, StoreFailure, type Reason } from '../../engine/errors';
+import { HoldfastError, StoreFailure, type FieldViolation, type Reason } from '../../engine/errors';
 import {
   grantsPaused,
   outcomeUnknown,
@@ -41,12 +41,29 @@ export interface ErrorSummary {
   readonly code: status;
   readonly reason: Reason;
   readonly message: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly violations: readonly FieldViolation[];
+  /** The pause before the caller's next try (ms). Undefined: a retry does not help. */
+  readonly retryAfterMs: number | undefined;
 }
 
-/** Makes the code, reason and text of an error that a stream sends as a message, because the stream continues. */
+/** Makes the parts of an error that a stream sends as a message, because the stream continues. */
 export function toErrorSummary(error: unknown, method: string, log: Log): ErrorSummary {
-  const { reason, message } = toHoldfastError(error, method, log);
-  return { code: ERROR_TABLE[reason].code, reason, message: errorText(message, reason) };
+  return summaryOf(toHoldfastError(error, method, log));
+}
+
+function summaryOf(error: HoldfastError): ErrorSummary {
+  const { reason, message, details } = error;
+  const { code, retryAfterMs: usualDelay } = ERROR_TABLE[reason];
+  const delay = details.retryAfterMs ?? usualDelay;
+  return {
+    code,
+    reason,
+    message: errorText(message, reason),
+    metadata: details.metadata ?? {},
+    violations: details.violations ?? [],
+    retryAfterMs: delay === 'never' ? undefined : delay,
+  };
 }
 
 function toHoldfastError(error: unknown, method: string, log: Log): HoldfastError {
@@ -75,27 +92,23 @@ function fromStoreFailure({ carriedOut, kind, retryAfterMs }: StoreFailure): Hol
 
 /** The status of a call that fails with this error. */
 export function statusOf(error: HoldfastError): CallStatus {
-  const { reason } = error;
-  const { code, retryAfterMs: usualDelay, pushback } = ERROR_TABLE[reason];
-  const text = errorText(error.message, reason);
-  const delay = error.details.retryAfterMs ?? usualDelay;
-  const retryAfterMs = delay === 'never' ? undefined : delay;
+  const { code, reason, message, metadata: facts, violations, retryAfterMs } = summaryOf(error);
   const metadata = new Metadata();
   metadata.set(REASON_TRAILER, reason);
-  if (pushback && retryAfterMs !== undefined) {
+  if (ERROR_TABLE[reason].pushback && retryAfterMs !== undefined) {
     metadata.set(PUSHBACK_TRAILER, String(Math.max(0, Math.ceil(retryAfterMs))));
   }
   const details = encodeStatusDetails({
     code,
-    message: text,
+    message,
     reason,
     domain: DOMAIN,
-    metadata: new Map(Object.entries(error.details.metadata ?? {})),
+    metadata: new Map(Object.entries(facts)),
     retryAfterMs,
-    violations: error.details.violations ?? [],
+    violations,
   });
   metadata.set(STATUS_DETAILS_TRAILER, details);
-  return { code, details: text, metadata };
+  return { code, details: message, metadata };
 }
 
 /**

@@ -40,6 +40,10 @@ export interface CallContext {
 
 /** A call as handlers see it. */
 export interface HandledCall extends Call, ReadableNames {
+  /** The path of the call. */
+  readonly method: string;
+  /** The address of the client. */
+  readonly peer: string;
   /**
    * Checks the names of one message. Throws NOT_ALLOWED. The wrapper checks the request of a call with one message. The
    * handler of a call that reads a stream must pass each message before its use.

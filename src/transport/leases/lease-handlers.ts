@@ -4,7 +4,7 @@ import type { HoldEvent, Service } from '../../engine/leases/lease';
 import type { ResourcePage } from '../../engine/leases/requests';
 import type { Limits } from '../../engine/leases/limits';
 import type { PermitsEngine } from '../../engine/leases/permits-engine';
-import { serverStream, unary, type CallContext } from '../grpc/call';
+import { serverStream, unary, type CallContext, type HandledCall } from '../grpc/call';
 import { checkLeaseId, checkMetadata, checkTtl } from './fields';
 import { EventStream, type EventShape } from '../grpc/event-stream';
 import { Violations } from '../grpc/fields';
@@ -17,10 +17,15 @@ import {
 import { readList, type ListFields } from './list-requests';
 import { holdEventCoalesceKey, holdEventMessage, leaseMessage, lossCauseMessage } from './messages';
 
-const HOLD_EVENTS: EventShape<HoldEvent, { holdEvent: proto.HoldEvent | undefined }> = {
-  toMessage: (event) => ({ holdEvent: holdEventMessage(event) }),
-  coalesceKey: holdEventCoalesceKey,
-};
+/** The events of one hold stream. */
+function holdEvents({
+  receivedAt,
+}: HandledCall): EventShape<HoldEvent, { holdEvent: proto.HoldEvent | undefined }> {
+  return {
+    toMessage: (event) => ({ holdEvent: holdEventMessage(event, receivedAt) }),
+    coalesceKey: holdEventCoalesceKey,
+  };
+}
 
 interface RenewFields {
   readonly leaseId: string;
@@ -43,7 +48,7 @@ export function leaseHandlers<Request extends AcquireFields>(
   return {
     acquire: unary<Request, { lease: proto.Lease | undefined }>(context, async (request, call) => {
       const lease = await engine.acquire(call, service, readAcquire(request, '', false));
-      return { lease: leaseMessage(lease) };
+      return { lease: leaseMessage(lease, call.receivedAt) };
     }),
 
     renew: unary<RenewFields, { lease: proto.Lease | undefined }>(context, async (request, call) => {
@@ -56,7 +61,8 @@ export function leaseHandlers<Request extends AcquireFields>(
       };
       checkLeaseId(violations, 'lease_id', service, leaseId);
       violations.throwIfAny();
-      return { lease: leaseMessage(await engine.renew(call, service, leaseId, renewal)) };
+      const lease = await engine.renew(call, service, leaseId, renewal);
+      return { lease: leaseMessage(lease, call.receivedAt) };
     }),
 
     release: unary<{ leaseId: string }, { released: boolean; lossCause: proto.LossCause }>(
@@ -76,7 +82,7 @@ export function leaseHandlers<Request extends AcquireFields>(
       context,
       async (request, call, stream) => {
         const start = readStart(request);
-        const events = new EventStream(stream, HOLD_EVENTS);
+        const events = new EventStream(stream, holdEvents(call));
         try {
           await engine.hold(call, service, start, events);
         } finally {

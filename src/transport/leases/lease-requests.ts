@@ -17,15 +17,15 @@ export interface AcquireFields {
 /** The part of an acquire request that each service reads from its own fields. */
 export type PermitAmount = Pick<AcquireRequest, 'mode' | 'permitCount' | 'initialLimit'>;
 
-/** The prefix of field names in violations: `acquire.` for an acquire request inside a hold request. */
-export type FieldPath = '' | 'acquire.';
+/** The prefix of field names in violations: `acquire.` in a hold request, the others in a command of a session. */
+export type FieldPath = '' | 'acquire.' | 'acquire_lock.' | 'acquire_permits.';
 export type ReadAmount<Request> = (violations: Violations, request: Request, path: FieldPath) => PermitAmount;
 
 export interface HoldStartMessage<Request> {
   readonly start?: { $case: 'acquire'; value: Request } | { $case: 'leaseId'; value: string } | undefined;
 }
 
-interface LeaseRequestReaders<Request> {
+export interface LeaseRequestReaders<Request> {
   readAcquire(request: Request, path: FieldPath, needsRequestId: boolean): AcquireRequest;
   readStart(message: HoldStartMessage<Request>): HoldStart;
 }

@@ -60,7 +60,11 @@ export function lockHandlers(context: CallContext, engine: PermitsEngine, limits
 const EXCLUSIVE: PermitAmount = { mode: 'exclusive', permitCount: 1, initialLimit: undefined };
 const SHARED: PermitAmount = { ...EXCLUSIVE, mode: 'shared' };
 
-function readMode(violations: Violations, { mode }: AcquireLockRequest, path: FieldPath): PermitAmount {
+export function readMode(
+  violations: Violations,
+  { mode }: AcquireLockRequest,
+  path: FieldPath,
+): PermitAmount {
   switch (mode) {
     case LockMode.LOCK_MODE_UNSPECIFIED:
     case LockMode.LOCK_MODE_EXCLUSIVE:

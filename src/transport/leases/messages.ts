@@ -7,7 +7,9 @@ import type {
   ResourceView,
   WaiterView,
 } from '../../engine/leases/lease';
+import { expireOffsetMs, type LeaseEnd } from '../../engine/leases/expire-offset';
 import * as proto from '../../../generated/typescript/holdfast/v1/lease';
+import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import type { Lock } from '../../../generated/typescript/holdfast/v1/lock_service';
 import type { Semaphore } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import { msToDuration, msToTimestamp } from '../../wire/times';
@@ -30,7 +32,8 @@ export function lossCauseMessage(cause: LossCause | undefined): proto.LossCause 
   return cause === undefined ? proto.LossCause.LOSS_CAUSE_UNSPECIFIED : LOSS_CAUSES[cause];
 }
 
-export function leaseMessage(lease: Lease): proto.Lease {
+/** @param receivedAt the time from which the offset counts (ms) */
+export function leaseMessage(lease: Lease, receivedAt: number): proto.Lease {
   return {
     leaseId: lease.leaseId,
     name: lease.name,
@@ -38,8 +41,12 @@ export function leaseMessage(lease: Lease): proto.Lease {
     fencingToken: lease.fencingToken,
     permitCount: lease.permitCount,
     ttl: msToDuration(lease.ttlMs),
-    expireOffset: msToDuration(lease.expireOffsetMs),
+    expireOffset: offsetMessage(lease.end, receivedAt),
   };
+}
+
+export function offsetMessage(end: LeaseEnd, receivedAt: number): Duration {
+  return msToDuration(expireOffsetMs(receivedAt, end));
 }
 
 export function lockMessage(view: ResourceView): Lock {
@@ -72,7 +79,7 @@ function lockModeMessage(mode: Mode | undefined): proto.LockMode {
   return mode === undefined ? proto.LockMode.LOCK_MODE_UNSPECIFIED : LOCK_MODES[mode];
 }
 
-function holderMessage(holder: HolderView): proto.Holder {
+export function holderMessage(holder: HolderView): proto.Holder {
   return {
     holderId: holder.holderId,
     metadata: new Map(Object.entries(holder.metadata)),
@@ -98,11 +105,12 @@ function waiterMessage(waiter: WaiterView): proto.Waiter {
   };
 }
 
-export function holdEventMessage(event: HoldEvent): proto.HoldEvent {
-  return { event: holdEventCase(event) };
+/** @param receivedAt the time at which the stream's call was received (ms) */
+export function holdEventMessage(event: HoldEvent, receivedAt: number): proto.HoldEvent {
+  return { event: holdEventCase(event, receivedAt) };
 }
 
-function holdEventCase(event: HoldEvent): NonNullable<proto.HoldEvent['event']> {
+function holdEventCase(event: HoldEvent, receivedAt: number): NonNullable<proto.HoldEvent['event']> {
   switch (event.kind) {
     case 'queued': {
       const { requestId, position, waiterCount } = event;
@@ -113,17 +121,17 @@ function holdEventCase(event: HoldEvent): NonNullable<proto.HoldEvent['event']> 
       };
     }
     case 'granted':
-      return { $case: 'granted', value: { lease: leaseMessage(event.lease) } };
+      return { $case: 'granted', value: { lease: leaseMessage(event.lease, receivedAt) } };
     case 'renewed':
       return {
         $case: 'renewed',
-        value: { expireOffset: msToDuration(event.expireOffsetMs) },
+        value: { expireOffset: offsetMessage(event.end, receivedAt) },
       };
     case 'renewal-failed':
       return {
         $case: 'renewalFailed',
         value: {
-          expireOffset: msToDuration(event.expireOffsetMs),
+          expireOffset: offsetMessage(event.end, receivedAt),
           cause: LOSS_CAUSES[event.cause],
         },
       };

@@ -108,7 +108,11 @@ export function semaphoreHandlers(
   };
 }
 
-function readPermits(violations: Violations, request: AcquirePermitsRequest, path: FieldPath): PermitAmount {
+export function readPermits(
+  violations: Violations,
+  request: AcquirePermitsRequest,
+  path: FieldPath,
+): PermitAmount {
   return {
     mode: 'exclusive',
     permitCount: checkCount(violations, `${path}permit_count`, request.permitCount, 1) ?? 1,

@@ -10,7 +10,7 @@ export interface DrainParts {
   readonly health: Health;
   readonly reflection: Reflection;
   /** Refuses new work. Resolves when every wait and stream has ended. */
-  readonly engine: { drain(): Promise<void> };
+  readonly engine: { drain(): Promise<unknown> };
   readonly log: Log;
 }
 

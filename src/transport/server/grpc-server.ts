@@ -12,6 +12,7 @@ import type { Clock } from '../../engine/clock';
 import type { Limits } from '../../engine/leases/limits';
 import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import type { StoreHealth, StoreOperations } from '../../engine/store-health';
+import type { Sessions } from '../../engine/sessions/sessions';
 import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
 import {
   autocompleteHandlers,
@@ -35,6 +36,11 @@ import { RequestIntake } from '../grpc/request-intake';
 import type { IntakeLimits, IntakeStats } from '../grpc/unfinished-requests';
 import { lockHandlers, lockServiceDefinition } from '../leases/lock-handlers';
 import { semaphoreHandlers, semaphoreServiceDefinition } from '../leases/semaphore-handlers';
+import {
+  sessionHandlers,
+  sessionServiceDefinition,
+  SESSION_REQUEST_BYTES,
+} from '../sessions/session-handlers';
 import { Descriptors } from './descriptors';
 import { drainServer } from './drain';
 import { Health } from './health';
@@ -43,17 +49,22 @@ import { serverHandlers } from './server-handlers';
 
 const SERVICES = ['holdfast.v1.LockService', 'holdfast.v1.SemaphoreService', 'holdfast.v1.ServerService'];
 const AUTOCOMPLETE = 'holdfast.v1.AutocompleteService';
+const SESSIONS = 'holdfast.v1.SessionService';
+const REQUEST_BYTES = new Map([...AUTOCOMPLETE_REQUEST_BYTES, ...SESSION_REQUEST_BYTES]);
 const CONTRACT = 'holdfast.v1.';
 /** The services with methods that the gate knows. Calls of other services are treated as reads. */
 const OFFERED_SERVICES = [
   lockServiceDefinition,
   semaphoreServiceDefinition,
   autocompleteServiceDefinition,
+  sessionServiceDefinition,
   ServerServiceService,
   HealthService,
   ReflectionV1,
   ReflectionV1Alpha,
 ];
+/** The part of the drain in which clients may move their sessions. Then the sessions end with a status. */
+const SESSIONS_SHARE = 0.8;
 /** The build copies this file into dist/, so the path is the same for the compiled code. */
 const DESCRIPTOR_FILE = join(__dirname, '../../../generated/descriptor.binpb');
 
@@ -65,6 +76,8 @@ export interface GrpcServerParts {
    */
   readonly autocomplete?: (AutocompleteEngine & { drain(): void }) | undefined;
   readonly autocompleteLimits?: AutocompleteLimits | undefined;
+  /** Undefined: this server does not offer sessions. */
+  readonly sessions?: Sessions | undefined;
   readonly store: StoreHealth & StoreOperations;
   readonly limits: Limits;
   readonly intakeLimits?: IntakeLimits | undefined;
@@ -100,7 +113,7 @@ export class GrpcServer {
   private readonly audit: AuditLog;
 
   constructor(private readonly parts: GrpcServerParts) {
-    const { engine, autocomplete, store, limits, version, clock, log, access } = parts;
+    const { engine, autocomplete, sessions, store, limits, version, clock, log, access } = parts;
     const descriptors = readFileSync(DESCRIPTOR_FILE);
     this.audit = new AuditLog(parts.auditLog ?? log, clock);
     const control = {
@@ -115,7 +128,7 @@ export class GrpcServer {
     this.intake = new RequestIntake({
       clock,
       log,
-      maxRequestBytes: AUTOCOMPLETE_REQUEST_BYTES,
+      maxRequestBytes: REQUEST_BYTES,
       limits: parts.intakeLimits,
     });
     // There is no max_concurrent_streams. Above such a limit clients queue calls silently, and a release could wait
@@ -125,7 +138,7 @@ export class GrpcServer {
       'grpc.enable_channelz': 0,
       interceptors: [callAnswers, this.connections.interceptor, this.intake.interceptor],
     });
-    const services = autocomplete ? [...SERVICES, AUTOCOMPLETE] : SERVICES;
+    const services = [...SERVICES, ...(autocomplete ? [AUTOCOMPLETE] : []), ...(sessions ? [SESSIONS] : [])];
     this.health = new Health(services);
     // The descriptors also have services of the contract that this server does not offer.
     const isOffered = (name: string) => !name.startsWith(CONTRACT) || services.includes(name);
@@ -133,7 +146,9 @@ export class GrpcServer {
     this.server.addService(lockServiceDefinition, lockHandlers(context, engine, limits));
     this.server.addService(semaphoreServiceDefinition, semaphoreHandlers(context, engine, limits));
     this.autocomplete = this.addAutocomplete(context);
-    const offered = { autocomplete: autocomplete !== undefined };
+    if (sessions)
+      this.server.addService(sessionServiceDefinition, sessionHandlers(context, sessions, limits));
+    const offered = { autocomplete: autocomplete !== undefined, sessions: sessions !== undefined };
     this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store, offered));
     this.server.addService(HealthService, this.health.handlers);
     if (parts.reflection !== false) {
@@ -150,7 +165,7 @@ export class GrpcServer {
   /** Resolves to the target that clients use. Rejects with a ListenError. */
   async listen(address: Address, credentials: ServerCredentials): Promise<string> {
     const target = await listen(this.server, address, credentials);
-    const kindOf = callKinds(OFFERED_SERVICES, AUTOCOMPLETE_REQUEST_BYTES);
+    const kindOf = callKinds(OFFERED_SERVICES, REQUEST_BYTES);
     const { clock, access } = this.parts;
     const gate = new CallGate({ clock, kindOf, ...(access && proofs(access)) });
     this.connections.watch(this.server, gate);
@@ -165,7 +180,10 @@ export class GrpcServer {
       drain: () => {
         autocomplete?.drain();
         this.parts.autocomplete?.drain();
-        return this.parts.engine.drain();
+        return Promise.all([
+          this.parts.engine.drain(),
+          this.parts.sessions?.drain(timeoutMs * SESSIONS_SHARE),
+        ]);
       },
     };
     await drainServer({ server, connections, health, reflection, engine, log }, timeoutMs);

@@ -42,9 +42,13 @@ export function serverHandlers(
   version: string,
   limits: Limits,
   store: StoreHealth & StoreOperations,
-  offered: { readonly autocomplete: boolean },
+  offered: { readonly autocomplete: boolean; readonly sessions: boolean },
 ): ServerServiceServer {
-  const features = offered.autocomplete ? [...FEATURES, Feature.FEATURE_AUTOCOMPLETE] : FEATURES;
+  const features = [
+    ...FEATURES,
+    ...(offered.autocomplete ? [Feature.FEATURE_AUTOCOMPLETE] : []),
+    ...(offered.sessions ? [Feature.FEATURE_SESSIONS] : []),
+  ];
   return {
     getServerInfo: unary<GetServerInfoRequest, GetServerInfoResponse>(context, () =>
       Promise.resolve({

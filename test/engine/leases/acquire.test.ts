@@ -1,3 +1,4 @@
+import { expireOffsetMs } from '../../../src/engine/leases/expire-offset';
 import { decodeLeaseId } from '../../../src/engine/leases/lease-id';
 import { LOCK_LIMIT } from '../../../src/engine/leases/limits';
 import type { AcquireReply } from '../../../src/engine/leases/permits-store';
@@ -46,7 +47,10 @@ describe('acquire', () => {
       permitCount: 1,
       ttlMs: 30_000,
     });
-    expect(lease.expireOffsetMs).toBeCloseTo((sent.at - pending.call.receivedAt + 20_000) * (1 - RHO), 6);
+    expect(expireOffsetMs(pending.call.receivedAt, lease.end)).toBeCloseTo(
+      (sent.at - pending.call.receivedAt + 20_000) * (1 - RHO),
+      6,
+    );
     expect(decodeLeaseId('lock', lease.leaseId)).toMatchObject({
       resource: { service: 'lock', name: 'a/ü' },
       requestId: ALICE,
@@ -260,7 +264,7 @@ describe('acquire', () => {
       const { pending, sent } = await endOfWait();
       await sent.answer(grantedAt(sent.at, { fencingToken: 3n }));
       expect(pending.value.fencingToken).toBe(3n);
-      expect(pending.value.expireOffsetMs).toBeCloseTo(30_500 * (1 - RHO), 6);
+      expect(expireOffsetMs(pending.call.receivedAt, pending.value.end)).toBeCloseTo(30_500 * (1 - RHO), 6);
       on.expectRest();
     });
 
@@ -326,7 +330,7 @@ describe('acquire', () => {
       expect(claim.command).toMatchObject({ attach: sent.command.attach, ticket: '43' });
       await claim.answer(grantedAt(claim.at, { ...late, fencingToken: 45n }));
       expect(pending.value.fencingToken).toBe(45n);
-      expect(pending.value.expireOffsetMs).toBeCloseTo(2000 * (1 - RHO), 6);
+      expect(expireOffsetMs(pending.call.receivedAt, pending.value.end)).toBeCloseTo(2000 * (1 - RHO), 6);
       on.expectRest();
     });
 

@@ -1,3 +1,4 @@
+import { Heartbeats } from '../../../src/engine/sessions/heartbeats';
 import { grantedAt } from '../../support/fake-store';
 import { HeldLeaseFixture, SLOT_MS } from '../../support/held-lease-fixture';
 
@@ -42,7 +43,7 @@ describe('HeldLease', () => {
         await held.until(round * interval);
         await held.renew();
         const event = held.sink.last('renewed');
-        expect(event.expireOffsetMs).toBeCloseTo((round * interval + ttlMs) * (1 - RHO), 6);
+        expect(held.offsetOf(event)).toBeCloseTo((round * interval + ttlMs) * (1 - RHO), 6);
       }
       expect(held.sink.kinds).toEqual(Array(5).fill('renewed'));
       expect(held.status).toBeUndefined();
@@ -65,7 +66,7 @@ describe('HeldLease', () => {
       const held = new HeldLeaseFixture({ ttlMs: 30_000, waitedMs: 50_000 });
       await held.until(10_000);
       await held.renew();
-      expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo((60_000 + 30_000) * (1 - RHO), 6);
+      expect(held.offsetOf(held.sink.last('renewed'))).toBeCloseTo((60_000 + 30_000) * (1 - RHO), 6);
     });
 
     it('renews at half of the remaining time if the stream attached late to the lease', async () => {
@@ -89,7 +90,7 @@ describe('HeldLease', () => {
       await held.until(10_000);
       await held.until(13_000);
       await held.renew();
-      expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo(40_000 * (1 - RHO), 6);
+      expect(held.offsetOf(held.sink.last('renewed'))).toBeCloseTo(40_000 * (1 - RHO), 6);
       await held.until(20_000);
       expect(held.sentAt('renew')).toEqual([10_000, 20_000]);
     });
@@ -122,13 +123,13 @@ describe('HeldLease', () => {
       const held = new HeldLeaseFixture({ ttlMs: 30_000 });
       await held.until(10_000);
       await (await held.store.next('renew')).fail();
-      const { expireOffsetMs, cause } = held.sink.last('renewal-failed');
-      expect(expireOffsetMs).toBeCloseTo(30_000 * (1 - RHO), 6);
-      expect(cause).toBe('store-unavailable');
+      const failed = held.sink.last('renewal-failed');
+      expect(held.offsetOf(failed)).toBeCloseTo(30_000 * (1 - RHO), 6);
+      expect(failed.cause).toBe('store-unavailable');
       await held.until(11_000);
       expect(held.sentAt('renew')).toEqual([10_000, 11_000]);
       await held.renew();
-      expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo(41_000 * (1 - RHO), 6);
+      expect(held.offsetOf(held.sink.last('renewed'))).toBeCloseTo(41_000 * (1 - RHO), 6);
       await held.until(20_999);
       expect(held.sink.kinds).toEqual(['renewal-failed', 'renewed']);
     });
@@ -150,7 +151,7 @@ describe('HeldLease', () => {
         ttlMs: 30_000,
         permits: 1,
       });
-      expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo(40_000 * (1 - RHO), 6);
+      expect(held.offsetOf(held.sink.last('renewed'))).toBeCloseTo(40_000 * (1 - RHO), 6);
       expect(held.sink.kinds).toEqual(['renewal-failed', 'renewed']);
     });
 
@@ -161,9 +162,9 @@ describe('HeldLease', () => {
       await held.until(2800);
       const newer = await held.store.next('renew');
       await newer.answer(grantedAt(newer.at, { ttlMs: 3000, remainingMs: 3000 }));
-      const { expireOffsetMs } = held.sink.last('renewed');
+      const confirmed = held.sink.last('renewed').end;
       await older.answer(grantedAt(older.at, { ttlMs: 3000, remainingMs: 3000 }));
-      expect(held.sink.last('renewed').expireOffsetMs).toBe(expireOffsetMs);
+      expect(held.sink.last('renewed').end).toEqual(confirmed);
       const end = newer.at - held.start + 3000 * (1 - RHO);
       // All further renewals stay without a reply.
       await held.until(end - SLOT_MS);
@@ -382,7 +383,7 @@ describe('HeldLease', () => {
       expect(held.sentAt('renew')).toEqual([10_000, 15_000]);
       expect(held.status).toBeUndefined();
       await held.renew();
-      expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo(45_000 * (1 - RHO), 6);
+      expect(held.offsetOf(held.sink.last('renewed'))).toBeCloseTo(45_000 * (1 - RHO), 6);
       expect(held.status).toBe('REATTACH');
     });
 
@@ -448,6 +449,67 @@ describe('HeldLease', () => {
       const held = new HeldLeaseFixture();
       held.lease[how]();
       expect([held.timers.size, held.clock.timerCount]).toEqual([0, 0]);
+    });
+  });
+
+  describe('in a session', () => {
+    const fixtureWith = (ttlMs: number) => {
+      const signs = new Heartbeats(1, 100_000, 15_000);
+      return { signs, held: new HeldLeaseFixture({ ttlMs, signs }) };
+    };
+
+    it.each([
+      [60_000, 15_000],
+      [6000, 6000],
+    ])(
+      'with a ttl of %i ms is renewed for %i ms after the last heartbeat, and again after the next one',
+      async (ttlMs, silenceMs) => {
+        const { signs, held } = fixtureWith(ttlMs);
+        signs.receive(2, held.start + 1000);
+        const interval = Math.min(ttlMs / 3, 10_000);
+        let last = 0;
+        for (let at = interval; at < 1000 + silenceMs; at += interval) {
+          await held.until(at);
+          await held.renew();
+          last = at;
+        }
+        await held.until(last + ttlMs - interval);
+        expect(held.store.inFlight).toEqual([]);
+        signs.receive(3, held.clock.now());
+        expect(held.store.inFlight).toHaveLength(1);
+      },
+    );
+
+    it('is renewed without a heartbeat for a while after its grant', async () => {
+      const signs = new Heartbeats(1, 0, 15_000);
+      const held = new HeldLeaseFixture({ ttlMs: 30_000, signs });
+      await held.until(10_000);
+      await held.renew();
+      await held.until(20_000);
+      expect(held.store.inFlight).toEqual([]);
+    });
+
+    it('expires if no heartbeat comes', async () => {
+      const { held } = fixtureWith(3000);
+      await held.until(1000);
+      await held.renew();
+      await held.until(2000);
+      await held.renew();
+      await held.until(6000);
+      expect(held.status).toBe('LEASE_LOST');
+    });
+
+    it('is not renewed after its holder has asked for its release, even if the answer is lost', async () => {
+      const { signs, held } = fixtureWith(30_000);
+      held.lease.releaseAsked('another secret', 'spiffe://example.org/alice');
+      await held.until(10_000);
+      signs.receive(2, held.clock.now());
+      await held.renew();
+      held.lease.releaseAsked('AAAAAAAAAAAAAAAAAAAAAA', 'spiffe://example.org/alice');
+      held.lease.recheck();
+      signs.receive(3, held.clock.now());
+      await held.until(39_000);
+      expect(held.sentAt('renew')).toEqual([10_000]);
     });
   });
 });

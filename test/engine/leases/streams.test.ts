@@ -1,3 +1,4 @@
+import { expireOffsetMs } from '../../../src/engine/leases/expire-offset';
 import type { HoldEvent } from '../../../src/engine/leases/lease';
 import { LOCK_LIMIT } from '../../../src/engine/leases/limits';
 import {
@@ -45,7 +46,7 @@ describe('a hold stream', () => {
       expect(sent.command).toMatchObject({ takeOver: true, wait: true });
       expect(stream.sink.kinds).toEqual(['granted']);
       expect(lease).toMatchObject({ requestId: ALICE, permitCount: 1, ttlMs: 30_000 });
-      expect(lease.expireOffsetMs).toBeCloseTo(30_000 * (1 - RHO), 6);
+      expect(expireOffsetMs(stream.call.receivedAt, lease.end)).toBeCloseTo(30_000 * (1 - RHO), 6);
       expect(on.permits.stats()).toMatchObject({ heldCount: 1, waitingCount: 0 });
       expect(stream.outcome).toBe('waiting');
     });
@@ -92,11 +93,14 @@ describe('a hold stream', () => {
       const claim = await on.store.next('claim');
       await claim.answer(grantedAt(claim.at));
       expect(stream.sink.kinds).toEqual(['queued', 'granted']);
-      expect(stream.sink.last('granted').lease.expireOffsetMs).toBeCloseTo(30_400 * (1 - RHO), 6);
+      const { lease } = stream.sink.last('granted');
+      const { receivedAt } = stream.call;
+      expect(expireOffsetMs(receivedAt, lease.end)).toBeCloseTo(30_400 * (1 - RHO), 6);
       await on.clock.advance(10_000);
       const renewal = await on.store.next('renew');
       await renewal.answer(grantedAt(renewal.at));
-      expect(stream.sink.last('renewed').expireOffsetMs).toBeCloseTo(40_400 * (1 - RHO), 6);
+      const { end } = stream.sink.last('renewed');
+      expect(expireOffsetMs(receivedAt, end)).toBeCloseTo(40_400 * (1 - RHO), 6);
     });
 
     it('ends with REATTACH if it waits up to its age limit', async () => {
@@ -150,7 +154,7 @@ describe('a hold stream', () => {
       await renewal.answer(grantedAt(renewal.at));
       const again = newer.sink.last('granted').lease;
       expect(again).toMatchObject({ leaseId: lease.leaseId, fencingToken: lease.fencingToken });
-      expect(again.expireOffsetMs).toBeCloseTo(30_000 * (1 - RHO), 6);
+      expect(expireOffsetMs(newer.call.receivedAt, again.end)).toBeCloseTo(30_000 * (1 - RHO), 6);
       await on.clock.advance(10_000);
       expect((await on.store.next('renew')).command.stream).toEqual({
         attach: renewal.command.stream?.attach,
@@ -335,7 +339,7 @@ describe('a unary call with a lease id', () => {
     await sent.answer(grantedAt(sent.at, { remainingMs: 60_000, ttlMs: 60_000 }));
     const { value } = await renewing;
     expect(value).toMatchObject({ leaseId, ttlMs: 60_000, permitCount: 1 });
-    expect(value?.expireOffsetMs).toBeCloseTo(60_000 * (1 - RHO), 6);
+    expect(value && expireOffsetMs(caller.receivedAt, value.end)).toBeCloseTo(60_000 * (1 - RHO), 6);
   });
 
   it.each([

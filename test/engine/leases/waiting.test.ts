@@ -1,3 +1,4 @@
+import { expireOffsetMs } from '../../../src/engine/leases/expire-offset';
 import type { AcquireRequest } from '../../../src/engine/leases/requests';
 import { answerTouch, EngineFixture, answerWaiting, type Pending } from '../../support/engine-fixture';
 import { ALICE, type FakeCallOptions } from '../../support/fake-call';
@@ -33,7 +34,7 @@ describe('a waiting call', () => {
       await on.clock.advance(30);
       await claim.answer(grantedAt(claim.at, { fencingToken: 12n }));
       expect(pending.value.fencingToken).toBe(12n);
-      expect(pending.value.expireOffsetMs).toBeCloseTo(30_700 * (1 - RHO), 6);
+      expect(expireOffsetMs(pending.call.receivedAt, pending.value.end)).toBeCloseTo(30_700 * (1 - RHO), 6);
       on.expectRest();
     });
 

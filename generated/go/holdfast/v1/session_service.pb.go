@@ -111,13 +111,13 @@ type OpenSessionRequest struct {
 	// heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
 	// keep `t0` with the id: offsets count from the heartbeat that their response names.
 	//
-	// Send a heartbeat every min(`heartbeat_interval`, a third of the shortest `ttl` of the session's
+	// Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
 	// leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
 	// lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
 	//
 	// A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-	// unanswered for min(`heartbeat_timeout`, half of the shortest `ttl`), open the next session on a new
-	// connection.
+	// unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
+	// new connection.
 	HeartbeatId int64 `protobuf:"varint,2,opt,name=heartbeat_id,json=heartbeatId,proto3" json:"heartbeat_id,omitempty"`
 	// Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
 	// take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
@@ -187,7 +187,8 @@ type SessionStart struct {
 	// A UUID of version 4 or 7, chosen when the process starts: the same in all sessions of the process,
 	// and different in a forked child. Required. Gives no authority over leases.
 	ClientId string `protobuf:"bytes,1,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
-	// The number of this session among the sessions of the process. Required. Minimum: 1. Each new session
+	// The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
+	// (2^53 - 1). Each new session
 	// of the process has a greater number. A lease or wait that a session with a greater number has taken
 	// is not given back to this session, however late its commands arrive.
 	SessionNumber int64 `protobuf:"varint,2,opt,name=session_number,json=sessionNumber,proto3" json:"session_number,omitempty"`
@@ -264,7 +265,7 @@ type SessionCommand struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The id of the command, chosen by the client. Required. Minimum: 1. Each command of the session has a
+	// The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
 	// greater id than the command before. Every event about the command or its lease has this id.
 	CommandId int64 `protobuf:"varint,1,opt,name=command_id,json=commandId,proto3" json:"command_id,omitempty"`
 	// What to do. Required. A kind that the server does not know is answered with `failed` and
@@ -483,7 +484,8 @@ func (x *AttachCommand) GetLeaseId() string {
 // RELEASED unless the lease had already ended.
 //
 // After a release was sent, do not attach to the lease again. If the answer does not come, release again
-// by `lease_id`, in any session or by a unary call, until the deadline of the lease has passed.
+// by `lease_id`, in any session or by a unary call, until an answer comes: without a release, a session
+// that holds the lease renews the lease for ever.
 //
 // Errors: INVALID_FIELD, LEASE_NOT_HELD (`lease_number` names no lease of this session, or `ended` was
 // sent before), STORE_UNAVAILABLE, OUTCOME_UNKNOWN (release again). Never refused because of a quota.

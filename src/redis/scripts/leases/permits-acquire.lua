@@ -10,6 +10,7 @@
 --        WAITING ticket position queue_snapshot
 --        REFUSED queue_snapshot            the request did not wait and does not fit now
 --        MISMATCH field                    the request id is known with another value of this field
+--        SUPERSEDED                        a later session or command of the same client speaks for the request
 --        FINISHED cause token              the lease of this request id has ended (answer-finished.lua) or was revoked
 --                                          (answer-revoked.lua)
 --        NEVER_FITS limit | QUEUE_FULL number_of_waiters | UNKNOWN | AGAIN
@@ -55,6 +56,10 @@ if request and (request.permits ~= permits or request.mode ~= mode or request.ho
   return answer(retention_ms, 'MISMATCH', field)
 end
 
+if request and take_over and is_after(request.attach, attach) then
+  grant_next()
+  return answer(retention_ms, 'SUPERSEDED')
+end
 if request and request.revoked then
   grant_next()
   return answer_revoked(retention_ms, request, attach)

@@ -9,7 +9,7 @@
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits client_request_id (absent without an identity)
 --        ENDED cause                       the lease has ended
 --        GONE                              no lease has this secret, or another identity holds the lease
---        SUPERSEDED                        another stream speaks for the lease
+--        SUPERSEDED                        another stream, or a later session or command of the same client, speaks for it
 --        AGAIN
 -- Holds  Renews also while grants pause, unless the lease may have ended on another Redis, which may have granted anew.
 --        Never shortens a lease and never restores an ended lease. A longer ttl becomes the lease's ttl.
@@ -29,7 +29,8 @@ purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
 local request = records[id]
 local is_known = request and request.secret == secret and (not request.identity or request.identity == identity)
-local may_renew = attach == '' or take_over or (is_known and request.attach == attach)
+local may_renew = attach == '' or is_known and (
+  request.attach == attach or take_over and not is_after(request.attach, attach))
 if not is_known or request.state ~= HELD or not may_renew or request.revoked then
   grant_next() -- `purge` may have ended this lease, and freed its permits
   if not is_known or (request.state ~= HELD and request.state ~= ENDED) then return answer(retention_ms, 'GONE') end

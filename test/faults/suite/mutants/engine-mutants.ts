@@ -34,14 +34,13 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/engine/leases/expire-offset.js',
-        find: 'return receivedAt + expireOffsetMs(receivedAt, sentAt, remainingMs) <= now;',
+        find: 'return receivedAt + expireOffsetMs(receivedAt, end) <= now;',
         replace: 'return false;',
       },
       {
         file: 'src/engine/leases/granted-lease.js',
-        find: 'expireOffsetMs: (0, expire_offset_1.expireOffsetMs)(call.receivedAt, granted.sentAt, granted.remainingMs)',
-        replace:
-          'expireOffsetMs: (0, expire_offset_1.expireOffsetMs)(call.receivedAt, performance.now(), granted.remainingMs)',
+        find: 'end: granted,',
+        replace: 'end: { sentAt: performance.now(), remainingMs: granted.remainingMs },',
       },
     ],
     faults: ['server-stopped', 'store-link-slow'],

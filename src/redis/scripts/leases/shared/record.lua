@@ -1,7 +1,8 @@
 -- The record of a request, packed with MessagePack. Redis stores each field under its letter.
 --
 -- @field s state           one of the five states below
--- @field a attach          "<server>.<n>", with "s" at the end for a stream: the call that speaks for the request
+-- @field a attach          the call that speaks for the request: "<server>.<n>", for a stream "<server>.<n>s", and for a session
+--                          "<server>.<n>/<client process>/<session number>.<command id>s"
 -- @field k secret          the secret of the lease
 -- @field n permits         how many permits the request takes
 -- @field x mode            exclusive or shared; scripts only compare the text

@@ -8,6 +8,17 @@ end
 
 local function is_stream(attach) return string.sub(attach, -1) == 's' end
 
+-- True: a later session of the same client process, or a later command of the same session, speaks for the request. Then the
+-- call with `attach` must not take the request over: the command may have come late.
+-- @rare
+local function is_after(stored, attach)
+  local client, number, command = string.match(attach, '/([^/]+)/(%d+)%.(%d+)s$')
+  local other, other_number, other_command = string.match(stored, '/([^/]+)/(%d+)%.(%d+)s$')
+  if not client or other ~= client then return false end
+  number, other_number = tonumber(number), tonumber(other_number)
+  return other_number > number or other_number == number and tonumber(other_command) > tonumber(command)
+end
+
 -- Sends a hint to a server: the id of a request to recheck, or the nil UUID (watchers.lua). The calling server gets the hint as news.
 -- @rare
 local function tell_server(server, id)

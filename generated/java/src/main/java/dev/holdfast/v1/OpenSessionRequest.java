@@ -91,13 +91,13 @@ private static final long serialVersionUID = 0L;
    * heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
    * keep `t0` with the id: offsets count from the heartbeat that their response names.
    *
-   * Send a heartbeat every min(`heartbeat_interval`, a third of the shortest `ttl` of the session's
+   * Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
    * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
    * lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
    *
    * A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-   * unanswered for min(`heartbeat_timeout`, half of the shortest `ttl`), open the next session on a new
-   * connection.
+   * unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
+   * new connection.
    * </pre>
    *
    * <code>int64 heartbeat_id = 2 [json_name = "heartbeatId"];</code>
@@ -791,13 +791,13 @@ private static final long serialVersionUID = 0L;
      * heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
      * keep `t0` with the id: offsets count from the heartbeat that their response names.
      *
-     * Send a heartbeat every min(`heartbeat_interval`, a third of the shortest `ttl` of the session's
+     * Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
      * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
      * lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
      *
      * A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-     * unanswered for min(`heartbeat_timeout`, half of the shortest `ttl`), open the next session on a new
-     * connection.
+     * unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
+     * new connection.
      * </pre>
      *
      * <code>int64 heartbeat_id = 2 [json_name = "heartbeatId"];</code>
@@ -813,13 +813,13 @@ private static final long serialVersionUID = 0L;
      * heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
      * keep `t0` with the id: offsets count from the heartbeat that their response names.
      *
-     * Send a heartbeat every min(`heartbeat_interval`, a third of the shortest `ttl` of the session's
+     * Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
      * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
      * lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
      *
      * A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-     * unanswered for min(`heartbeat_timeout`, half of the shortest `ttl`), open the next session on a new
-     * connection.
+     * unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
+     * new connection.
      * </pre>
      *
      * <code>int64 heartbeat_id = 2 [json_name = "heartbeatId"];</code>
@@ -839,13 +839,13 @@ private static final long serialVersionUID = 0L;
      * heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
      * keep `t0` with the id: offsets count from the heartbeat that their response names.
      *
-     * Send a heartbeat every min(`heartbeat_interval`, a third of the shortest `ttl` of the session's
+     * Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
      * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
      * lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
      *
      * A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-     * unanswered for min(`heartbeat_timeout`, half of the shortest `ttl`), open the next session on a new
-     * connection.
+     * unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
+     * new connection.
      * </pre>
      *
      * <code>int64 heartbeat_id = 2 [json_name = "heartbeatId"];</code>

@@ -11,7 +11,8 @@ package dev.holdfast.v1;
  * RELEASED unless the lease had already ended.
  *
  * After a release was sent, do not attach to the lease again. If the answer does not come, release again
- * by `lease_id`, in any session or by a unary call, until the deadline of the lease has passed.
+ * by `lease_id`, in any session or by a unary call, until an answer comes: without a release, a session
+ * that holds the lease renews the lease for ever.
  *
  * Errors: INVALID_FIELD, LEASE_NOT_HELD (`lease_number` names no lease of this session, or `ended` was
  * sent before), STORE_UNAVAILABLE, OUTCOME_UNKNOWN (release again). Never refused because of a quota.
@@ -385,7 +386,8 @@ private static final long serialVersionUID = 0L;
    * RELEASED unless the lease had already ended.
    *
    * After a release was sent, do not attach to the lease again. If the answer does not come, release again
-   * by `lease_id`, in any session or by a unary call, until the deadline of the lease has passed.
+   * by `lease_id`, in any session or by a unary call, until an answer comes: without a release, a session
+   * that holds the lease renews the lease for ever.
    *
    * Errors: INVALID_FIELD, LEASE_NOT_HELD (`lease_number` names no lease of this session, or `ended` was
    * sent before), STORE_UNAVAILABLE, OUTCOME_UNKNOWN (release again). Never refused because of a quota.

@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   private long commandId_ = 0L;
   /**
    * <pre>
-   * The id of the command, chosen by the client. Required. Minimum: 1. Each command of the session has a
+   * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
    * greater id than the command before. Every event about the command or its lease has this id.
    * </pre>
    *
@@ -956,7 +956,7 @@ private static final long serialVersionUID = 0L;
     private long commandId_ ;
     /**
      * <pre>
-     * The id of the command, chosen by the client. Required. Minimum: 1. Each command of the session has a
+     * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
      * greater id than the command before. Every event about the command or its lease has this id.
      * </pre>
      *
@@ -969,7 +969,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the command, chosen by the client. Required. Minimum: 1. Each command of the session has a
+     * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
      * greater id than the command before. Every event about the command or its lease has this id.
      * </pre>
      *
@@ -986,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the command, chosen by the client. Required. Minimum: 1. Each command of the session has a
+     * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
      * greater id than the command before. Every event about the command or its lease has this id.
      * </pre>
      *

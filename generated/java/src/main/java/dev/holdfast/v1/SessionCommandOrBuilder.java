@@ -10,7 +10,7 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * The id of the command, chosen by the client. Required. Minimum: 1. Each command of the session has a
+   * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
    * greater id than the command before. Every event about the command or its lease has this id.
    * </pre>
    *

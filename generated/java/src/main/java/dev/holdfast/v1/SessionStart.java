@@ -110,7 +110,8 @@ private static final long serialVersionUID = 0L;
   private long sessionNumber_ = 0L;
   /**
    * <pre>
-   * The number of this session among the sessions of the process. Required. Minimum: 1. Each new session
+   * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
+   * (2^53 - 1). Each new session
    * of the process has a greater number. A lease or wait that a session with a greater number has taken
    * is not given back to this session, however late its commands arrive.
    * </pre>
@@ -806,7 +807,8 @@ java.lang.String defaultValue) {
     private long sessionNumber_ ;
     /**
      * <pre>
-     * The number of this session among the sessions of the process. Required. Minimum: 1. Each new session
+     * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
+     * (2^53 - 1). Each new session
      * of the process has a greater number. A lease or wait that a session with a greater number has taken
      * is not given back to this session, however late its commands arrive.
      * </pre>
@@ -820,7 +822,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The number of this session among the sessions of the process. Required. Minimum: 1. Each new session
+     * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
+     * (2^53 - 1). Each new session
      * of the process has a greater number. A lease or wait that a session with a greater number has taken
      * is not given back to this session, however late its commands arrive.
      * </pre>
@@ -838,7 +841,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The number of this session among the sessions of the process. Required. Minimum: 1. Each new session
+     * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
+     * (2^53 - 1). Each new session
      * of the process has a greater number. A lease or wait that a session with a greater number has taken
      * is not given back to this session, however late its commands arrive.
      * </pre>

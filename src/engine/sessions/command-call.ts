@@ -1,0 +1,104 @@
+import type { Account } from '../account';
+import type { Call } from '../call';
+import type { CallSession, SignsOfLife } from '../call-session';
+import type { HoldfastError } from '../errors';
+import type { Quotas } from '../quotas';
+import type { CommandRights } from './session-requests';
+
+/** The parts that all commands of one session share. */
+export interface CommandOrigin {
+  /** The stream of the session. */
+  readonly stream: Call;
+  readonly speaker: string;
+  readonly signs: SignsOfLife;
+  /** True: the session has ended, so no event reaches the client. */
+  readonly isOver: boolean;
+}
+
+/** One command of a session, as the engine of leases sees a call. */
+export class CommandCall implements Call, CallSession {
+  readonly timeoutMs = undefined;
+  readonly transportRetry = false;
+  /** Why a new policy has ended the wait. */
+  refusal: HoldfastError | undefined;
+  private isGivenUp = false;
+  private whenGivenUp: (() => void) | undefined;
+  private whenCancelled: (() => void)[] | undefined;
+
+  constructor(
+    private readonly origin: CommandOrigin,
+    private readonly commandId: number,
+    private readonly rights: CommandRights,
+    readonly receivedAt: number,
+  ) {
+    rights.onNotAllowed((error) => this.giveUp(error));
+  }
+
+  get session(): CallSession {
+    return this;
+  }
+
+  get speaker(): string {
+    return `${this.origin.speaker}.${this.commandId}`;
+  }
+
+  get signs(): SignsOfLife {
+    return this.origin.signs;
+  }
+
+  get connection(): object {
+    return this.origin.stream.connection;
+  }
+
+  get identity(): string {
+    return this.origin.stream.identity;
+  }
+
+  get account(): Account | undefined {
+    return this.origin.stream.account;
+  }
+
+  get quotas(): Quotas {
+    return this.origin.stream.quotas;
+  }
+
+  get hidesHolders(): boolean {
+    return this.rights.hidesHolders;
+  }
+
+  get cancelled(): boolean {
+    return this.origin.isOver;
+  }
+
+  onCancelled(listener: () => void): void {
+    if (this.cancelled) listener();
+    else (this.whenCancelled ??= []).push(listener);
+  }
+
+  onNotAllowed(listener: () => void): void {
+    this.rights.onNotAllowed(listener);
+  }
+
+  onGivenUp(listener: () => void): void {
+    if (this.isGivenUp) listener();
+    else this.whenGivenUp = listener;
+  }
+
+  /** The client has cancelled the command, or a new policy no longer allows the command. */
+  giveUp(refusal?: HoldfastError): void {
+    this.isGivenUp = true;
+    this.refusal ??= refusal;
+    this.whenGivenUp?.();
+  }
+
+  /** The command and its lease have ended. */
+  close(): void {
+    this.rights.close();
+  }
+
+  /** The session has ended. */
+  cancel(): void {
+    for (const listener of this.whenCancelled ?? []) listener();
+    this.whenCancelled = undefined;
+  }
+}

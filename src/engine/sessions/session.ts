@@ -1,0 +1,328 @@
+import type { Call } from '../call';
+import type { Clock, Timer } from '../clock';
+import { HoldfastError } from '../errors';
+import { WaitGivenUp } from '../leases/acquire-refusals';
+import { resourceKey, type HoldEvent, type Resource, type Service } from '../leases/lease';
+import { parseLeaseId } from '../leases/lease-id';
+import type { HoldSink, HoldStart, ReleaseResult, Renewal } from '../leases/requests';
+import { CommandCall } from './command-call';
+import { Heartbeats } from './heartbeats';
+import { NameTurns } from './name-turns';
+import * as errors from './session-errors';
+import type {
+  CommandRights,
+  SessionCommand,
+  SessionEvent,
+  SessionLimits,
+  SessionSink,
+  SessionStart,
+} from './session-requests';
+
+/** The engine of leases, as sessions use it. */
+export interface LeaseEngine {
+  holdInSession(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void>;
+  release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult>;
+  renew(call: Call, service: Service, leaseId: string, renewal: Renewal): Promise<unknown>;
+}
+
+export interface SessionOptions {
+  readonly engine: LeaseEngine;
+  readonly clock: Clock;
+  readonly limits: SessionLimits;
+  /** The call of the session's stream. */
+  readonly stream: Call;
+  readonly start: SessionStart;
+  readonly sink: SessionSink;
+  /** Called when a command or a lease has ended. */
+  readonly onChange?: (() => void) | undefined;
+}
+
+/** A lease that this session holds, or has lost by a revocation. */
+interface SessionLease {
+  readonly service: Service;
+  readonly leaseId: string;
+}
+
+/** The leases that are abandoned in one turn of the event loop when a session ends. */
+const ENDS_PER_TURN = 200;
+
+/**
+ * One session: the commands and leases of one client process on one stream.
+ *
+ *     open ──no heartbeat for heartbeat_timeout──▶ ended (SESSION_SILENT)
+ *          ──the stream breaks, or its caller may not call any more──▶ ended
+ *          ──leave──▶ the client attaches elsewhere ──▶ ended (DRAINING)
+ *
+ * The end of a session ends no lease. Each lease is held by the engine of leases, as for a hold stream of its own, and each
+ * command is a call of its own.
+ */
+export class Session {
+  readonly heartbeats: Heartbeats;
+  /** `<client process>/<session number>` */
+  readonly speaker: string;
+  /** Resolves when the client is gone. Rejects with the error that ends the stream. */
+  readonly done: Promise<void>;
+  /** The calls of the commands that have not ended, and of the held leases. */
+  private readonly calls = new Map<number, CommandCall>();
+  private readonly leases = new Map<number, SessionLease>();
+  private readonly turns = new NameTurns();
+  private unfinishedCount = 0;
+  private releaseCount = 0;
+  private isEnded = false;
+  private timer: Timer | undefined;
+  private settle: { resolve: () => void; reject: (error: HoldfastError) => void };
+
+  constructor(private readonly options: SessionOptions) {
+    const { limits, start, stream } = options;
+    this.heartbeats = new Heartbeats(start.heartbeatId, stream.receivedAt, limits.heartbeatTimeoutMs);
+    this.speaker = `${shortText(start.clientId)}/${start.sessionNumber}`;
+    let settle: typeof this.settle | undefined;
+    this.done = new Promise((resolve, reject) => (settle = { resolve, reject }));
+    this.settle = settle as unknown as typeof this.settle;
+    this.checkSilenceAfter(limits.heartbeatTimeoutMs);
+    stream.onCancelled(() => this.end(undefined));
+  }
+
+  get stream(): Call {
+    return this.options.stream;
+  }
+
+  get signs(): Heartbeats {
+    return this.heartbeats;
+  }
+
+  get isOver(): boolean {
+    return this.isEnded;
+  }
+
+  /** The number of leases and of commands without an end. */
+  get size(): number {
+    return this.calls.size;
+  }
+
+  /** The lease_id of a lease of this session. */
+  leaseIdOf(leaseNumber: number): string | undefined {
+    return this.leases.get(leaseNumber)?.leaseId;
+  }
+
+  /** @param id above the id of the last heartbeat */
+  heartbeat(id: number, receivedAt: number): void {
+    if (!this.isEnded) this.heartbeats.receive(id, receivedAt);
+  }
+
+  /**
+   * Begins a command. Its end is an event.
+   * @param commandId above the id of the command before
+   * @param receivedAt the receipt of the command's message (ms)
+   */
+  run(commandId: number, command: SessionCommand, rights: CommandRights, receivedAt: number): void {
+    if (this.isEnded) return;
+    const call = new CommandCall(this, commandId, rights, receivedAt);
+    try {
+      this.begin(commandId, command, call);
+    } catch (error) {
+      this.fail(commandId, call, error);
+    }
+  }
+
+  /** Asks the client to open the next session. This session works on until its leases are attached elsewhere. */
+  leave(retryDelayMs: number): void {
+    if (!this.isEnded) this.options.sink.leave(retryDelayMs);
+  }
+
+  /** Ends the stream. The leases live on to their ends. */
+  end(error: HoldfastError | undefined): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    this.timer?.cancel();
+    if (error === undefined) this.settle.resolve();
+    else this.settle.reject(error);
+    this.abandon([...this.calls.values()], 0);
+  }
+
+  private fail(commandId: number, call: CommandCall, error: unknown): void {
+    call.close();
+    this.send({ commandId, kind: 'failed', error });
+  }
+
+  private begin(commandId: number, command: SessionCommand, call: CommandCall): void {
+    const { limits } = this.options;
+    switch (command.kind) {
+      case 'cancel':
+        call.close();
+        return this.calls.get(command.commandId)?.giveUp();
+      case 'acquire': {
+        const { service, request } = command;
+        if (this.unfinishedCount >= limits.maxUnfinishedCount)
+          throw errors.tooManyUnfinished(limits.maxUnfinishedCount);
+        return this.hold(commandId, call, service, request.name, { kind: 'acquire', request });
+      }
+      case 'attach': {
+        const { service, leaseId } = command;
+        const { resource } = parseLeaseId(service, leaseId);
+        return this.hold(commandId, call, service, resource.name, { kind: 'attach', leaseId });
+      }
+      case 'release':
+        return this.release(commandId, call, command);
+      case 'release-number':
+        return this.release(commandId, call, this.leaseOf(command.leaseNumber));
+      case 'update': {
+        const renewal = { ttlMs: undefined, metadata: command.metadata };
+        return this.update(commandId, call, this.leaseOf(command.leaseNumber), renewal);
+      }
+    }
+  }
+
+  private leaseOf(leaseNumber: number): SessionLease {
+    const lease = this.leases.get(leaseNumber);
+    if (lease === undefined) throw errors.notInSession(leaseNumber);
+    return lease;
+  }
+
+  private hold(commandId: number, call: CommandCall, service: Service, name: string, start: HoldStart): void {
+    const { maxLeaseCount } = this.options.limits;
+    if (this.calls.size >= maxLeaseCount) throw errors.tooManyLeases(maxLeaseCount);
+    this.calls.set(commandId, call);
+    this.unfinishedCount += 1;
+    this.turns.run(resourceKey({ service, name }), (answered) => {
+      void this.serve(commandId, call, service, start, answered);
+    });
+  }
+
+  /** Waits for a lease and holds it. At the age limit of a wait, the wait goes on with another call of the request. */
+  private async serve(
+    commandId: number,
+    call: CommandCall,
+    service: Service,
+    start: HoldStart,
+    answered: () => void,
+  ): Promise<void> {
+    let isGranted = false;
+    const send = (event: HoldEvent): void => {
+      if (event.kind === 'granted') {
+        isGranted = true;
+        this.unfinishedCount -= 1;
+        this.leases.set(commandId, { service, leaseId: event.lease.leaseId });
+      }
+      this.tell(commandId, event);
+      answered();
+    };
+    for (let isWaiting = true; isWaiting;) {
+      isWaiting = false;
+      try {
+        await this.options.engine.holdInSession(call, service, start, { send });
+      } catch (error) {
+        const reason = error instanceof HoldfastError ? error.reason : undefined;
+        if (isGranted) {
+          if (reason === 'SUPERSEDED') this.send({ commandId, kind: 'ended', cause: 'superseded' });
+        } else if (reason === 'REATTACH') isWaiting = !this.isEnded;
+        else if (!(error instanceof WaitGivenUp)) this.send({ commandId, kind: 'failed', error });
+        else if (call.refusal) this.send({ commandId, kind: 'failed', error: call.refusal });
+        else this.send({ commandId, kind: 'cancelled' });
+      }
+    }
+    answered();
+    this.calls.delete(commandId);
+    call.close();
+    if (!isGranted) this.unfinishedCount -= 1;
+    this.options.onChange?.();
+  }
+
+  private release(commandId: number, call: CommandCall, { service, leaseId }: SessionLease): void {
+    const { maxLeaseCount } = this.options.limits;
+    if (this.releaseCount >= maxLeaseCount) throw errors.tooManyUnfinished(maxLeaseCount);
+    const { resource } = parseLeaseId(service, leaseId);
+    this.releaseCount += 1;
+    this.inTurn(resource, commandId, call, async () => {
+      try {
+        const { released, lossCause } = await this.options.engine.release(call, service, leaseId);
+        this.send({ commandId, kind: 'released', released, lossCause });
+      } finally {
+        this.releaseCount -= 1;
+      }
+    });
+  }
+
+  private update(
+    commandId: number,
+    call: CommandCall,
+    { service, leaseId }: SessionLease,
+    renewal: Renewal,
+  ): void {
+    const { maxUnfinishedCount } = this.options.limits;
+    if (this.unfinishedCount >= maxUnfinishedCount) throw errors.tooManyUnfinished(maxUnfinishedCount);
+    const { resource } = parseLeaseId(service, leaseId);
+    this.unfinishedCount += 1;
+    this.inTurn(resource, commandId, call, async () => {
+      try {
+        await this.options.engine.renew(call, service, leaseId, renewal);
+        this.send({ commandId, kind: 'updated' });
+      } finally {
+        this.unfinishedCount -= 1;
+      }
+    });
+  }
+
+  private inTurn(resource: Resource, commandId: number, call: CommandCall, work: () => Promise<void>): void {
+    const end = async (answered: () => void): Promise<void> => {
+      try {
+        await work();
+        call.close();
+      } catch (error) {
+        this.fail(commandId, call, error);
+      }
+      answered();
+    };
+    this.turns.run(resourceKey(resource), (answered) => void end(answered));
+  }
+
+  private tell(commandId: number, event: HoldEvent): void {
+    switch (event.kind) {
+      case 'queued': {
+        const { position, waiterCount, holder } = event;
+        return this.send({ commandId, kind: 'queued', position, waiterCount, holder });
+      }
+      case 'released':
+        this.leases.delete(commandId);
+        return this.send({ commandId, kind: 'ended', cause: 'released' });
+      case 'lost':
+        // A revoked lease may still be released by its number.
+        if (event.cause !== 'revoked') this.leases.delete(commandId);
+        return this.send({ commandId, kind: 'ended', cause: event.cause });
+      default:
+        return this.send({ commandId, ...event });
+    }
+  }
+
+  private send(event: SessionEvent): void {
+    if (!this.isEnded) this.options.sink.send(event);
+  }
+
+  private checkSilence(expectedAt: number): void {
+    const { clock, limits } = this.options;
+    const now = clock.now();
+    // A process that was stopped itself first reads the heartbeats that have arrived meanwhile.
+    if (now - expectedAt > limits.heartbeatIntervalMs)
+      return this.checkSilenceAfter(limits.heartbeatIntervalMs);
+    const leftMs = this.heartbeats.lastAt + limits.heartbeatTimeoutMs - now;
+    if (leftMs <= 0) this.end(errors.sessionSilent(limits.heartbeatTimeoutMs));
+    else this.checkSilenceAfter(leftMs);
+  }
+
+  private checkSilenceAfter(delayMs: number): void {
+    const { clock } = this.options;
+    const expectedAt = clock.now() + delayMs;
+    this.timer = clock.after(delayMs, () => this.checkSilence(expectedAt));
+  }
+
+  private abandon(calls: readonly CommandCall[], from: number): void {
+    const end = Math.min(from + ENDS_PER_TURN, calls.length);
+    for (const call of calls.slice(from, end)) call.cancel();
+    if (end < calls.length) setImmediate(() => this.abandon(calls, end));
+  }
+}
+
+/** The 16 bytes of a UUID in 22 characters. */
+function shortText(uuid: string): string {
+  return Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64url');
+}

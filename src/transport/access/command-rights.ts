@@ -1,0 +1,66 @@
+import type { Account } from '../../engine/account';
+import type { HoldfastError } from '../../engine/errors';
+import type { CommandRights } from '../../engine/sessions/session-requests';
+import type { AuditLog } from './audit-log';
+import {
+  CallPermissions,
+  type Authorization,
+  type CheckedCall,
+  type MissingPermission,
+} from './authorization';
+import type { CallRule } from './call-rules';
+
+/** Who sends the commands of a session. */
+export interface CommandCaller {
+  readonly identity: string;
+  readonly peer: string;
+  readonly method: string;
+  readonly account: Account | undefined;
+}
+
+/** The rights of a caller without a policy. */
+export const EVERY_RIGHT: CommandRights = {
+  hidesHolders: false,
+  onNotAllowed: () => undefined,
+  close: () => undefined,
+};
+
+/** The rights for one command of a session, by the rule of the unary call that does the same. */
+export class CheckedRights implements CommandRights, CheckedCall {
+  private readonly permissions: CallPermissions;
+  private listener: ((error: HoldfastError) => void) | undefined;
+
+  /** Throws NOT_ALLOWED. */
+  constructor(
+    private readonly caller: CommandCaller,
+    private readonly authorization: Authorization,
+    private readonly audit: AuditLog,
+    rule: CallRule,
+    request: unknown,
+  ) {
+    this.permissions = new CallPermissions(authorization, rule, this);
+    this.permissions.check(request);
+    authorization.add(this.permissions);
+  }
+
+  get identity(): string {
+    return this.caller.identity;
+  }
+
+  get hidesHolders(): boolean {
+    return this.permissions.hidesHolders;
+  }
+
+  onNotAllowed(listener: (error: HoldfastError) => void): void {
+    this.listener = listener;
+  }
+
+  permissionMissing({ service, verb, name, error }: MissingPermission, afterReload: boolean): void {
+    this.audit.refused(this.caller, { service, verb, name, outcome: 'NOT_ALLOWED' });
+    if (afterReload) this.listener?.(error);
+  }
+
+  close(): void {
+    this.authorization.delete(this.permissions);
+  }
+}

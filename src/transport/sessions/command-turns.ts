@@ -1,0 +1,31 @@
+import { FairQueue } from '../../engine/fair-queue';
+
+/** Commands that begin in one turn of the event loop. */
+const COMMANDS_PER_TURN = 32;
+
+/**
+ * Lets the commands of all sessions begin in an order that is fair to the sessions, and few in each turn of the event loop,
+ * as the gate does with calls. So a message with a thousand commands delays neither other clients nor renewals.
+ */
+export class CommandTurns {
+  private readonly queue = new FairQueue<() => void>();
+  private isDue = false;
+
+  /** Runs `begin` in a later turn, after the earlier commands of the session. */
+  push(session: object, begin: () => void): void {
+    this.queue.push(session, begin);
+    this.turnSoon();
+  }
+
+  private turnSoon(): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    setImmediate(() => this.turn());
+  }
+
+  private turn(): void {
+    this.isDue = false;
+    for (let count = 0; count < COMMANDS_PER_TURN; count += 1) this.queue.shift()?.();
+    if (this.queue.size > 0) this.turnSoon();
+  }
+}

@@ -1,0 +1,167 @@
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type {
+  OpenSessionRequest,
+  OpenSessionResponse,
+  SessionCommand as CommandMessage,
+} from '../../../generated/typescript/holdfast/v1/session_service';
+import { HoldfastError } from '../../engine/errors';
+import type { Session } from '../../engine/sessions/session';
+import { sessionSilent, tooManyCommands, tooManyRefusals } from '../../engine/sessions/session-errors';
+import type { Sessions } from '../../engine/sessions/sessions';
+import type { Clock, Timer } from '../../engine/clock';
+import type { CallContext, HandledCall } from '../grpc/call';
+import { Violations } from '../grpc/fields';
+import type { CommandTurns } from './command-turns';
+import type { SessionCommands } from './session-commands';
+import { readRisingId, readStart, type CommandDefaults } from './session-fields';
+import { SessionOutbox } from './session-outbox';
+
+export interface ConversationParts {
+  readonly stream: ServerDuplexStream<OpenSessionRequest, OpenSessionResponse>;
+  readonly call: HandledCall;
+  readonly context: CallContext;
+  readonly sessions: Sessions;
+  readonly commands: SessionCommands;
+  readonly turns: CommandTurns;
+}
+
+/** The stream is not read while so many commands have not begun, or so many events wait for the client. */
+const MOST_BEFORE_PAUSE = 1000;
+
+/** One stream of OpenSession: reads the client's messages, and passes heartbeats and commands to the session. */
+export class SessionConversation {
+  private readonly outbox: SessionOutbox;
+  private session: Session | undefined;
+  private defaults: CommandDefaults | undefined;
+  private lastCommandId = 0;
+  /** The commands that have arrived and not begun. */
+  private arrivedCount = 0;
+  private stuckTimer: Timer | undefined;
+  private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
+
+  constructor(private readonly parts: ConversationParts) {
+    const { stream, sessions, context } = parts;
+    this.outbox = new SessionOutbox({
+      stream,
+      limits: sessions.limits,
+      log: context.log,
+      onTooManyRefusals: () => this.end(tooManyRefusals()),
+    });
+  }
+
+  /** Resolves when the client is gone. Rejects with the error that ends the stream. */
+  async run(): Promise<void> {
+    const { stream, sessions, call } = this.parts;
+    const { heartbeatTimeoutMs } = sessions.limits;
+    const firstMessage = this.clock.after(heartbeatTimeoutMs, () => {
+      if (this.session === undefined) this.end(sessionSilent(heartbeatTimeoutMs));
+    });
+    this.watchReader(heartbeatTimeoutMs);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.settle = { resolve, reject };
+        call.onCancelled(resolve);
+        stream.on('data', (message: OpenSessionRequest) => this.receive(message));
+        stream.on('end', () => this.end(undefined));
+      });
+    } finally {
+      firstMessage.cancel();
+      this.stuckTimer?.cancel();
+      this.session?.end(undefined);
+      this.outbox.finish();
+    }
+  }
+
+  private get clock(): Clock {
+    return this.parts.context.clock;
+  }
+
+  private end(error: HoldfastError | undefined): void {
+    if (error === undefined) this.settle?.resolve();
+    else this.settle?.reject(error);
+    this.session?.end(error);
+  }
+
+  private receive(message: OpenSessionRequest): void {
+    const receivedAt = this.clock.now();
+    try {
+      if (this.session === undefined) this.start(message);
+      else this.takeHeartbeat(this.session, message, receivedAt);
+      this.takeCommands(message.commands, receivedAt);
+    } catch (error) {
+      if (error instanceof HoldfastError) this.end(error);
+      else this.settle?.reject(error);
+    }
+  }
+
+  private start(message: OpenSessionRequest): void {
+    const { sessions, call } = this.parts;
+    const { holderId, metadata, ...start } = readStart(message);
+    this.defaults = { holderId, metadata };
+    const session = sessions.begin(call, start, this.outbox);
+    this.session = session;
+    this.outbox.start(session.heartbeats);
+    session.done.then(
+      () => this.settle?.resolve(),
+      (error: unknown) => this.settle?.reject(error),
+    );
+  }
+
+  private takeHeartbeat(
+    session: Session,
+    { start, heartbeatId }: OpenSessionRequest,
+    receivedAt: number,
+  ): void {
+    if (start !== undefined) {
+      const violations = new Violations();
+      violations.add('start', 'is allowed only in the first message of a session');
+      violations.throw();
+    }
+    if (heartbeatId === 0n) return;
+    session.heartbeat(readRisingId('heartbeat_id', heartbeatId, session.heartbeats.id), receivedAt);
+    this.outbox.echo();
+  }
+
+  private takeCommands(commands: readonly CommandMessage[], receivedAt: number): void {
+    const { turns, sessions } = this.parts;
+    const { maxCommandCount } = sessions.limits;
+    if (commands.length > maxCommandCount) throw tooManyCommands(maxCommandCount);
+    for (const command of commands) {
+      this.lastCommandId = readRisingId('command_id', command.commandId, this.lastCommandId);
+      const commandId = this.lastCommandId;
+      this.arrivedCount += 1;
+      turns.push(this, () => this.begin(commandId, command, receivedAt));
+    }
+    if (this.mustPause) this.parts.stream.pause();
+  }
+
+  private get mustPause(): boolean {
+    return this.arrivedCount + this.outbox.waitingCount >= MOST_BEFORE_PAUSE;
+  }
+
+  private begin(commandId: number, message: CommandMessage, receivedAt: number): void {
+    this.arrivedCount -= 1;
+    const { session, defaults } = this;
+    if (session === undefined || defaults === undefined || session.isOver) return;
+    const { commands, call, stream } = this.parts;
+    try {
+      const leaseIdOf = (leaseNumber: number): string | undefined => session.leaseIdOf(leaseNumber);
+      const { command, rights } = commands.check(message, call, defaults, leaseIdOf);
+      session.run(commandId, command, rights, receivedAt);
+    } catch (error) {
+      this.outbox.send({ commandId, kind: 'failed', error });
+    }
+    if (stream.isPaused() && !this.mustPause) stream.resume();
+  }
+
+  /** Ends the session of a client that reads nothing for `timeoutMs`. */
+  private watchReader(timeoutMs: number): void {
+    const wasStuck = this.outbox.isStuck;
+    const sentCount = this.outbox.sentCount;
+    this.stuckTimer = this.clock.after(timeoutMs, () => {
+      const { outbox } = this;
+      if (wasStuck && outbox.isStuck && outbox.sentCount === sentCount) this.end(sessionSilent(timeoutMs));
+      else this.watchReader(timeoutMs);
+    });
+  }
+}

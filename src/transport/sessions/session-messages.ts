@@ -1,0 +1,105 @@
+import { ErrorReason } from '../../../generated/typescript/holdfast/v1/error_reason';
+import {
+  SessionEndCause,
+  type CommandFailed,
+  type SessionEvent as EventMessage,
+  type LeaseRenewal,
+  type SessionStarted,
+} from '../../../generated/typescript/holdfast/v1/session_service';
+import type { LeaseEnd } from '../../engine/leases/expire-offset';
+import type {
+  SessionEndCause as EndCause,
+  SessionEvent,
+  SessionLimits,
+} from '../../engine/sessions/session-requests';
+import { msToDuration } from '../../wire/times';
+import { toErrorSummary } from '../grpc/errors';
+import type { Log } from '../grpc/log';
+import { holderMessage, leaseMessage, lossCauseMessage, offsetMessage } from '../leases/messages';
+
+/** Translates the engine's values into messages of sessions. */
+
+const END_CAUSES: Readonly<Record<EndCause, SessionEndCause>> = {
+  expired: SessionEndCause.SESSION_END_CAUSE_EXPIRED,
+  revoked: SessionEndCause.SESSION_END_CAUSE_REVOKED,
+  'store-reset': SessionEndCause.SESSION_END_CAUSE_STORE_RESET,
+  'store-unavailable': SessionEndCause.SESSION_END_CAUSE_STORE_UNAVAILABLE,
+  released: SessionEndCause.SESSION_END_CAUSE_RELEASED,
+  superseded: SessionEndCause.SESSION_END_CAUSE_SUPERSEDED,
+};
+
+/** A renewal is no event for the client. */
+export type ClientEvent = Exclude<SessionEvent, { kind: 'renewed' }>;
+
+/** @param receivedAt the receipt of the heartbeat that the message names (ms) */
+export function eventMessage(event: ClientEvent, receivedAt: number, log: Log): EventMessage {
+  return { commandId: BigInt(event.commandId), event: eventCase(event, receivedAt, log) };
+}
+
+function eventCase(event: ClientEvent, receivedAt: number, log: Log): NonNullable<EventMessage['event']> {
+  switch (event.kind) {
+    case 'queued': {
+      const { position, waiterCount, holder } = event;
+      return { $case: 'queued', value: { position, waiterCount, holder: holder && holderMessage(holder) } };
+    }
+    case 'granted':
+      return { $case: 'granted', value: { lease: leaseMessage(event.lease, receivedAt) } };
+    case 'renewal-failed': {
+      const { end, cause } = event;
+      const value = { expireOffset: offsetMessage(end, receivedAt), cause: lossCauseMessage(cause) };
+      return { $case: 'renewalFailed', value };
+    }
+    case 'released': {
+      const { released, lossCause } = event;
+      return { $case: 'released', value: { released, lossCause: lossCauseMessage(lossCause) } };
+    }
+    case 'ended':
+      return { $case: 'ended', value: { cause: END_CAUSES[event.cause] } };
+    case 'updated':
+      return { $case: 'updated', value: {} };
+    case 'cancelled':
+      return { $case: 'cancelled', value: {} };
+    case 'failed':
+      return { $case: 'failed', value: failedMessage(event.error, log) };
+  }
+}
+
+function failedMessage(error: unknown, log: Log): CommandFailed {
+  const { code, reason, message, violations, metadata, retryAfterMs } = toErrorSummary(
+    error,
+    '/holdfast.v1.SessionService/OpenSession',
+    log,
+  );
+  return {
+    code,
+    reason: ErrorReason[`ERROR_REASON_${reason}`],
+    reasonText: reason,
+    message,
+    violations: violations.map(({ field, description }) => ({ field, description })),
+    metadata: new Map(Object.entries(metadata)),
+    retryDelay: retryAfterMs === undefined ? undefined : msToDuration(Math.ceil(retryAfterMs)),
+  };
+}
+
+/** @param receivedAt the receipt of the heartbeat that the message names (ms) */
+export function renewalMessage(
+  leaseNumber: number,
+  { end, newTtlMs }: { readonly end: LeaseEnd; readonly newTtlMs?: number | undefined },
+  receivedAt: number,
+): LeaseRenewal {
+  return {
+    leaseNumber: BigInt(leaseNumber),
+    expireOffset: offsetMessage(end, receivedAt),
+    ttl: newTtlMs === undefined ? undefined : msToDuration(newTtlMs),
+  };
+}
+
+export function startedMessage(limits: SessionLimits): SessionStarted {
+  return {
+    heartbeatTimeout: msToDuration(limits.heartbeatTimeoutMs),
+    maxCommandCount: limits.maxCommandCount,
+    maxMessageBytes: limits.maxMessageBytes,
+    maxUnfinishedCount: limits.maxUnfinishedCount,
+    maxLeaseCount: limits.maxLeaseCount,
+  };
+}
