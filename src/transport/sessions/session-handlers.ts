@@ -1,4 +1,3 @@
-import type { ServerDuplexStream } from '@grpc/grpc-js';
 import {
   OpenSessionResponse,
   SessionServiceService,
