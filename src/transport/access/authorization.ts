@@ -2,6 +2,7 @@ import { HoldfastError } from '../../engine/errors';
 import { MAX_NAME_BYTES } from '../../engine/names';
 import type { CallRule } from './call-rules';
 import type { NameChecks } from './named-resources';
+import { Place } from './place';
 import type { Permissions, Policy } from './policy';
 import type { CalledService, Verb } from './verbs';
 
@@ -10,7 +11,7 @@ const CALLS_PER_TURN = 200;
 
 /** The present policy, and the open calls that it allows. */
 export class Authorization {
-  private readonly open = new Set<CallPermissions>();
+  private readonly open = new Place<CallPermissions>(undefined);
   private recheckCount = 0;
 
   constructor(private current: Policy) {}
@@ -21,29 +22,25 @@ export class Authorization {
 
   /** The number of open calls. */
   get size(): number {
-    return this.open.size;
+    return this.open.all.length;
   }
 
   /** Uses a new policy for all later checks, and ends the open calls that the new policy no longer allows. */
   replace(policy: Policy): void {
     this.current = policy;
     this.recheckCount += 1;
-    this.recheckSome([...this.open], 0, this.recheckCount);
+    this.recheckSome(this.open.all, 0, this.recheckCount);
   }
 
-  /** The call is checked again with each new policy until `delete`. */
+  /** The call is checked again with each new policy, until it is closed. */
   add(call: CallPermissions): void {
-    this.open.add(call);
-  }
-
-  delete(call: CallPermissions): void {
-    this.open.delete(call);
+    call.place = this.open.append(call);
   }
 
   private recheckSome(calls: readonly CallPermissions[], from: number, recheck: number): void {
     if (recheck !== this.recheckCount) return;
     const end = Math.min(from + CALLS_PER_TURN, calls.length);
-    for (const call of calls.slice(from, end)) if (this.open.has(call)) call.recheck();
+    for (const call of calls.slice(from, end)) if (call.place !== undefined) call.recheck();
     if (end < calls.length) setImmediate(() => this.recheckSome(calls, end, recheck));
   }
 }
@@ -78,6 +75,8 @@ export class CallPermissions implements NameChecks {
   private permissions: Permissions;
   private first: Requirement | undefined;
   private second: Requirement | undefined;
+  /** The place among the open calls. Undefined: the call is not open. */
+  place: Place<CallPermissions> | undefined;
   /** Whether the call needs its verb for at least one name, before its first message has a name. */
   private needsSome = false;
 
@@ -88,6 +87,12 @@ export class CallPermissions implements NameChecks {
   ) {
     this.policy = authorization.policy;
     this.permissions = this.policy.permissionsOf(call.identity);
+  }
+
+  /** The call has ended. */
+  close(): void {
+    this.place?.close();
+    this.place = undefined;
   }
 
   /** Checks the names of a request, or of one message of a stream. Throws NOT_ALLOWED. */

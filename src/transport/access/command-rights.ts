@@ -33,7 +33,7 @@ export class CheckedRights implements CommandRights, CheckedCall {
   /** Throws NOT_ALLOWED. */
   constructor(
     private readonly caller: CommandCaller,
-    private readonly authorization: Authorization,
+    authorization: Authorization,
     private readonly audit: AuditLog,
     rule: CallRule,
     request: unknown,
@@ -61,6 +61,6 @@ export class CheckedRights implements CommandRights, CheckedCall {
   }
 
   close(): void {
-    this.authorization.delete(this.permissions);
+    this.permissions.close();
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../engine/clock';
 import type { Caller } from './caller';
+import { Place } from './place';
 
 /** A call that ends when the credential of its caller ends. */
 export interface EndableCall {
@@ -20,35 +21,10 @@ const ENDS_PER_TURN = 50;
 /** How often callers without open calls are forgotten (ms). */
 const SWEEP_MS = 10_000;
 
-/** A list, because a call costs less in a list than in a Set. */
-class Place implements OpenCall {
-  previous: Place = this;
-  next: Place = this;
-
-  constructor(readonly call: EndableCall | undefined) {}
-
-  get isAlone(): boolean {
-    return this.next === this;
-  }
-
-  append(place: Place): void {
-    place.previous = this.previous;
-    place.next = this;
-    this.previous.next = place;
-    this.previous = place;
-  }
-
-  close(): void {
-    this.previous.next = this.next;
-    this.next.previous = this.previous;
-    this.previous = this.next = this;
-  }
-}
-
 interface OpenCaller {
   readonly caller: Caller;
   /** The head of the list of open calls. */
-  readonly calls: Place;
+  readonly calls: Place<EndableCall>;
   span: number;
 }
 
@@ -62,7 +38,7 @@ export class OpenCredentials {
   private timer: { readonly span: number; readonly timer: Timer } | undefined;
   private sweepTimer: Timer | undefined;
   /** The calls that are to be ended, in lists of one caller each. */
-  private readonly ending: Place[] = [];
+  private readonly ending: Place<EndableCall>[] = [];
 
   constructor(private readonly clock: Clock) {}
 
@@ -107,14 +83,12 @@ export class OpenCredentials {
   private addTo(caller: Caller, call: EndableCall): OpenCall {
     let open = this.callers.get(caller);
     if (open === undefined) {
-      open = { caller, calls: new Place(undefined), span: spanOf(caller) };
+      open = { caller, calls: new Place<EndableCall>(undefined), span: spanOf(caller) };
       this.callers.set(caller, open);
       this.enter(open);
       this.sweepTimer ??= this.clock.after(SWEEP_MS, () => this.sweep());
     }
-    const place = new Place(call);
-    open.calls.append(place);
-    return place;
+    return open.calls.append(call);
   }
 
   private enter(open: OpenCaller): void {

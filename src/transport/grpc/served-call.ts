@@ -236,7 +236,7 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   /** Marks the end of the handler. After the end, a 'cancelled' event is no cancellation. */
   end(): void {
     this.answered = !this.grpcCall.cancelled;
-    if (this.permissions !== undefined) this.context.control?.authorization?.delete(this.permissions);
+    this.permissions?.close();
     this.openCall?.close();
     if (this.hasStream) this.account?.closeStream();
   }
