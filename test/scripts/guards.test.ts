@@ -185,6 +185,17 @@ describe('the epoch check of scripts', () => {
     );
   });
 
+  it('a claim of a revoked lease is refused while the bucket has leases of another layout', async () => {
+    const by = await scene();
+    is('revoked', await revokeAll(by.semaphore, false));
+    await change(by.semaphore, `L3:${'f'.repeat(40)} a 60000 0`);
+    server.epochArguments = [`${RUN} a 60000 0`, NEVER];
+    const before = await fixture.stored(by.semaphore);
+    expect(await failureOf(by.alice.claim())).toMatchObject({ carriedOut: 'no' });
+    expect(server.turnedBack.splice(0)).toEqual(['LAYOUT']);
+    expect(await fixture.stored(by.semaphore)).toEqual(before);
+  });
+
   it.each([undefined, 'edited manually'])(
     'an inspection shows the name while its epoch is %p',
     async (epoch) => {

@@ -103,6 +103,13 @@ describe('permits-revoke of one lease', () => {
       });
       is('mismatch', await other.try());
     });
+
+    it("answers an end at most a ttl from now after Redis's clock was set back a little", async () => {
+      const { lock, byToken } = await fixture.held();
+      await fixture.permits.pass(lock, -90);
+      const reply = await fixture.step(lock, byToken);
+      expect(reply).toMatchObject({ count: 1, latestEndMs: await fixture.endMs() });
+    });
   });
 
   describe('with force', () => {

@@ -237,6 +237,14 @@ describe('permits-watch', () => {
       expect(count).toBe(0);
     });
 
+    it("of a holder's new metadata, and of a revocation without force", async () => {
+      const { semaphore, holder } = await watched(1);
+      expect(await told(() => holder.renew(holder.secret, undefined, { at: 'two' }))).toBe(1);
+      expect(await told(() => holder.renew(holder.secret, undefined, { at: 'two' }))).toBe(0);
+      const command = { target: { kind: 'all-holders' }, force: false, after: undefined } as const;
+      expect(await told(() => s1.store.revoke(semaphore, command))).toBe(1);
+    });
+
     it('of a new waiter, of its new metadata, and of its end', async () => {
       const { semaphore } = await watched(5);
       const waiter = await fixture.request('s1', semaphore, { metadata: { at: 'one' } });

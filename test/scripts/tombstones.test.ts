@@ -90,6 +90,19 @@ describe('the tombstones of a name', () => {
     expect(await places(lock)).toEqual({ inline: 8, past: Math.max(0, 9 - count) });
   });
 
+  it('without a record remove no later record of a request that claims with its ticket', async () => {
+    const lock = fixture.resource();
+    const one = await endedLease(lock);
+    await deleteRecord(one);
+    const again = await fixture.request('s1', lock, { requestId: one.requestId, ttlMs: 2 * REMEMBER_MS });
+    is('granted', await again.claim());
+    await fixture.passInUse(lock, REMEMBER_MS + 1);
+    is(
+      'granted',
+      await (await fixture.server('s1')).store.touch(lock, []).then(() => again.renew(again.secret)),
+    );
+  });
+
   describe('that have moved', () => {
     /** Ends leases until the given tombstone has moved to a `past` hash. */
     async function moved(one: Requester): Promise<void> {
