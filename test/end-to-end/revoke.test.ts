@@ -126,7 +126,10 @@ describe('RevokePermits', () => {
   test.concurrent('revokes 150 leases of a semaphore with one call', async () => {
     const name = 'pool';
     await pools.setLimit(name, 150);
-    await Promise.all(Array.from({ length: 150 }, () => pools.acquire({ name, ttlMs: 60_000 })));
+    // A busy server refuses some of 150 calls that come at once.
+    for (let count = 0; count < 150; count += 10) {
+      await Promise.all(Array.from({ length: 10 }, () => pools.acquire({ name, ttlMs: 60_000 })));
+    }
     const answer = await pools.revoke({ name, target: ALL });
     expect(answer.revokedCount).toBe(150);
     expect(answer.freeTime).toBeDefined();
