@@ -305,7 +305,7 @@ describe('permits-revoke among many leases', () => {
     expect(s1.grants).toMatchObject([{ call: { requestId: waiter.requestId } }]);
   });
 
-  it('skips leases and waiters whose record was deleted manually', async () => {
+  it('skips a lease or a waiter after its record was deleted manually', async () => {
     const { semaphore, all } = await fixture.holders(3);
     const [first] = all as [Requester];
     await fixture.permits.redis.command(

@@ -99,7 +99,6 @@ export class HeldLease {
 
   /** Renews now, because a hint says that the lease may have ended. */
   recheck(): void {
-    if (this.isReleasing) return;
     if (this.renewal) this.recheckAgain = true;
     else this.renewAt = this.options.clock.now();
     this.tick();
@@ -122,7 +121,6 @@ export class HeldLease {
     const { signs, granted } = this.options;
     if (signs !== undefined && secret === granted.secret && identity === this.options.identity) {
       this.isReleasing = true;
-      this.renewAt = Infinity;
     }
   }
 
@@ -150,6 +148,10 @@ export class HeldLease {
     this.tick();
   }
 
+  private get nextRenewalAt(): number {
+    return this.isReleasing ? Infinity : this.renewAt;
+  }
+
   private renewalInterval(): number {
     return Math.min(this.ttlMs / 3, MAX_RENEWAL_INTERVAL_MS);
   }
@@ -169,7 +171,7 @@ export class HeldLease {
       this.renewal.reported = true;
       this.reportFailure(now);
     }
-    if (now >= this.renewAt && !this.isReleasing) {
+    if (now >= this.nextRenewalAt) {
       if (this.isSilent(now)) this.renewAtNextSign();
       else this.renew(now);
     }
@@ -186,7 +188,7 @@ export class HeldLease {
   private renewAtNextSign(): void {
     this.renewAt = Infinity;
     this.options.signs?.onNext(() => {
-      if (this.renewal === undefined && !this.isReleasing) this.renewAt = this.options.clock.now();
+      if (this.renewal === undefined) this.renewAt = this.options.clock.now();
       this.tick();
     });
   }
@@ -197,7 +199,7 @@ export class HeldLease {
     const overdueAt = this.renewal && !this.renewal.reported ? this.overdueAt(this.renewal) : Infinity;
     const time = Math.min(
       this.confirmedEnd,
-      this.renewAt,
+      this.nextRenewalAt,
       overdueAt,
       this.closingError ? Infinity : ageLimitAt,
     );
@@ -261,9 +263,7 @@ export class HeldLease {
     }
     sink.send({ kind: 'renewed', end: this.confirmed, newTtlMs });
     if (this.closingError) return this.end(this.closingError);
-    if (!this.isReleasing) {
-      this.renewAt = this.recheckAgain ? this.options.clock.now() : reply.sentAt + this.renewalInterval();
-    }
+    this.renewAt = this.recheckAgain ? this.options.clock.now() : reply.sentAt + this.renewalInterval();
     this.recheckAgain = false;
     this.tick();
   }
@@ -283,7 +283,7 @@ export class HeldLease {
     sink.send({ kind: 'renewal-failed', end: this.confirmed, cause: 'store-unavailable' });
     if (this.closingError) return this.end(this.closingError);
     const pause = Math.max(this.ttlMs / 10, MIN_RETRY_INTERVAL_MS);
-    if (!this.isReleasing) this.renewAt = now + Math.min(pause, MAX_RETRY_INTERVAL_MS);
+    this.renewAt = now + Math.min(pause, MAX_RETRY_INTERVAL_MS);
   }
 
   private endReleased(): void {

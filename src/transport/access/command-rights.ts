@@ -1,4 +1,3 @@
-import type { Account } from '../../engine/account';
 import type { HoldfastError } from '../../engine/errors';
 import type { CommandRights } from '../../engine/sessions/session-requests';
 import type { AuditLog } from './audit-log';
@@ -15,7 +14,6 @@ export interface CommandCaller {
   readonly identity: string;
   readonly peer: string;
   readonly method: string;
-  readonly account: Account | undefined;
 }
 
 /** The rights of a caller without a policy. */

@@ -56,9 +56,7 @@ export class SessionCommands {
     if (control?.authorization === undefined || named === undefined) return EVERY_RIGHT;
     const rule = control.rules.get(named.path);
     if (rule === undefined) throw new Error(`no rule for ${named.path}`);
-    const { identity, account } = call;
-    const caller = { identity, account, peer: call.peer, method: call.method };
-    return new CheckedRights(caller, control.authorization, control.audit, rule, named.request);
+    return new CheckedRights(call, control.authorization, control.audit, rule, named.request);
   }
 }
 

@@ -25,7 +25,7 @@ export interface ConversationParts {
   readonly turns: CommandTurns;
 }
 
-/** The stream is not read while so many commands have not begun, or so many events wait for the client. */
+/** From this number on, commands that have not begun and events that wait stop the reading of the stream. */
 const MOST_BEFORE_PAUSE = 1000;
 
 /** One stream of OpenSession: reads the client's messages, and passes heartbeats and commands to the session. */

@@ -109,8 +109,7 @@ export class SessionOutbox implements SessionSink {
     this.close();
   }
 
-  /** Drops all that waits, because the client is gone. */
-  close(): void {
+  private close(): void {
     this.isClosed = true;
     this.events.clear();
     this.replaceable.clear();

@@ -60,8 +60,9 @@ class SessionServiceServicer(object):
         the same.
 
         Every caller with a proven identity may open a session. With a policy, each command needs the
-        permission of its `command_verb` for its name, in LockService or SemaphoreService. A session whose
-        caller loses the permission for a name gets `ended` with cause REVOKED for the leases of that name.
+        permission of its `command_verb` for its name, in LockService or SemaphoreService. If the
+        caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
+        of that name.
 
         Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
         a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that

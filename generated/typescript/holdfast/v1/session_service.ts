@@ -2812,8 +2812,9 @@ export const SessionServiceService = {
    * the same.
    *
    * Every caller with a proven identity may open a session. With a policy, each command needs the
-   * permission of its `command_verb` for its name, in LockService or SemaphoreService. A session whose
-   * caller loses the permission for a name gets `ended` with cause REVOKED for the leases of that name.
+   * permission of its `command_verb` for its name, in LockService or SemaphoreService. If the
+   * caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
+   * of that name.
    *
    * Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
    * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
@@ -2850,8 +2851,9 @@ export interface SessionServiceServer extends UntypedServiceImplementation {
    * the same.
    *
    * Every caller with a proven identity may open a session. With a policy, each command needs the
-   * permission of its `command_verb` for its name, in LockService or SemaphoreService. A session whose
-   * caller loses the permission for a name gets `ended` with cause REVOKED for the leases of that name.
+   * permission of its `command_verb` for its name, in LockService or SemaphoreService. If the
+   * caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
+   * of that name.
    *
    * Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
    * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
@@ -2880,8 +2882,9 @@ export interface SessionServiceClient extends Client {
    * the same.
    *
    * Every caller with a proven identity may open a session. With a policy, each command needs the
-   * permission of its `command_verb` for its name, in LockService or SemaphoreService. A session whose
-   * caller loses the permission for a name gets `ended` with cause REVOKED for the leases of that name.
+   * permission of its `command_verb` for its name, in LockService or SemaphoreService. If the
+   * caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
+   * of that name.
    *
    * Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
    * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that

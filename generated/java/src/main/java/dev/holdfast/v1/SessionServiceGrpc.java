@@ -125,8 +125,9 @@ public final class SessionServiceGrpc {
      * the waits by `request_id`. An end of the stream without a reason, such as a broken connection, means
      * the same.
      * Every caller with a proven identity may open a session. With a policy, each command needs the
-     * permission of its `command_verb` for its name, in LockService or SemaphoreService. A session whose
-     * caller loses the permission for a name gets `ended` with cause REVOKED for the leases of that name.
+     * permission of its `command_verb` for its name, in LockService or SemaphoreService. If the
+     * caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
+     * of that name.
      * Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
      * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
      * does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
@@ -202,8 +203,9 @@ public final class SessionServiceGrpc {
      * the waits by `request_id`. An end of the stream without a reason, such as a broken connection, means
      * the same.
      * Every caller with a proven identity may open a session. With a policy, each command needs the
-     * permission of its `command_verb` for its name, in LockService or SemaphoreService. A session whose
-     * caller loses the permission for a name gets `ended` with cause REVOKED for the leases of that name.
+     * permission of its `command_verb` for its name, in LockService or SemaphoreService. If the
+     * caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
+     * of that name.
      * Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
      * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
      * does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
