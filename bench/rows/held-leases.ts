@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BenchClient } from '../load/bench-client';
 import type { HoldTasks } from '../load/hold';
-import { residentBytes } from '../support/cpu';
 import { figure, takeRounds, type Figure } from '../support/figures';
 import { LoadGroup } from '../support/load-process';
-import { costOf, growthOf, onStage, warmUp, type Stage } from '../support/stage';
+import { costOf, growthOf, memoryGrowth, onStage, warmUp, type Stage } from '../support/stage';
 import { sum } from '../support/statistics';
 import type { Row, RowContext } from './row';
 
@@ -14,17 +12,6 @@ const TTL_MS = 30_000;
 const RENEWAL_INTERVAL_MS = 10_000;
 
 type Group = LoadGroup<HoldTasks>;
-
-/** Resolves to the growth of the server's resident memory, without garbage (bytes). */
-async function memoryOf({ server }: Stage, work: () => Promise<unknown>): Promise<number> {
-  const bench = new BenchClient(server.listen);
-  await bench.collectGarbage();
-  const before = residentBytes(server.pid);
-  await work();
-  await bench.collectGarbage();
-  bench.close();
-  return residentBytes(server.pid) - before;
-}
 
 async function renewals(group: Group): Promise<number> {
   const events = await group.ask('events', undefined);
@@ -38,7 +25,7 @@ async function measure(stage: Stage, group: Group, { quick, say }: RowContext): 
   const name = (what: string) => `${streams.toLocaleString('en')} streams: ${what}`;
   const { listen: address } = stage.server;
   const each = { address, streams: streams / PROCESSES };
-  const bytes = await memoryOf(stage, () =>
+  const bytes = await memoryGrowth(stage, () =>
     group.askEach('open', (index) => ({
       ...each,
       wanted: { name: `bench-${index}`, ttlMs: TTL_MS, waitMs: 0 },

@@ -17,6 +17,7 @@ import { readers } from './readers';
 import type { Row } from './row';
 import { prefix, substring, typo } from './searches';
 import { semaphore } from './semaphore';
+import { session } from './session';
 import { unary } from './unary';
 
 /** All benchmarks, in the order in which they run. */
@@ -29,6 +30,7 @@ export const rows: readonly Row[] = [
   handOver,
   contention,
   heldLeases,
+  session,
   memory,
   readers,
   growth,

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { ServerProcess } from '../../test/support/processes/server-process';
+import { BenchClient } from '../load/bench-client';
 import type { UnaryTasks } from '../load/unary';
-import { cpuDuring } from './cpu';
+import { cpuDuring, residentBytes } from './cpu';
 import { LoadGroup } from './load-process';
 import { BenchRedis } from './redis';
 
@@ -123,4 +124,15 @@ export async function growthOf(count: () => Promise<number>, forMs: number): Pro
   const before = await count();
   await sleep(forMs);
   return (await count()) - before;
+}
+
+/** Resolves to the growth of the server's resident memory by some work, without garbage (bytes). */
+export async function memoryGrowth({ server }: Stage, work: () => Promise<unknown>): Promise<number> {
+  const bench = new BenchClient(server.listen);
+  await bench.collectGarbage();
+  const before = residentBytes(server.pid);
+  await work();
+  await bench.collectGarbage();
+  bench.close();
+  return residentBytes(server.pid) - before;
 }
