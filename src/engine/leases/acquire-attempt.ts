@@ -98,7 +98,7 @@ export class AcquireAttempt implements AttemptFacts {
     const { account } = call;
     if (context.isDraining) throw errors.draining();
     const key = requestKey(resource, wanted.requestId);
-    const leave = account && context.countedLeases.request(account, key);
+    const isCounted = account !== undefined && context.countedLeases.request(account, key);
     const hasTime = this.end.at > context.clock.now();
     this.allowance = new WaitAllowance(context.waitingCalls, call, hasTime, this.stream);
     context.attempts.set(wanted.attach, this);
@@ -109,7 +109,7 @@ export class AcquireAttempt implements AttemptFacts {
     } finally {
       context.attempts.delete(wanted.attach);
       this.stopWaiting();
-      leave?.();
+      if (isCounted) context.countedLeases.answered(account);
     }
   }
 

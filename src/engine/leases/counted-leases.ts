@@ -30,13 +30,18 @@ export class CountedLeases {
   ) {}
 
   /**
-   * Counts a request that may get a lease. Throws QUOTA_EXCEEDED, unless the request has a counted lease already. The
-   * caller must call the returned function once, when the request is answered.
+   * Counts a request that may get a lease. Throws QUOTA_EXCEEDED, unless the request has a counted lease already. True: the
+   * caller must call `answered` once, when the request is answered.
    */
-  request(account: Account, key: string): () => void {
-    if (this.leases.has(key)) return () => undefined;
+  request(account: Account, key: string): boolean {
+    if (this.leases.has(key)) return false;
     account.requestLease();
-    return () => (account.leaseCount -= 1);
+    return true;
+  }
+
+  /** A request that counts is answered. Its lease counts by itself. */
+  answered(account: Account): void {
+    account.leaseCount -= 1;
   }
 
   of(account: Account, key: string): LeaseCount {
