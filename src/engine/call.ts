@@ -26,6 +26,10 @@ export interface Call {
   readonly cancelled: boolean;
   /** Runs `listener` once when the call is cancelled, or immediately if the call was cancelled before. */
   onCancelled(listener: () => void): void;
+}
+
+/** The call of a stream. */
+export interface StreamCall extends Call {
   /**
    * Runs `listener` once when a new policy no longer allows the call, in place of the usual end of the call with
    * NOT_ALLOWED. At most one listener.

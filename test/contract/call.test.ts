@@ -27,10 +27,7 @@ beforeAll(async () => {
 beforeEach(() => harness.logged.splice(0));
 afterAll(() => harness.close());
 
-type ReceivedCall = Omit<
-  Call,
-  'onCancelled' | 'onNotAllowed' | 'identity' | 'account' | 'quotas' | 'hidesHolders'
->;
+type ReceivedCall = Omit<Call, 'onCancelled' | 'identity' | 'account' | 'quotas' | 'hidesHolders'>;
 
 /** Makes an acquire that is answered immediately, and returns the call as the engine received it. */
 async function receivedCall(options: Parameters<typeof call>[3] = {}, by = client): Promise<ReceivedCall> {

@@ -1,6 +1,6 @@
 import type { Account } from '../../src/engine/account';
 import { NO_QUOTAS, type Quotas } from '../../src/engine/quotas';
-import type { Call } from '../../src/engine/call';
+import type { StreamCall } from '../../src/engine/call';
 import type { AcquireRequest, HoldSink, WatchSink } from '../../src/engine/leases/requests';
 import type { HoldEvent, ResourceView } from '../../src/engine/leases/lease';
 import type { Clock } from '../../src/engine/clock';
@@ -16,7 +16,7 @@ export interface FakeCallOptions {
 }
 
 /** A call in the form in which the transport passes calls to the engine. */
-export class FakeCall implements Call {
+export class FakeCall implements StreamCall {
   readonly receivedAt: number;
   readonly timeoutMs: number | undefined;
   readonly connection: object;

@@ -1,11 +1,12 @@
 import { BackgroundCommands } from '../../src/engine/leases/background-commands';
 import type { SignsOfLife } from '../../src/engine/call-session';
 import { TimerQueue } from '../../src/engine/leases/timer-queue';
-import type { HoldfastError } from '../../src/engine/errors';
+import { CountedLeases } from '../../src/engine/leases/counted-leases';
 import { expireOffsetMs, type LeaseEnd } from '../../src/engine/leases/expire-offset';
 import { HeldLease, LATE_RELEASE_PAUSES } from '../../src/engine/leases/held-lease';
+import type { LeaseOwner } from '../../src/engine/leases/requests';
 import type { Granted } from '../../src/engine/leases/permits-store';
-import { RecordedSink } from './fake-call';
+import { ALICE, RecordedSink } from './fake-call';
 import { FakeStore, grantedAt } from './fake-store';
 import { ManualClock, settled } from './manual-clock';
 
@@ -35,6 +36,8 @@ export class HeldLeaseFixture {
   readonly lateReleases: BackgroundCommands;
   readonly lease: HeldLease;
   readonly defects: unknown[] = [];
+  /** The leases that are no longer held. */
+  readonly forgotten: HeldLease[] = [];
   /** 'OK' or the reason of the stream's error. Undefined while the stream is open. */
   status: string | undefined;
 
@@ -44,25 +47,31 @@ export class HeldLeaseFixture {
     this.receivedAt = this.start - waitedMs;
     const onDefect = (error: unknown): void => void this.defects.push(error);
     this.lateReleases = new BackgroundCommands(this.clock, this.timers, LATE_RELEASE_PAUSES, onDefect);
-    this.lease = new HeldLease({
+    const context = {
       store: this.store,
       clock: this.clock,
       timers: this.timers,
       lateReleases: this.lateReleases,
-      sink: this.sink,
-      resource: { service: 'lock', name: 'hello' },
-      requestId: 'request',
-      attach: 's1.1s',
-      identity: 'spiffe://example.org/alice',
-      caller: {},
-      signs: setting.signs,
-      granted: grantedAt(this.start, { ttlMs, remainingMs: ttlMs, ...setting.granted }),
-      ageLimitAt: ageLimitAt === Infinity ? this.start + 1e9 : ageLimitAt,
+      countedLeases: new CountedLeases(this.clock, this.timers),
+      forget: (lease: HeldLease) => void this.forgotten.push(lease),
       onDefect,
-    });
-    this.lease.done.then(
-      () => (this.status = 'OK'),
-      (error: HoldfastError) => (this.status = error.reason),
+    };
+    const owner: LeaseOwner = {
+      send: (event) => this.sink.send(event),
+      hold: () => undefined,
+      end: (error) => (this.status = error?.reason ?? 'OK'),
+    };
+    const session = setting.signs && { speaker: '', signs: setting.signs, onGivenUp: () => undefined };
+    this.lease = new HeldLease(
+      {
+        context,
+        owner,
+        call: { identity: 'spiffe://example.org/alice', connection: {}, account: undefined, session },
+        resource: { service: 'lock', name: 'hello' },
+        ref: { requestId: ALICE, attach: 's1.1s' },
+        ageLimitAt: ageLimitAt === Infinity ? this.start + 1e9 : ageLimitAt,
+      },
+      grantedAt(this.start, { ttlMs, remainingMs: ttlMs, ...setting.granted }),
     );
   }
 

@@ -10,13 +10,6 @@ interface CountedLease {
   timer: TimerEntry;
 }
 
-/** Keeps the count of one lease true. */
-export interface LeaseCount {
-  /** The store has just answered that the lease has this time left (ms). */
-  lives(remainingMs: number): void;
-  ended(): void;
-}
-
 /**
  * The leases that this server has granted or renewed, for the quotas of their callers. A lease counts until this server
  * learns of its end, or until the last end that this server knows. A release or a renewal by another server is unknown here.
@@ -42,10 +35,6 @@ export class CountedLeases {
   /** A request that counts is answered. Its lease counts by itself. */
   answered(account: Account): void {
     account.leaseCount -= 1;
-  }
-
-  of(account: Account, key: string): LeaseCount {
-    return { lives: (remainingMs) => this.lives(account, key, remainingMs), ended: () => this.ended(key) };
   }
 
   /** The store has just answered that the lease has this time left (ms). */

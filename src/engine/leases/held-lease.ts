@@ -1,14 +1,16 @@
+import type { Call } from '../call';
 import type { SignsOfLife } from '../call-session';
 import type { Clock } from '../clock';
 import { type HoldfastError, reportDefect } from '../errors';
 import type { BackgroundCommands, Pauses } from './background-commands';
-import type { LeaseCount } from './counted-leases';
+import type { CountedLeases } from './counted-leases';
 import { confirmedEnd, latestEnd, type LeaseEnd } from './expire-offset';
-import type { LossCause, Resource } from './lease';
+import { requestKey, type LossCause, type Resource, type Service } from './lease';
 import { draining, leaseLost, reattach, superseded } from './lease-errors';
-import type { Granted, PermitsStore, RenewReply } from './permits-store';
-import type { HoldSink } from './requests';
-import type { TimerEntry, TimerQueue } from './timer-queue';
+import { encodeLeaseId } from './lease-id';
+import type { CallRef, Granted, PermitsStore, RenewReply } from './permits-store';
+import type { LeaseOwner, OwnedLease } from './requests';
+import type { TimedWork, TimerEntry, TimerQueue } from './timer-queue';
 
 const MAX_RENEWAL_INTERVAL_MS = 10_000;
 const MAX_RETRY_INTERVAL_MS = 1000;
@@ -23,28 +25,28 @@ interface RenewalInFlight {
   reported: boolean;
 }
 
-export interface HeldLeaseOptions {
+/** The parts that all held leases of a server share. */
+export interface HeldLeaseContext {
   readonly store: PermitsStore;
   readonly clock: Clock;
   readonly timers: TimerQueue;
-  /** Sends the releases of lost leases. */
+  /** Sends the releases and revocations of lost leases. */
   readonly lateReleases: BackgroundCommands;
-  readonly sink: HoldSink;
+  readonly countedLeases: CountedLeases;
+  /** Is told once when a lease is no longer held. */
+  readonly forget: (lease: HeldLease) => void;
+  readonly onDefect: (error: unknown) => void;
+}
+
+export interface HeldLeaseOptions {
+  readonly context: HeldLeaseContext;
+  readonly owner: LeaseOwner;
+  /** The call that has brought the lease: a stream, or a command of a session. */
+  readonly call: Pick<Call, 'identity' | 'connection' | 'account' | 'session'>;
   readonly resource: Resource;
-  readonly requestId: string;
-  readonly attach: string;
-  /** The identity of the stream's client. Empty: none. */
-  readonly identity: string;
-  /** The stream's connection. */
-  readonly caller: object;
-  readonly granted: Granted;
-  /** The heartbeats of the client's session. Undefined: the lease is renewed while its stream is open. */
-  readonly signs?: SignsOfLife | undefined;
-  /** Undefined: the lease counts for no quota. */
-  readonly count?: LeaseCount | undefined;
+  readonly ref: CallRef;
   /** The time at which the stream must end with REATTACH (ms). */
   readonly ageLimitAt: number;
-  readonly onDefect: (error: unknown) => void;
 }
 
 /**
@@ -62,7 +64,12 @@ export interface HeldLeaseOptions {
  * does not move this end. After `lost` there are no renewals, and a late release follows when no client can believe in
  * the lease any more. See docs/design/leases.md, rule 2.
  */
-export class HeldLease {
+export class HeldLease implements OwnedLease, TimedWork {
+  /** Identifies the request in a map. */
+  readonly key: string;
+  private readonly secret: string;
+  private readonly fencingToken: bigint;
+  private readonly grantedAt: number;
   private ttlMs: number;
   /** The latest end that the store has confirmed, and the same end as a time (ms). */
   private confirmed: LeaseEnd;
@@ -80,27 +87,46 @@ export class HeldLease {
   private ended = false;
   private isReleasing = false;
   private timer: TimerEntry | undefined;
-  private readonly settle: { resolve: () => void; reject: (error: HoldfastError) => void };
-  /** Resolves when the lease was released or the stream broke. Rejects with the error that ends the stream. */
-  readonly done: Promise<void>;
 
-  constructor(private readonly options: HeldLeaseOptions) {
-    const { granted } = options;
+  constructor(
+    private readonly options: HeldLeaseOptions,
+    granted: Granted,
+  ) {
+    const { context, resource, ref } = options;
+    this.key = requestKey(resource, ref.requestId);
+    this.secret = granted.secret;
+    this.fencingToken = granted.fencingToken;
+    this.grantedAt = granted.sentAt;
     this.ttlMs = granted.ttlMs;
-    this.confirmed = granted;
+    this.confirmed = { sentAt: granted.sentAt, remainingMs: granted.remainingMs };
     this.confirmedEnd = confirmedEnd(granted);
-    this.believedUntil = latestEnd(options.clock.now(), granted.remainingMs);
+    this.believedUntil = latestEnd(context.clock.now(), granted.remainingMs);
     this.renewAt = granted.sentAt + Math.min(granted.remainingMs / 2, this.renewalInterval());
-    let settle: typeof this.settle | undefined;
-    this.done = new Promise((resolve, reject) => (settle = { resolve, reject }));
-    this.settle = settle as unknown as typeof this.settle;
     this.schedule();
+  }
+
+  get service(): Service {
+    return this.options.resource.service;
+  }
+
+  get leaseId(): string {
+    const { resource, ref } = this.options;
+    return encodeLeaseId({ resource, requestId: ref.requestId, secret: this.secret });
+  }
+
+  get lastEnd(): number {
+    return this.believedUntil;
+  }
+
+  /** The lease is due. */
+  run(): void {
+    this.tick();
   }
 
   /** Renews now, because a hint says that the lease may have ended. */
   recheck(): void {
     if (this.renewal) this.recheckAgain = true;
-    else this.renewAt = this.options.clock.now();
+    else this.renewAt = this.clock.now();
     this.tick();
   }
 
@@ -110,7 +136,7 @@ export class HeldLease {
 
   /** Renews once more, then ends the stream. A session itself ends all its leases, when the client has moved them. */
   drain(): void {
-    if (this.options.signs === undefined) this.close(draining());
+    if (this.signs === undefined) this.close(draining());
   }
 
   /**
@@ -118,8 +144,7 @@ export class HeldLease {
    * would renew it for ever. A caller without the secret or the identity of the lease changes nothing.
    */
   releaseAsked(secret: string, identity: string): void {
-    const { signs, granted } = this.options;
-    if (signs !== undefined && secret === granted.secret && identity === this.options.identity) {
+    if (this.signs !== undefined && secret === this.secret && identity === this.options.call.identity) {
       this.isReleasing = true;
     }
   }
@@ -131,20 +156,33 @@ export class HeldLease {
     else this.lose(cause, true);
   }
 
-  /** Ends the stream of a client that is gone. The client's work may still run, so the lease lives on to its end. */
   abandon(): void {
     this.end(undefined);
   }
 
-  /** The caller may no longer hold the lease. The lease is not renewed, and its permits stay taken to its end. */
   revokeHeld(): void {
-    if (!this.ended) this.lose('revoked', true);
+    if (this.ended) return;
+    this.lose('revoked', true);
+    const { context, resource, ref, call } = this.options;
+    const target = { kind: 'lease', requestId: ref.requestId, fencingToken: this.fencingToken } as const;
+    const command = { target, force: false, after: undefined, caller: call.connection };
+    const until = context.clock.now() + this.ttlMs;
+    context.lateReleases.run(() => context.store.revoke(resource, command), until);
+  }
+
+  /** The heartbeats of the client's session. Undefined: the lease is renewed while its stream is open. */
+  private get signs(): SignsOfLife | undefined {
+    return this.options.call.session?.signs;
+  }
+
+  private get clock(): Clock {
+    return this.options.context.clock;
   }
 
   private close(reason: HoldfastError): void {
     if (this.closingError) return;
     this.closingError = reason;
-    if (!this.renewal) this.renewAt = this.options.clock.now();
+    if (!this.renewal) this.renewAt = this.clock.now();
     this.tick();
   }
 
@@ -161,7 +199,7 @@ export class HeldLease {
   }
 
   private tick(): void {
-    const now = this.options.clock.now();
+    const now = this.clock.now();
     if (this.ended) return;
     if (now >= this.confirmedEnd)
       return this.lose(this.failing || this.renewal ? 'store-unavailable' : 'expired');
@@ -180,21 +218,21 @@ export class HeldLease {
 
   /** The client has given no sign of life for so long that the client may have vanished. */
   private isSilent(now: number): boolean {
-    const { signs, granted } = this.options;
+    const { signs } = this;
     if (signs === undefined) return false;
-    return now - Math.max(signs.lastAt, granted.sentAt) >= Math.min(signs.timeoutMs, this.ttlMs);
+    return now - Math.max(signs.lastAt, this.grantedAt) >= Math.min(signs.timeoutMs, this.ttlMs);
   }
 
   private renewAtNextSign(): void {
     this.renewAt = Infinity;
-    this.options.signs?.onNext(() => {
-      if (this.renewal === undefined) this.renewAt = this.options.clock.now();
+    this.signs?.onNext(() => {
+      if (this.renewal === undefined) this.renewAt = this.clock.now();
       this.tick();
     });
   }
 
   private schedule(): void {
-    const { timers, ageLimitAt } = this.options;
+    const { context, ageLimitAt } = this.options;
     this.timer?.cancel();
     const overdueAt = this.renewal && !this.renewal.reported ? this.overdueAt(this.renewal) : Infinity;
     const time = Math.min(
@@ -203,22 +241,23 @@ export class HeldLease {
       overdueAt,
       this.closingError ? Infinity : ageLimitAt,
     );
-    this.timer = timers.at(time, () => this.tick());
+    this.timer = context.timers.at(time, this);
   }
 
   private renew(now: number): void {
-    const { store, resource, requestId, attach, identity, caller, granted, onDefect } = this.options;
+    const { context, resource, ref, call } = this.options;
+    const { store, onDefect } = context;
     const renewal: RenewalInFlight = { sentAt: now, reported: false };
     this.renewal = renewal;
     this.renewAt = Infinity;
     store
       .renew(resource, {
-        requestId,
-        secret: granted.secret,
-        identity,
+        requestId: ref.requestId,
+        secret: this.secret,
+        identity: call.identity,
         ttlMs: undefined,
-        stream: { attach, takeOver: false },
-        caller,
+        stream: { attach: ref.attach, takeOver: false },
+        caller: call.connection,
       })
       .then(
         (reply) => this.handleReply(renewal, reply),
@@ -231,12 +270,13 @@ export class HeldLease {
   }
 
   private handleReply(renewal: RenewalInFlight, reply: RenewReply): void {
-    const now = this.options.clock.now();
+    const now = this.clock.now();
     if (this.ended) return;
     // A process that was suspended past the confirmed end must not report a renewal.
     if (now >= this.confirmedEnd) return this.tick();
     if (this.renewal === renewal) this.renewal = undefined;
-    if (reply.kind === 'finished' || reply.kind === 'gone') this.options.count?.ended();
+    if (reply.kind === 'finished' || reply.kind === 'gone')
+      this.options.context.countedLeases.ended(this.key);
     switch (reply.kind) {
       case 'granted':
         return this.handleRenewed(reply);
@@ -250,26 +290,26 @@ export class HeldLease {
   }
 
   private handleRenewed(reply: Granted): void {
-    const { sink, count } = this.options;
+    const { context, owner, call } = this.options;
     const newTtlMs = reply.ttlMs === this.ttlMs ? undefined : reply.ttlMs;
     this.ttlMs = reply.ttlMs;
     this.failing = false;
-    this.believedUntil = Math.max(this.believedUntil, latestEnd(this.options.clock.now(), reply.remainingMs));
-    count?.lives(reply.remainingMs);
+    this.believedUntil = Math.max(this.believedUntil, latestEnd(this.clock.now(), reply.remainingMs));
+    if (call.account) context.countedLeases.lives(call.account, this.key, reply.remainingMs);
     const end = confirmedEnd(reply);
     if (end > this.confirmedEnd) {
       this.confirmedEnd = end;
       this.confirmed = { sentAt: reply.sentAt, remainingMs: reply.remainingMs };
     }
-    sink.send({ kind: 'renewed', end: this.confirmed, newTtlMs });
+    owner.send({ kind: 'renewed', end: this.confirmed, newTtlMs });
     if (this.closingError) return this.end(this.closingError);
-    this.renewAt = this.recheckAgain ? this.options.clock.now() : reply.sentAt + this.renewalInterval();
+    this.renewAt = this.recheckAgain ? this.clock.now() : reply.sentAt + this.renewalInterval();
     this.recheckAgain = false;
     this.tick();
   }
 
   private handleNoReply(renewal: RenewalInFlight): void {
-    const now = this.options.clock.now();
+    const now = this.clock.now();
     if (this.ended || now >= this.confirmedEnd) return this.tick();
     if (this.renewal === renewal) this.renewal = undefined;
     if (!renewal.reported) this.reportFailure(now);
@@ -279,20 +319,19 @@ export class HeldLease {
   /** Reports the failed renewal to the client, and schedules a retry. */
   private reportFailure(now: number): void {
     this.failing = true;
-    const { sink } = this.options;
-    sink.send({ kind: 'renewal-failed', end: this.confirmed, cause: 'store-unavailable' });
+    this.options.owner.send({ kind: 'renewal-failed', end: this.confirmed, cause: 'store-unavailable' });
     if (this.closingError) return this.end(this.closingError);
     const pause = Math.max(this.ttlMs / 10, MIN_RETRY_INTERVAL_MS);
     this.renewAt = now + Math.min(pause, MAX_RETRY_INTERVAL_MS);
   }
 
   private endReleased(): void {
-    this.options.sink.send({ kind: 'released' });
+    this.options.owner.send({ kind: 'released' });
     this.end(undefined);
   }
 
   private lose(cause: LossCause, byStore = false): void {
-    this.options.sink.send({ kind: 'lost', cause });
+    this.options.owner.send({ kind: 'lost', cause });
     this.end(leaseLost(this.options.resource, cause));
     if (!byStore) this.releaseLate();
   }
@@ -302,17 +341,19 @@ export class HeldLease {
    * reached the client. A server that closes earlier leaves the lease to its end.
    */
   private releaseLate(): void {
-    const { store, lateReleases, resource, requestId, attach, identity, granted } = this.options;
-    const command = { requestId, secret: granted.secret, identity, afterLoss: { attach } };
+    const { context, resource, ref, call } = this.options;
+    const { requestId, attach } = ref;
+    const command = { requestId, secret: this.secret, identity: call.identity, afterLoss: { attach } };
     const at = this.believedUntil;
-    lateReleases.runAt(at, () => store.release(resource, command), at + this.ttlMs);
+    context.lateReleases.runAt(at, () => context.store.release(resource, command), at + this.ttlMs);
   }
 
   private end(status: HoldfastError | undefined): void {
     if (this.ended) return;
     this.ended = true;
     this.timer?.cancel();
-    if (status) this.settle.reject(status);
-    else this.settle.resolve();
+    const { context, owner } = this.options;
+    context.forget(this);
+    owner.end(status);
   }
 }

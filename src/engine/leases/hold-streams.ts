@@ -1,30 +1,68 @@
-import type { Call } from '../call';
+import type { Call, StreamCall } from '../call';
+import type { HoldfastError } from '../errors';
 import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
 import { hasOffsetPassed } from './expire-offset';
 import { grantedLease, knownRequestId } from './granted-lease';
-import { HeldLease } from './held-lease';
-import { requestKey, type LossCause, type Resource, type Service } from './lease';
+import { HeldLease, type HeldLeaseContext } from './held-lease';
+import { requestKey, type HoldEvent, type LossCause, type Resource, type Service } from './lease';
 import * as errors from './lease-errors';
 import { parseLeaseId, type LeaseId } from './lease-id';
 import type { PermitsContext } from './permits-context';
 import type { CallRef, Granted } from './permits-store';
-import { revokeLease } from './revocation';
-import type { AcquireRequest, HoldSink, HoldStart } from './requests';
+import type { AcquireRequest, HoldSink, HoldStart, LeaseOwner, OwnedLease } from './requests';
 import { shownToClients } from './views';
 import type { Waiter } from './waiter';
 
 const POSITION_INTERVAL_MS = 2000;
 
-/** The hold streams of this server. A stream waits for a lease or attaches to a lease, then renews the lease. */
+/** The client of a hold stream as the owner of its lease. */
+class StreamOwner implements LeaseOwner {
+  /** The end of the lease, if the stream has one. Rejects with the error that ends the stream. */
+  done: Promise<void> | undefined;
+  private settle: ((error: HoldfastError | undefined) => void) | undefined;
+
+  constructor(
+    private readonly call: StreamCall,
+    private readonly sink: HoldSink,
+  ) {}
+
+  send(event: HoldEvent): void {
+    this.sink.send(event);
+  }
+
+  hold(lease: OwnedLease): void {
+    this.done = new Promise((resolve, reject) => {
+      this.settle = (error) => (error === undefined ? resolve() : reject(error));
+    });
+    this.call.onCancelled(() => lease.abandon());
+    this.call.onNotAllowed(() => lease.revokeHeld());
+  }
+
+  end(error: HoldfastError | undefined): void {
+    this.settle?.(error);
+  }
+}
+
+/**
+ * The leases that streams and sessions of this server hold. An owner waits for a lease or attaches to a lease, then this
+ * server renews the lease.
+ */
 export class HoldStreams {
   private readonly held = new Map<string, HeldLease>();
+  private readonly heldContext: HeldLeaseContext;
   private openCount = 0;
 
   constructor(
     private readonly context: PermitsContext,
     private readonly onClosed: () => void,
-  ) {}
+  ) {
+    const { store, clock, timers, lateReleases, countedLeases, onDefect } = context;
+    const forget = (lease: HeldLease): void => {
+      if (this.held.get(lease.key) === lease) this.held.delete(lease.key);
+    };
+    this.heldContext = { store, clock, timers, lateReleases, countedLeases, forget, onDefect };
+  }
 
   get streamCount(): number {
     return this.openCount;
@@ -35,25 +73,28 @@ export class HoldStreams {
   }
 
   /** Resolves when the lease was released, or when the client is gone. Rejects with the error that ends the stream. */
-  async hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
+  async hold(call: StreamCall, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
     const { limits } = this.context;
     if (this.openCount >= limits.maxStreams) throw errors.tooManyStreams(this.openCount, 'hold');
     this.openCount += 1;
     try {
-      await this.holdInSession(call, service, start, sink);
+      const owner = new StreamOwner(call, sink);
+      await this.take(call, service, start, owner);
+      await owner.done;
     } finally {
       this.openCount -= 1;
       this.onClosed();
     }
   }
 
-  /** As `hold`, for a command of a session. A session counts as one stream with all its leases. */
-  async holdInSession(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
+  /**
+   * Gets a lease for an owner. Resolves when the owner holds the lease, or when the client is gone. Rejects with the error
+   * of an owner that gets no lease.
+   */
+  async take(call: Call, service: Service, start: HoldStart, owner: LeaseOwner): Promise<void> {
     if (this.context.isDraining) throw errors.draining();
-    const held = await (start.kind === 'acquire'
-      ? this.acquire(call, service, start.request, sink)
-      : this.attach(call, service, start.leaseId, sink));
-    await held?.done;
+    if (start.kind === 'acquire') await this.acquire(call, service, start.request, owner);
+    else await this.attach(call, service, start.leaseId, owner);
   }
 
   /** A call has asked for the release of the request's lease. */
@@ -82,15 +123,15 @@ export class HoldStreams {
     call: Call,
     service: Service,
     request: AcquireRequest & { requestId: string },
-    sink: HoldSink,
-  ): Promise<HeldLease | undefined> {
+    owner: LeaseOwner,
+  ): Promise<void> {
     const { context } = this;
     const resource = { service, name: request.name };
     const wanted = context.wanted(call, resource, request, true);
     const end = waitEnd(call, request, context.ageLimitAt(call, request.ttlMs));
-    const onPosition = this.positionReporter(call, service, wanted.clientRequestId, sink);
+    const onPosition = this.positionReporter(call, service, wanted.clientRequestId, owner);
     const granted = await new AcquireAttempt(context, call, resource, wanted, end, true, onPosition).run();
-    return this.keep(call, resource, wanted, granted, sink);
+    this.keep(call, resource, wanted, granted, owner);
   }
 
   /** Sends a `queued` event when the position changes, but at most one event every two seconds. */
@@ -118,12 +159,7 @@ export class HoldStreams {
     };
   }
 
-  private async attach(
-    call: Call,
-    service: Service,
-    leaseId: string,
-    sink: HoldSink,
-  ): Promise<HeldLease | undefined> {
+  private async attach(call: Call, service: Service, leaseId: string, owner: LeaseOwner): Promise<void> {
     const { context } = this;
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
     const attach = context.newAttach(call, true);
@@ -144,7 +180,7 @@ export class HoldStreams {
     if (call.account) {
       context.countedLeases.lives(call.account, requestKey(resource, requestId), reply.remainingMs);
     }
-    return this.keep(call, resource, { requestId, attach }, reply, sink);
+    this.keep(call, resource, { requestId, attach }, reply, owner);
   }
 
   private keep(
@@ -152,52 +188,22 @@ export class HoldStreams {
     resource: Resource,
     { requestId, attach, clientRequestId }: CallRef & { readonly clientRequestId?: string },
     granted: Granted,
-    sink: HoldSink,
-  ): HeldLease | undefined {
+    owner: LeaseOwner,
+  ): void {
     const { context } = this;
-    const key = requestKey(resource, requestId);
-    const count = call.account && context.countedLeases.of(call.account, key);
-    if (call.cancelled) return undefined;
-    sink.send({
-      kind: 'granted',
-      lease: grantedLease(resource, { requestId, clientRequestId }, granted),
-    });
-    const held = new HeldLease({
-      store: context.store,
-      clock: context.clock,
-      timers: context.timers,
-      lateReleases: context.lateReleases,
-      sink,
-      resource,
-      requestId,
-      attach,
-      identity: call.identity,
-      caller: call.connection,
+    if (call.cancelled) return;
+    const lease = grantedLease(resource, { requestId, clientRequestId }, granted);
+    owner.send({ kind: 'granted', lease });
+    const ageLimitAt = call.session === undefined ? context.ageLimitAt(call, granted.ttlMs) : Infinity;
+    const ref = { requestId, attach };
+    const held = new HeldLease(
+      { context: this.heldContext, owner, call, resource, ref, ageLimitAt },
       granted,
-      signs: call.session?.signs,
-      count,
-      ageLimitAt: call.session === undefined ? context.ageLimitAt(call, granted.ttlMs) : Infinity,
-      onDefect: context.onDefect,
-    });
-    this.remember(held, key);
-    call.onCancelled(() => held.abandon());
-    call.onNotAllowed(() => {
-      held.revokeHeld();
-      const { fencingToken } = granted;
-      const revoking = () => revokeLease(context, resource, requestId, fencingToken, call.connection);
-      context.lateReleases.run(revoking, context.clock.now() + granted.ttlMs);
-    });
+    );
+    this.held.get(held.key)?.supersede();
+    this.held.set(held.key, held);
+    owner.hold(held);
     if (context.isDraining) held.drain();
     else if (context.queue.takeEarlyHint(resource, requestId)) held.recheck();
-    return held;
-  }
-
-  private remember(held: HeldLease, key: string): void {
-    this.held.get(key)?.supersede();
-    this.held.set(key, held);
-    const forget = () => {
-      if (this.held.get(key) === held) this.held.delete(key);
-    };
-    held.done.then(forget, forget);
   }
 }

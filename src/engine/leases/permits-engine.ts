@@ -1,5 +1,5 @@
 import type { ReadableNames } from '../readable-names';
-import type { Call } from '../call';
+import type { Call, StreamCall } from '../call';
 import type { Lease, ResourceView, Service } from './lease';
 import type { RemoveCommand, SetLimitCommand } from './permits-store';
 import type {
@@ -23,7 +23,7 @@ export interface PermitsEngine {
   acquire(call: Call, service: Service, request: AcquireRequest): Promise<Lease>;
   renew(call: Call, service: Service, leaseId: string, renewal: Renewal): Promise<Lease>;
   release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult>;
-  hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void>;
+  hold(call: StreamCall, service: Service, start: HoldStart, sink: HoldSink): Promise<void>;
   inspect(call: Call, service: Service, name: string): Promise<ResourceView>;
   watch(call: Call, service: Service, name: string, sink: WatchSink): Promise<void>;
   /** Lists the names that the caller may read. Default: all names. */

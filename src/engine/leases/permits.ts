@@ -1,5 +1,5 @@
 import type { ReadableNames } from '../readable-names';
-import type { Call } from '../call';
+import type { Call, StreamCall } from '../call';
 import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
 import { grantedLease, knownRequestId } from './granted-lease';
@@ -15,6 +15,7 @@ import type {
   AcquireRequest,
   HoldSink,
   HoldStart,
+  LeaseOwner,
   ListRequest,
   ReleaseResult,
   Renewal,
@@ -144,13 +145,16 @@ export class Permits implements PermitsEngine {
    * Serves a hold stream. Resolves when the lease was released, or when the client is gone. Rejects with the error that
    * ends the stream.
    */
-  hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
+  hold(call: StreamCall, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
     return this.streams.hold(call, service, start, sink);
   }
 
-  /** As `hold`, for a command of a session. */
-  holdInSession(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
-    return this.streams.holdInSession(call, service, start, sink);
+  /**
+   * Gets a lease for a command of a session. Resolves when the owner holds the lease, or when the client is gone. Rejects
+   * with the error of the command. A session counts as one stream with all its leases.
+   */
+  take(call: Call, service: Service, start: HoldStart, owner: LeaseOwner): Promise<void> {
+    return this.streams.take(call, service, start, owner);
   }
 
   async inspect(call: Call, service: Service, name: string): Promise<ResourceView> {

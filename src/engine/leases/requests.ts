@@ -1,4 +1,5 @@
-import type { HoldEvent, LossCause, Mode, ResourceView } from './lease';
+import type { HoldfastError } from '../errors';
+import type { HoldEvent, LossCause, Mode, ResourceView, Service } from './lease';
 import type { RevokeTarget } from './permits-store';
 
 /** The request of an acquire. The transport has checked its fields. */
@@ -27,6 +28,26 @@ export type HoldStart =
  */
 export interface HoldSink {
   send(event: HoldEvent): void;
+}
+
+/** A lease that this server renews, as the owner of the lease sees it. */
+export interface OwnedLease {
+  readonly service: Service;
+  readonly leaseId: string;
+  /** No client believes in the lease after this time (ms). */
+  readonly lastEnd: number;
+  /** The client is gone. The client's work may still run, so the lease is no longer renewed and lives on to its end. */
+  abandon(): void;
+  /** The client may no longer hold the lease. The lease is not renewed, and its permits stay taken to its end. */
+  revokeHeld(): void;
+}
+
+/** Who holds a lease: a hold stream, or a command of a session. */
+export interface LeaseOwner extends HoldSink {
+  /** Called once, after `granted`. */
+  hold(lease: OwnedLease): void;
+  /** Called once after `hold`: the lease is no longer held. Undefined: the lease was released or abandoned. */
+  end(error: HoldfastError | undefined): void;
 }
 
 /**

@@ -40,18 +40,6 @@ export async function revoke(
   return { revokedCount, freeTimeMs };
 }
 
-/** Revokes the lease of one request without force. Rejects with the failure of the store. */
-export async function revokeLease(
-  { store }: PermitsContext,
-  resource: Resource,
-  requestId: string,
-  fencingToken: bigint,
-  caller: object,
-): Promise<void> {
-  const target = { kind: 'lease', requestId, fencingToken } as const;
-  await store.revoke(resource, { target, force: false, after: undefined, caller });
-}
-
 function failureOf(error: unknown, resource: Resource, revokedCount: number): unknown {
   const isPartlyDone = revokedCount > 0 && error instanceof StoreFailure;
   return isPartlyDone

@@ -4,6 +4,11 @@ export interface TimerEntry {
   cancel(): void;
 }
 
+/** An object with work that is due again and again. The object costs less than a function for each time. */
+export interface TimedWork {
+  run(): void;
+}
+
 /** All entries of one slot run together, so that their commands leave in one write. */
 const SLOT_MS = 10;
 /** Entries run for this long in one turn of the event loop (ms). Then calls and replies of the store come first. */
@@ -16,8 +21,14 @@ class Entry implements TimerEntry {
     readonly slot: number,
     /** The other entries of the slot, with this one. */
     readonly entries: Set<Entry>,
-    readonly run: () => void,
+    readonly work: TimedWork | (() => void),
   ) {}
+
+  run(): void {
+    const { work } = this;
+    if (typeof work === 'function') work();
+    else work.run();
+  }
 
   cancel(): void {
     this.queue.cancel(this);
@@ -46,11 +57,11 @@ export class TimerQueue {
     return size;
   }
 
-  at(time: number, run: () => void): TimerEntry {
+  at(time: number, work: TimedWork | (() => void)): TimerEntry {
     const slot = Math.ceil(time / SLOT_MS);
     let entries = this.slots.get(slot);
     if (!entries) this.slots.set(slot, (entries = new Set()));
-    const entry = new Entry(this, slot, entries, run);
+    const entry = new Entry(this, slot, entries, work);
     entries.add(entry);
     if (slot < this.armedFor) this.arm(slot);
     return entry;

@@ -32,9 +32,7 @@ export class CommandCall implements Call, CallSession {
     private readonly commandId: number,
     private readonly rights: CommandRights,
     readonly receivedAt: number,
-  ) {
-    rights.onNotAllowed((error) => this.giveUp(error));
-  }
+  ) {}
 
   get session(): CallSession {
     return this;
@@ -74,10 +72,11 @@ export class CommandCall implements Call, CallSession {
 
   onCancelled(listener: () => void): void {
     if (this.cancelled) listener();
-    else this.whenCancelled = this.whenCancelled.concat(listener); // `push` makes room for 16 more
+    else this.whenCancelled = this.whenCancelled.concat(listener);
   }
 
-  onNotAllowed(listener: () => void): void {
+  /** Runs `listener` once when a new policy no longer allows the command. */
+  onNotAllowed(listener: (error: HoldfastError) => void): void {
     this.rights.onNotAllowed(listener);
   }
 
@@ -91,6 +90,12 @@ export class CommandCall implements Call, CallSession {
     this.isGivenUp = true;
     this.refusal ??= refusal;
     this.whenGivenUp?.();
+  }
+
+  /** The wait has ended with a lease. Its listeners have nothing more to do. */
+  endWait(): void {
+    this.whenGivenUp = undefined;
+    this.whenCancelled = NOBODY;
   }
 
   /** The command and its lease have ended. */

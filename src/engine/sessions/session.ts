@@ -1,13 +1,15 @@
 import type { Call } from '../call';
 import type { Clock, Timer } from '../clock';
-import { HoldfastError } from '../errors';
-import { WaitGivenUp } from '../leases/acquire-refusals';
-import { resourceKey, type HoldEvent, type Resource, type Service } from '../leases/lease';
+import type { HoldfastError } from '../errors';
+import { resourceKey, type Resource, type Service } from '../leases/lease';
 import { parseLeaseId } from '../leases/lease-id';
-import type { HoldSink, HoldStart, ReleaseResult, Renewal } from '../leases/requests';
-import { CommandCall } from './command-call';
+import type { HoldStart, OwnedLease, Renewal } from '../leases/requests';
+import { CommandCall, type CommandOrigin } from './command-call';
 import { Heartbeats } from './heartbeats';
+import { LeaseCommand, type CommandSession } from './lease-command';
+import type { LeaseEngine } from './lease-engine';
 import { NameTurns } from './name-turns';
+import { RevokedLeases } from './revoked-leases';
 import * as errors from './session-errors';
 import type {
   CommandRights,
@@ -17,13 +19,6 @@ import type {
   SessionSink,
   SessionStart,
 } from './session-requests';
-
-/** The engine of leases, as sessions use it. */
-export interface LeaseEngine {
-  holdInSession(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void>;
-  release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult>;
-  renew(call: Call, service: Service, leaseId: string, renewal: Renewal): Promise<unknown>;
-}
 
 export interface SessionOptions {
   readonly engine: LeaseEngine;
@@ -37,11 +32,8 @@ export interface SessionOptions {
   readonly onChange?: (() => void) | undefined;
 }
 
-/** A lease that this session holds, or has lost by a revocation. */
-interface SessionLease {
-  readonly service: Service;
-  readonly leaseId: string;
-}
+/** A lease of a command. */
+type LeaseName = Pick<OwnedLease, 'service' | 'leaseId'>;
 
 /** The leases that are abandoned in one turn of the event loop when a session ends. */
 const ENDS_PER_TURN = 200;
@@ -56,15 +48,15 @@ const ENDS_PER_TURN = 200;
  * The end of a session ends no lease. Each lease is held by the engine of leases, as for a hold stream of its own, and each
  * command is a call of its own.
  */
-export class Session {
+export class Session implements CommandOrigin, CommandSession {
   readonly heartbeats: Heartbeats;
   /** `<client process>/<session number>` */
   readonly speaker: string;
   /** Resolves when the client is gone. Rejects with the error that ends the stream. */
   readonly done: Promise<void>;
-  /** The calls of the commands that have not ended, and of the held leases. */
-  private readonly calls = new Map<number, CommandCall>();
-  private readonly leases = new Map<number, SessionLease>();
+  /** The acquires and attaches without an answer, and the held leases. */
+  private readonly commands = new Map<number, LeaseCommand>();
+  private readonly revokedLeases: RevokedLeases;
   private readonly turns = new NameTurns();
   private unfinishedCount = 0;
   private releaseCount = 0;
@@ -75,6 +67,7 @@ export class Session {
   constructor(private readonly options: SessionOptions) {
     const { limits, start, stream } = options;
     this.heartbeats = new Heartbeats(start.heartbeatId, stream.receivedAt, limits.heartbeatTimeoutMs);
+    this.revokedLeases = new RevokedLeases(limits.maxLeaseCount);
     this.speaker = `${shortText(start.clientId)}/${start.sessionNumber}`;
     let settle: typeof this.settle | undefined;
     this.done = new Promise((resolve, reject) => (settle = { resolve, reject }));
@@ -97,12 +90,12 @@ export class Session {
 
   /** The number of leases and of commands without an end. */
   get size(): number {
-    return this.calls.size;
+    return this.commands.size;
   }
 
   /** The lease_id of a lease of this session. */
   leaseIdOf(leaseNumber: number): string | undefined {
-    return this.leases.get(leaseNumber)?.leaseId;
+    return this.leaseWith(leaseNumber)?.leaseId;
   }
 
   /** @param id above the id of the last heartbeat */
@@ -137,7 +130,7 @@ export class Session {
     this.timer?.cancel();
     if (error === undefined) this.settle.resolve();
     else this.settle.reject(error);
-    this.abandon([...this.calls.values()], 0);
+    this.abandon([...this.commands.values()], 0);
   }
 
   private fail(commandId: number, call: CommandCall, error: unknown): void {
@@ -150,7 +143,7 @@ export class Session {
     switch (command.kind) {
       case 'cancel':
         call.close();
-        return this.calls.get(command.commandId)?.giveUp();
+        return this.commands.get(command.commandId)?.giveUp();
       case 'acquire': {
         const { service, request } = command;
         if (this.unfinishedCount >= limits.maxUnfinishedCount)
@@ -173,62 +166,42 @@ export class Session {
     }
   }
 
-  private leaseOf(leaseNumber: number): SessionLease {
-    const lease = this.leases.get(leaseNumber);
+  private leaseWith(leaseNumber: number): OwnedLease | undefined {
+    return this.commands.get(leaseNumber)?.lease ?? this.revokedLeases.get(leaseNumber);
+  }
+
+  private leaseOf(leaseNumber: number): OwnedLease {
+    const lease = this.leaseWith(leaseNumber);
     if (lease === undefined) throw errors.notInSession(leaseNumber);
     return lease;
   }
 
   private hold(commandId: number, call: CommandCall, service: Service, name: string, start: HoldStart): void {
-    const { maxLeaseCount } = this.options.limits;
-    if (this.calls.size >= maxLeaseCount) throw errors.tooManyLeases(maxLeaseCount);
-    this.calls.set(commandId, call);
+    const { engine, limits } = this.options;
+    if (this.commands.size >= limits.maxLeaseCount) throw errors.tooManyLeases(limits.maxLeaseCount);
+    const command = new LeaseCommand(this, commandId, call);
+    this.commands.set(commandId, command);
     this.unfinishedCount += 1;
     this.turns.run(resourceKey({ service, name }), (answered) => {
-      void this.serve(commandId, call, service, start, answered);
+      void command.run(engine, service, start, answered);
     });
   }
 
-  /** Waits for a lease and holds it. At the age limit of a wait, the wait goes on with another call of the request. */
-  private async serve(
-    commandId: number,
-    call: CommandCall,
-    service: Service,
-    start: HoldStart,
-    answered: () => void,
-  ): Promise<void> {
-    let isGranted = false;
-    const send = (event: HoldEvent): void => {
-      if (event.kind === 'granted') {
-        isGranted = true;
-        this.unfinishedCount -= 1;
-        this.leases.set(commandId, { service, leaseId: event.lease.leaseId });
-      }
-      this.tell(commandId, event);
-      answered();
-    };
-    for (let isWaiting = true; isWaiting;) {
-      isWaiting = false;
-      try {
-        await this.options.engine.holdInSession(call, service, start, { send });
-      } catch (error) {
-        const reason = error instanceof HoldfastError ? error.reason : undefined;
-        if (isGranted) {
-          if (reason === 'SUPERSEDED') this.send({ commandId, kind: 'ended', cause: 'superseded' });
-        } else if (reason === 'REATTACH') isWaiting = !this.isEnded;
-        else if (!(error instanceof WaitGivenUp)) this.send({ commandId, kind: 'failed', error });
-        else if (call.refusal) this.send({ commandId, kind: 'failed', error: call.refusal });
-        else this.send({ commandId, kind: 'cancelled' });
-      }
-    }
-    answered();
-    this.calls.delete(commandId);
-    call.close();
-    if (!isGranted) this.unfinishedCount -= 1;
+  granted(): void {
+    this.unfinishedCount -= 1;
+  }
+
+  revoked({ id, lease }: LeaseCommand): void {
+    if (lease !== undefined) this.revokedLeases.add(id, lease, this.options.clock.now());
+  }
+
+  ended({ id, lease }: LeaseCommand): void {
+    this.commands.delete(id);
+    if (lease === undefined) this.unfinishedCount -= 1;
     this.options.onChange?.();
   }
 
-  private release(commandId: number, call: CommandCall, { service, leaseId }: SessionLease): void {
+  private release(commandId: number, call: CommandCall, { service, leaseId }: LeaseName): void {
     const { maxLeaseCount } = this.options.limits;
     if (this.releaseCount >= maxLeaseCount) throw errors.tooManyUnfinished(maxLeaseCount);
     const { resource } = parseLeaseId(service, leaseId);
@@ -246,7 +219,7 @@ export class Session {
   private update(
     commandId: number,
     call: CommandCall,
-    { service, leaseId }: SessionLease,
+    { service, leaseId }: LeaseName,
     renewal: Renewal,
   ): void {
     const { maxUnfinishedCount } = this.options.limits;
@@ -276,25 +249,7 @@ export class Session {
     this.turns.run(resourceKey(resource), (answered) => void end(answered));
   }
 
-  private tell(commandId: number, event: HoldEvent): void {
-    switch (event.kind) {
-      case 'queued': {
-        const { position, waiterCount, holder } = event;
-        return this.send({ commandId, kind: 'queued', position, waiterCount, holder });
-      }
-      case 'released':
-        this.leases.delete(commandId);
-        return this.send({ commandId, kind: 'ended', cause: 'released' });
-      case 'lost':
-        // A revoked lease may still be released by its number.
-        if (event.cause !== 'revoked') this.leases.delete(commandId);
-        return this.send({ commandId, kind: 'ended', cause: event.cause });
-      default:
-        return this.send({ commandId, ...event });
-    }
-  }
-
-  private send(event: SessionEvent): void {
+  send(event: SessionEvent): void {
     if (!this.isEnded) this.options.sink.send(event);
   }
 
@@ -315,10 +270,10 @@ export class Session {
     this.timer = clock.after(delayMs, () => this.checkSilence(expectedAt));
   }
 
-  private abandon(calls: readonly CommandCall[], from: number): void {
-    const end = Math.min(from + ENDS_PER_TURN, calls.length);
-    for (const call of calls.slice(from, end)) call.cancel();
-    if (end < calls.length) setImmediate(() => this.abandon(calls, end));
+  private abandon(commands: readonly LeaseCommand[], from: number): void {
+    const end = Math.min(from + ENDS_PER_TURN, commands.length);
+    for (const command of commands.slice(from, end)) command.abandon();
+    if (end < commands.length) setImmediate(() => this.abandon(commands, end));
   }
 }
 

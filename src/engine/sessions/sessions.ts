@@ -1,7 +1,8 @@
 import type { Call } from '../call';
 import type { Clock } from '../clock';
 import { draining } from '../leases/lease-errors';
-import { Session, type LeaseEngine } from './session';
+import type { LeaseEngine } from './lease-engine';
+import { Session } from './session';
 import { sessionDraining, tooManySessions } from './session-errors';
 import type { SessionLimits, SessionSink, SessionStart } from './session-requests';
 

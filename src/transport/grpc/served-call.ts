@@ -6,7 +6,7 @@ import type {
   ServerWritableStream,
 } from '@grpc/grpc-js';
 import type { Account } from '../../engine/account';
-import type { Call } from '../../engine/call';
+import type { StreamCall } from '../../engine/call';
 import type { Clock } from '../../engine/clock';
 import { HoldfastError } from '../../engine/errors';
 import { NO_QUOTAS, type Quotas } from '../../engine/quotas';
@@ -39,7 +39,7 @@ export interface CallContext {
 }
 
 /** A call as handlers see it. */
-export interface HandledCall extends Call, ReadableNames {
+export interface HandledCall extends StreamCall, ReadableNames {
   /** The path of the call. */
   readonly method: string;
   /** The address of the client. */

@@ -1,10 +1,20 @@
 import { Heartbeats } from '../../../src/engine/sessions/heartbeats';
+import { ALICE } from '../../support/fake-call';
 import { grantedAt } from '../../support/fake-store';
 import { HeldLeaseFixture, SLOT_MS } from '../../support/held-lease-fixture';
 
 const RHO = 0.0005;
 
 describe('HeldLease', () => {
+  it('is forgotten once, at its end', async () => {
+    const held = new HeldLeaseFixture({ ttlMs: 3000 });
+    await held.until(100);
+    expect(held.forgotten).toEqual([]);
+    held.lease.supersede();
+    held.lease.abandon();
+    expect(held.forgotten).toEqual([held.lease]);
+  });
+
   describe('when a new policy no longer allows the name', () => {
     it('says lost with cause REVOKED, ends LEASE_LOST, and neither renews nor releases the lease', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
@@ -228,7 +238,7 @@ describe('HeldLease', () => {
       const renewals = held.sentAt('renew').length;
       await held.until(3010);
       const { command } = await held.store.next('release');
-      expect(command).toMatchObject({ requestId: 'request', afterLoss: { attach: 's1.1s' } });
+      expect(command).toMatchObject({ requestId: ALICE, afterLoss: { attach: 's1.1s' } });
       await held.until(60_000);
       expect(held.sentAt('renew')).toHaveLength(renewals);
     });

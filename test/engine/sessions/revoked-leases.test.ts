@@ -1,0 +1,35 @@
+import type { OwnedLease } from '../../../src/engine/leases/requests';
+import { RevokedLeases } from '../../../src/engine/sessions/revoked-leases';
+
+function lease(lastEnd: number): OwnedLease {
+  return {
+    service: 'lock',
+    leaseId: `lease until ${lastEnd}`,
+    lastEnd,
+    abandon: () => undefined,
+    revokeHeld: () => undefined,
+  };
+}
+
+/** Revokes leases with these last ends, numbered from 0. */
+function revoked(ends: readonly number[], maxCount = 100): { leases: RevokedLeases; kept: number[] } {
+  const leases = new RevokedLeases(maxCount);
+  ends.forEach((end, index) => leases.add(index, lease(end), 0));
+  return { leases, kept: ends.flatMap((_, index) => (leases.get(index) === undefined ? [] : [index])) };
+}
+
+test('a revoked lease is known by its number until its last end', () => {
+  const { leases } = revoked([10, 20, 30]);
+  expect(leases.get(1)?.leaseId).toBe('lease until 20');
+  leases.add(3, lease(40), 20);
+  expect([0, 1, 2, 3].map((number) => leases.get(number)?.lastEnd)).toEqual([undefined, undefined, 30, 40]);
+});
+
+test('a lease that lives longer keeps the number of a later lease, and no more than the bound', () => {
+  expect(revoked([90, 10, 20, 30]).kept).toEqual([0, 1, 2, 3]);
+  expect(revoked([90, 10, 20, 30], 2).kept).toEqual([2, 3]);
+});
+
+test('a session without a revocation knows no number', () => {
+  expect(revoked([]).leases.get(0)).toBeUndefined();
+});
