@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tokenDigest } from '../../src/transport/access/bearer';
+import type { SessionTasks, SessionWork } from '../load/session';
 import { figure, takeRounds, type Figure } from '../support/figures';
+import { LoadGroup } from '../support/load-process';
+import { costOf } from '../support/stage';
 import { UnarySide } from '../support/unary-side';
 import type { Row, RowContext } from './row';
 
@@ -13,6 +16,9 @@ const CALLS = [
   ['get', 'GetLock'],
   ['release', 'ReleaseLock'],
 ] as const;
+const SESSIONS = { HOLDFAST_SESSIONS: '1' };
+const COMMANDS = ['acquire', 'release'] as const;
+const SESSION_PROCESSES = 2;
 const TOKENS = {
   team: 'the-token-of-the-team',
   guest: 'the-token-of-a-guest',
@@ -41,18 +47,47 @@ function settingsIn(folder: string): Readonly<Record<string, string>> {
   return { HOLDFAST_AUTH_TOKENS: tokens, HOLDFAST_POLICY: policy };
 }
 
+/** Two processes with a session each, on the stage of a side. */
+class SessionsBeside {
+  private readonly group = new LoadGroup<SessionTasks>('session', SESSION_PROCESSES);
+
+  constructor(private readonly side: UnarySide) {}
+
+  async open(token?: string): Promise<this> {
+    const address = this.side.stage.server.listen;
+    await this.group.askEach('connect', (index) => ({ address, label: `bench-s${index}`, count: 1, token }));
+    return this;
+  }
+
+  /** The CPU of the server for a command (µs). */
+  async cost(kind: SessionWork, commands: number): Promise<number> {
+    const inFlight = IN_FLIGHT / SESSION_PROCESSES;
+    const { server } = await costOf(this.side.stage, async () => {
+      await this.group.ask('work', { kind, count: commands / SESSION_PROCESSES, inFlight });
+      return commands;
+    });
+    return server;
+  }
+
+  close(): void {
+    this.group.end();
+  }
+}
+
 interface Sides {
   readonly open: UnarySide;
   /** Sends a token to the server without authentication. */
   readonly ignored: UnarySide;
   readonly guarded: UnarySide;
+  readonly openSessions: SessionsBeside;
+  readonly guardedSessions: SessionsBeside;
   /** Callers of the guarded server whom the server refuses, by the reason. */
   readonly refused: Readonly<Record<'NO_CREDENTIAL' | 'BAD_CREDENTIAL' | 'NOT_ALLOWED', UnarySide>>;
 }
 
 /** The side that runs second has warm caches, so the order alternates. */
 async function round(
-  { open, ignored, guarded, refused }: Sides,
+  { open, ignored, guarded, openSessions, guardedSessions, refused }: Sides,
   index: number,
   calls: number,
 ): Promise<Figure[]> {
@@ -64,6 +99,13 @@ async function round(
     const withAll = early ?? (await cost(guarded));
     const name = `${title}: server CPU by what it is without`;
     figures.push(figure(name, '×', withAll.server / without.server, { most: 1.03 }));
+  }
+  for (const kind of COMMANDS) {
+    const early = index % 2 === 0 ? await guardedSessions.cost(kind, calls) : undefined;
+    const without = await openSessions.cost(kind, calls);
+    const withAll = early ?? (await guardedSessions.cost(kind, calls));
+    const name = `${kind} in a session: server CPU by what it is without`;
+    figures.push(figure(name, '×', withAll / without, { most: 1.03 }));
   }
   const empty = await open.cost('empty', calls, IN_FLIGHT);
   const withHeader = await ignored.cost('empty', calls, IN_FLIGHT);
@@ -89,25 +131,32 @@ async function round(
 async function run({ quick, say }: RowContext): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
   const opened: UnarySide[] = [];
+  const sessions: SessionsBeside[] = [];
   const add = async (side: Promise<UnarySide>): Promise<UnarySide> => {
     const one = await side;
     opened.unshift(one);
     return one;
   };
   try {
-    const open = await add(UnarySide.open());
+    const open = await add(UnarySide.open({ env: SESSIONS }));
     const ignored = await add(open.beside(TOKENS.team));
-    const guarded = await add(UnarySide.open({ env: settingsIn(folder) }, TOKENS.team));
+    const guarded = await add(UnarySide.open({ env: { ...SESSIONS, ...settingsIn(folder) } }, TOKENS.team));
     const refused = {
       NO_CREDENTIAL: await add(guarded.beside()),
       BAD_CREDENTIAL: await add(guarded.beside(TOKENS.wrong)),
       NOT_ALLOWED: await add(guarded.beside(TOKENS.guest)),
     };
+    const openSessions = await new SessionsBeside(open).open();
+    const guardedSessions = await new SessionsBeside(guarded).open(TOKENS.team);
+    sessions.push(openSessions, guardedSessions);
     const calls = quick ? 1000 : 3000;
     const counts = quick ? { warmUps: 3, rounds: 5 } : { warmUps: 5, rounds: 15 };
     say(`${counts.rounds} rounds of ${calls} calls of each kind, ${IN_FLIGHT} in flight, in turns`);
-    return await takeRounds(counts, (index) => round({ open, ignored, guarded, refused }, index, calls));
+    return await takeRounds(counts, (index) =>
+      round({ open, ignored, guarded, openSessions, guardedSessions, refused }, index, calls),
+    );
   } finally {
+    for (const one of sessions) one.close();
     for (const side of opened) await side.close();
     rmSync(folder, { recursive: true });
   }

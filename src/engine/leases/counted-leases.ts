@@ -1,13 +1,22 @@
 import type { Account } from '../account';
 import type { Clock } from '../clock';
 import { latestEnd } from './expire-offset';
-import type { TimerEntry, TimerQueue } from './timer-queue';
+import type { TimedWork, TimerEntry, TimerQueue } from './timer-queue';
 
-interface CountedLease {
-  readonly account: Account;
-  /** No client believes in the lease after this time (ms). */
-  endAt: number;
-  timer: TimerEntry;
+class CountedLease implements TimedWork {
+  timer: TimerEntry | undefined;
+
+  constructor(
+    private readonly leases: { check(lease: CountedLease): void },
+    readonly key: string,
+    readonly account: Account,
+    /** No client believes in the lease after this time (ms). */
+    public endAt: number,
+  ) {}
+
+  run(): void {
+    this.leases.check(this);
+  }
 }
 
 /**
@@ -46,13 +55,15 @@ export class CountedLeases {
       return;
     }
     account.leaseCount += 1;
-    this.leases.set(key, { account, endAt, timer: this.timers.at(endAt, () => this.check(key)) });
+    const lease = new CountedLease(this, key, account, endAt);
+    lease.timer = this.timers.at(endAt, lease);
+    this.leases.set(key, lease);
   }
 
   ended(key: string): void {
     const known = this.leases.get(key);
     if (known === undefined) return;
-    known.timer.cancel();
+    known.timer?.cancel();
     known.account.leaseCount -= 1;
     this.leases.delete(key);
   }
@@ -61,11 +72,9 @@ export class CountedLeases {
     for (const key of [...this.leases.keys()]) this.ended(key);
   }
 
-  /** A renewal only moves `endAt`, so the timer may run before the end. */
-  private check(key: string): void {
-    const known = this.leases.get(key);
-    if (known === undefined) return;
-    if (known.endAt <= this.clock.now()) this.ended(key);
-    else known.timer = this.timers.at(known.endAt, () => this.check(key));
+  /** The timer of the lease. A renewal only moves `endAt`, so the timer may run before the end. */
+  check(lease: CountedLease): void {
+    if (lease.endAt <= this.clock.now()) this.ended(lease.key);
+    else lease.timer = this.timers.at(lease.endAt, lease);
   }
 }

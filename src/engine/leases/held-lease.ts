@@ -5,9 +5,9 @@ import { type HoldfastError, reportDefect } from '../errors';
 import type { BackgroundCommands, Pauses } from './background-commands';
 import type { CountedLeases } from './counted-leases';
 import { confirmedEnd, latestEnd, type LeaseEnd } from './expire-offset';
-import { requestKey, type LossCause, type Resource, type Service } from './lease';
+import { requestKey, type LossCause, type Resource } from './lease';
 import { draining, leaseLost, reattach, superseded } from './lease-errors';
-import { encodeLeaseId } from './lease-id';
+import type { LeaseId } from './lease-id';
 import type { CallRef, Granted, PermitsStore, RenewReply } from './permits-store';
 import type { LeaseOwner, OwnedLease } from './requests';
 import type { TimedWork, TimerEntry, TimerQueue } from './timer-queue';
@@ -105,13 +105,9 @@ export class HeldLease implements OwnedLease, TimedWork {
     this.schedule();
   }
 
-  get service(): Service {
-    return this.options.resource.service;
-  }
-
-  get leaseId(): string {
+  get id(): LeaseId {
     const { resource, ref } = this.options;
-    return encodeLeaseId({ resource, requestId: ref.requestId, secret: this.secret });
+    return { resource, requestId: ref.requestId, secret: this.secret };
   }
 
   get lastEnd(): number {

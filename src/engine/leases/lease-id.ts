@@ -66,9 +66,13 @@ function decode(service: Service, text: string): LeaseId | undefined {
   return encodeLeaseId(id) === text ? id : undefined;
 }
 
-/** The service that issued a lease id. Undefined: the text does not have the form of a lease id. */
-export function serviceOfLeaseId(text: string): Service | undefined {
-  return services.find((service) => decodeLeaseId(service, text) !== undefined);
+/** Decodes a lease id of any service. Undefined: the text does not have the form of a lease id. */
+export function anyLeaseId(text: string): LeaseId | undefined {
+  for (const service of services) {
+    const id = decodeLeaseId(service, text);
+    if (id !== undefined) return id;
+  }
+  return undefined;
 }
 
 /** Decodes a lease id. Throws INVALID_FIELD for any other text. */

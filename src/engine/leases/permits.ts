@@ -6,7 +6,7 @@ import { grantedLease, knownRequestId } from './granted-lease';
 import { HoldStreams } from './hold-streams';
 import { requestKey, type Lease, type Resource, type ResourceView, type Service } from './lease';
 import * as errors from './lease-errors';
-import { parseLeaseId } from './lease-id';
+import { parseLeaseId, type LeaseId } from './lease-id';
 import { ResourceLists } from './resource-lists';
 import { PermitsContext, type PermitsOptions } from './permits-context';
 import type { PermitsEngine } from './permits-engine';
@@ -93,8 +93,12 @@ export class Permits implements PermitsEngine {
   /**
    * Moves a lease's end to `ttlMs` from now. Never brings the end nearer, and never recreates a lease that has ended.
    */
-  async renew(call: Call, service: Service, leaseId: string, renewal: Renewal): Promise<Lease> {
-    const { resource, requestId, secret } = parseLeaseId(service, leaseId);
+  renew(call: Call, service: Service, leaseId: string, renewal: Renewal): Promise<Lease> {
+    return this.renewLease(call, parseLeaseId(service, leaseId), renewal);
+  }
+
+  /** As `renew`, for a lease of a session. */
+  async renewLease(call: Call, { resource, requestId, secret }: LeaseId, renewal: Renewal): Promise<Lease> {
     const renewing = this.context.store.renew(resource, {
       requestId,
       secret,
@@ -117,8 +121,12 @@ export class Permits implements PermitsEngine {
   }
 
   /** Ends a lease. A repeated release gets the answer of the first release. */
-  async release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult> {
-    const id = parseLeaseId(service, leaseId);
+  release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult> {
+    return this.releaseLease(call, parseLeaseId(service, leaseId));
+  }
+
+  /** As `release`, for a lease of a session. */
+  async releaseLease(call: Call, id: LeaseId): Promise<ReleaseResult> {
     const { resource, requestId, secret } = id;
     this.streams.releaseAsked(resource, id, call.identity);
     const releasing = this.context.store.release(resource, {

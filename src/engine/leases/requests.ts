@@ -1,5 +1,6 @@
 import type { HoldfastError } from '../errors';
-import type { HoldEvent, LossCause, Mode, ResourceView, Service } from './lease';
+import type { HoldEvent, LossCause, Mode, ResourceView } from './lease';
+import type { LeaseId } from './lease-id';
 import type { RevokeTarget } from './permits-store';
 
 /** The request of an acquire. The transport has checked its fields. */
@@ -32,8 +33,7 @@ export interface HoldSink {
 
 /** A lease that this server renews, as the owner of the lease sees it. */
 export interface OwnedLease {
-  readonly service: Service;
-  readonly leaseId: string;
+  readonly id: LeaseId;
   /** No client believes in the lease after this time (ms). */
   readonly lastEnd: number;
   /** The client is gone. The client's work may still run, so the lease is no longer renewed and lives on to its end. */

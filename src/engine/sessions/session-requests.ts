@@ -1,6 +1,7 @@
 import type { HoldfastError } from '../errors';
 import type { LeaseEnd } from '../leases/expire-offset';
 import type { HolderView, Lease, LossCause, Service } from '../leases/lease';
+import type { LeaseId } from '../leases/lease-id';
 import type { AcquireRequest } from '../leases/requests';
 
 /** The terms of sessions. A session is one stream with all leases of a client process. See docs/api/sessions.md. */
@@ -23,7 +24,7 @@ export type SessionCommand =
       readonly request: AcquireRequest & { readonly requestId: string };
     }
   | { readonly kind: 'attach'; readonly service: Service; readonly leaseId: string }
-  | { readonly kind: 'release'; readonly service: Service; readonly leaseId: string }
+  | { readonly kind: 'release'; readonly lease: LeaseId }
   | { readonly kind: 'release-number'; readonly leaseNumber: number }
   | {
       readonly kind: 'update';

@@ -2,8 +2,8 @@ import type { Call } from '../call';
 import type { Clock, Timer } from '../clock';
 import type { HoldfastError } from '../errors';
 import { resourceKey, type Resource, type Service } from '../leases/lease';
-import { parseLeaseId } from '../leases/lease-id';
-import type { HoldStart, OwnedLease, Renewal } from '../leases/requests';
+import { parseLeaseId, type LeaseId } from '../leases/lease-id';
+import type { HoldStart, Renewal } from '../leases/requests';
 import { CommandCall, type CommandOrigin } from './command-call';
 import { Heartbeats } from './heartbeats';
 import { LeaseCommand, type CommandSession } from './lease-command';
@@ -31,9 +31,6 @@ export interface SessionOptions {
   /** Called when a command or a lease has ended. */
   readonly onChange?: (() => void) | undefined;
 }
-
-/** A lease of a command. */
-type LeaseName = Pick<OwnedLease, 'service' | 'leaseId'>;
 
 /** The leases that are abandoned in one turn of the event loop when a session ends. */
 const ENDS_PER_TURN = 200;
@@ -93,9 +90,10 @@ export class Session implements CommandOrigin, CommandSession {
     return this.commands.size;
   }
 
-  /** The lease_id of a lease of this session. */
-  leaseIdOf(leaseNumber: number): string | undefined {
-    return this.leaseWith(leaseNumber)?.leaseId;
+  /** Undefined: the session does not hold the lease, and has not lost the lease by a revocation. */
+  lease(leaseNumber: number): LeaseId | undefined {
+    const lease = this.commands.get(leaseNumber)?.lease ?? this.revokedLeases.get(leaseNumber);
+    return lease?.id;
   }
 
   /** @param id above the id of the last heartbeat */
@@ -156,7 +154,7 @@ export class Session implements CommandOrigin, CommandSession {
         return this.hold(commandId, call, service, resource.name, { kind: 'attach', leaseId });
       }
       case 'release':
-        return this.release(commandId, call, command);
+        return this.release(commandId, call, command.lease);
       case 'release-number':
         return this.release(commandId, call, this.leaseOf(command.leaseNumber));
       case 'update': {
@@ -166,12 +164,8 @@ export class Session implements CommandOrigin, CommandSession {
     }
   }
 
-  private leaseWith(leaseNumber: number): OwnedLease | undefined {
-    return this.commands.get(leaseNumber)?.lease ?? this.revokedLeases.get(leaseNumber);
-  }
-
-  private leaseOf(leaseNumber: number): OwnedLease {
-    const lease = this.leaseWith(leaseNumber);
+  private leaseOf(leaseNumber: number): LeaseId {
+    const lease = this.lease(leaseNumber);
     if (lease === undefined) throw errors.notInSession(leaseNumber);
     return lease;
   }
@@ -201,14 +195,13 @@ export class Session implements CommandOrigin, CommandSession {
     this.options.onChange?.();
   }
 
-  private release(commandId: number, call: CommandCall, { service, leaseId }: LeaseName): void {
-    const { maxLeaseCount } = this.options.limits;
-    if (this.releaseCount >= maxLeaseCount) throw errors.tooManyUnfinished(maxLeaseCount);
-    const { resource } = parseLeaseId(service, leaseId);
+  private release(commandId: number, call: CommandCall, lease: LeaseId): void {
+    const { engine, limits } = this.options;
+    if (this.releaseCount >= limits.maxLeaseCount) throw errors.tooManyUnfinished(limits.maxLeaseCount);
     this.releaseCount += 1;
-    this.inTurn(resource, commandId, call, async () => {
+    this.inTurn(lease.resource, commandId, call, async () => {
       try {
-        const { released, lossCause } = await this.options.engine.release(call, service, leaseId);
+        const { released, lossCause } = await engine.releaseLease(call, lease);
         this.send({ commandId, kind: 'released', released, lossCause });
       } finally {
         this.releaseCount -= 1;
@@ -216,19 +209,14 @@ export class Session implements CommandOrigin, CommandSession {
     });
   }
 
-  private update(
-    commandId: number,
-    call: CommandCall,
-    { service, leaseId }: LeaseName,
-    renewal: Renewal,
-  ): void {
-    const { maxUnfinishedCount } = this.options.limits;
-    if (this.unfinishedCount >= maxUnfinishedCount) throw errors.tooManyUnfinished(maxUnfinishedCount);
-    const { resource } = parseLeaseId(service, leaseId);
+  private update(commandId: number, call: CommandCall, lease: LeaseId, renewal: Renewal): void {
+    const { engine, limits } = this.options;
+    if (this.unfinishedCount >= limits.maxUnfinishedCount)
+      throw errors.tooManyUnfinished(limits.maxUnfinishedCount);
     this.unfinishedCount += 1;
-    this.inTurn(resource, commandId, call, async () => {
+    this.inTurn(lease.resource, commandId, call, async () => {
       try {
-        await this.options.engine.renew(call, service, leaseId, renewal);
+        await engine.renewLease(call, lease, renewal);
         this.send({ commandId, kind: 'updated' });
       } finally {
         this.unfinishedCount -= 1;

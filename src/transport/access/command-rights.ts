@@ -16,6 +16,9 @@ export interface CommandCaller {
   readonly method: string;
 }
 
+/** What a command names: in the request of an acquire, or by the name of its lease. */
+export type NamedByCommand = { readonly request: unknown } | { readonly name: string };
+
 /** The rights of a caller without a policy. */
 export const EVERY_RIGHT: CommandRights = {
   hidesHolders: false,
@@ -34,10 +37,11 @@ export class CheckedRights implements CommandRights, CheckedCall {
     authorization: Authorization,
     private readonly audit: AuditLog,
     rule: CallRule,
-    request: unknown,
+    named: NamedByCommand,
   ) {
     this.permissions = new CallPermissions(authorization, rule, this);
-    this.permissions.check(request);
+    if ('name' in named) this.permissions.require(named.name);
+    else this.permissions.check(named.request);
     authorization.add(this.permissions);
   }
 

@@ -1,8 +1,8 @@
 import type { SessionCommand as CommandMessage } from '../../../generated/typescript/holdfast/v1/session_service';
-import { serviceOfLeaseId } from '../../engine/leases/lease-id';
+import { anyLeaseId, type LeaseId } from '../../engine/leases/lease-id';
 import type { Limits } from '../../engine/leases/limits';
 import type { CommandRights, SessionCommand } from '../../engine/sessions/session-requests';
-import { CheckedRights, EVERY_RIGHT } from '../access/command-rights';
+import { CheckedRights, EVERY_RIGHT, type NamedByCommand } from '../access/command-rights';
 import type { CallContext, HandledCall } from '../grpc/call';
 import { CommandReader, unknownCommand, type CommandDefaults } from './session-fields';
 
@@ -26,16 +26,16 @@ export class SessionCommands {
 
   /**
    * Throws the error of the command: INVALID_FIELD, NOT_ALLOWED, QUOTA_EXCEEDED or NOT_IMPLEMENTED.
-   * @param leaseIdOf the lease_id of a lease of the session, by its number
+   * @param leases the leases of the session, by number
    */
   check(
     { command: message }: CommandMessage,
     call: HandledCall,
     defaults: CommandDefaults,
-    leaseIdOf: (leaseNumber: number) => string | undefined,
+    leases: NumberedLeases,
   ): CheckedCommand {
     if (message === undefined) throw unknownCommand();
-    const rights = this.rightsFor(message, call, leaseIdOf);
+    const rights = this.rightsFor(message, call, leases);
     try {
       const command = this.reader.read(message, defaults);
       if (command.kind === 'acquire') call.takeCommand();
@@ -46,56 +46,52 @@ export class SessionCommands {
     }
   }
 
-  private rightsFor(
-    message: Command,
-    call: HandledCall,
-    leaseIdOf: (leaseNumber: number) => string | undefined,
-  ): CommandRights {
+  private rightsFor(message: Command, call: HandledCall, leases: NumberedLeases): CommandRights {
     const { control } = this.context;
-    const named = namedCall(message, leaseIdOf);
-    if (control?.authorization === undefined || named === undefined) return EVERY_RIGHT;
+    if (control?.authorization === undefined) return EVERY_RIGHT;
+    const named = namedCall(message, leases);
+    if (named === undefined) return EVERY_RIGHT;
     const rule = control.rules.get(named.path);
     if (rule === undefined) throw new Error(`no rule for ${named.path}`);
-    return new CheckedRights(call, control.authorization, control.audit, rule, named.request);
+    return new CheckedRights(call, control.authorization, control.audit, rule, named);
   }
 }
 
-interface NamedCall {
-  /** The unary call that does the same. */
-  readonly path: string;
-  readonly request: unknown;
+interface NumberedLeases {
+  lease(leaseNumber: number): LeaseId | undefined;
 }
 
+/** The unary call that does the same as a command. */
+type NamedCall = NamedByCommand & { readonly path: string };
+
 /** Undefined: the command names nothing. */
-function namedCall(
-  message: Command,
-  leaseIdOf: (leaseNumber: number) => string | undefined,
-): NamedCall | undefined {
+function namedCall(message: Command, leases: NumberedLeases): NamedCall | undefined {
   switch (message.$case) {
     case 'acquireLock':
       return { path: '/holdfast.v1.LockService/AcquireLock', request: message.value };
     case 'acquirePermits':
       return { path: '/holdfast.v1.SemaphoreService/AcquirePermits', request: message.value };
     case 'attach':
-      return byLeaseId('Renew', message.value.leaseId);
+      return byLease('Renew', anyLeaseId(message.value.leaseId));
     case 'update':
-      return byLeaseId('Renew', leaseIdOf(Number(message.value.leaseNumber)));
+      return byLease('Renew', leases.lease(Number(message.value.leaseNumber)));
     case 'release': {
       const { lease } = message.value;
-      const leaseId = lease?.$case === 'leaseNumber' ? leaseIdOf(Number(lease.value)) : lease?.value;
-      return byLeaseId('Release', leaseId);
+      if (lease === undefined) return undefined;
+      const { $case, value } = lease;
+      return byLease('Release', $case === 'leaseNumber' ? leases.lease(Number(value)) : anyLeaseId(value));
     }
     case 'cancel':
       return undefined;
   }
 }
 
-function byLeaseId(verb: 'Renew' | 'Release', leaseId: string | undefined): NamedCall | undefined {
-  const service = leaseId === undefined ? undefined : serviceOfLeaseId(leaseId);
-  if (service === undefined) return undefined;
+function byLease(verb: 'Renew' | 'Release', lease: LeaseId | undefined): NamedCall | undefined {
+  if (lease === undefined) return undefined;
+  const { service, name } = lease.resource;
   const path =
     service === 'lock'
       ? `/holdfast.v1.LockService/${verb}Lock`
       : `/holdfast.v1.SemaphoreService/${verb}Permits`;
-  return { path, request: { leaseId } };
+  return { path, name };
 }

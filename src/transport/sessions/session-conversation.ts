@@ -145,8 +145,7 @@ export class SessionConversation {
     if (session === undefined || defaults === undefined || session.isOver) return;
     const { commands, call, stream } = this.parts;
     try {
-      const leaseIdOf = (leaseNumber: number): string | undefined => session.leaseIdOf(leaseNumber);
-      const { command, rights } = commands.check(message, call, defaults, leaseIdOf);
+      const { command, rights } = commands.check(message, call, defaults, session);
       session.run(commandId, command, rights, receivedAt);
     } catch (error) {
       this.outbox.send({ commandId, kind: 'failed', error });

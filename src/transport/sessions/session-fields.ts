@@ -4,8 +4,7 @@ import type {
   SessionCommand as CommandMessage,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import { HoldfastError } from '../../engine/errors';
-import type { Service } from '../../engine/leases/lease';
-import { serviceOfLeaseId } from '../../engine/leases/lease-id';
+import { anyLeaseId, type LeaseId } from '../../engine/leases/lease-id';
 import type { Limits } from '../../engine/leases/limits';
 import type { SessionCommand, SessionStart } from '../../engine/sessions/session-requests';
 import { Violations } from '../grpc/fields';
@@ -90,7 +89,8 @@ export class CommandReader {
       }
       case 'attach': {
         const { leaseId } = command.value;
-        return { kind: 'attach', service: serviceOf('attach.lease_id', leaseId), leaseId };
+        const { service } = leaseIn('attach.lease_id', leaseId).resource;
+        return { kind: 'attach', service, leaseId };
       }
       case 'release':
         return readRelease(command.value);
@@ -131,16 +131,16 @@ function readRelease({ lease }: ReleaseCommand): SessionCommand {
       return { kind: 'release-number', leaseNumber };
     }
     case 'leaseId':
-      return { kind: 'release', service: serviceOf('release.lease_id', lease.value), leaseId: lease.value };
+      return { kind: 'release', lease: leaseIn('release.lease_id', lease.value) };
     default:
       violations.add('release.lease', 'is required: lease_number or lease_id');
       return violations.throw();
   }
 }
 
-function serviceOf(field: string, leaseId: string): Service {
-  const service = serviceOfLeaseId(leaseId);
-  if (service !== undefined) return service;
+function leaseIn(field: string, leaseId: string): LeaseId {
+  const lease = anyLeaseId(leaseId);
+  if (lease !== undefined) return lease;
   const violations = new Violations();
   violations.add(field, 'is not a lease_id that this service issued');
   return violations.throw();

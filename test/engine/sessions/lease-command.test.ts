@@ -4,7 +4,7 @@ import { CommandCall } from '../../../src/engine/sessions/command-call';
 import { LeaseCommand } from '../../../src/engine/sessions/lease-command';
 import type { LeaseEngine } from '../../../src/engine/sessions/lease-engine';
 import type { CommandRights, SessionEvent } from '../../../src/engine/sessions/session-requests';
-import { acquireRequest, FakeCall } from '../../support/fake-call';
+import { ALICE, acquireRequest, FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
 
 const notAllowed = new HoldfastError('NOT_ALLOWED', 'the name is not allowed');
@@ -37,8 +37,8 @@ class OneCommand {
         this.owner = owner;
         return new Promise((resolve, reject) => (this.answer = { resolve, reject }));
       },
-      release: () => Promise.reject(new Error('not used')),
-      renew: () => Promise.reject(new Error('not used')),
+      releaseLease: () => Promise.reject(new Error('not used')),
+      renewLease: () => Promise.reject(new Error('not used')),
     };
     const start = { kind: 'acquire', request: acquireRequest({}) } as const;
     void this.command.run(engine, 'lock', start, () => this.log.push('answered'));
@@ -62,8 +62,7 @@ class OneCommand {
 
   async grant(): Promise<void> {
     const lease: OwnedLease = {
-      service: 'lock',
-      leaseId: 'lease',
+      id: { resource: { service: 'lock', name: 'hello' }, requestId: ALICE, secret: 'secret' },
       lastEnd: 0,
       abandon: () => void this.log.push('abandoned'),
       revokeHeld: () => void this.log.push('revoke'),

@@ -1,10 +1,10 @@
 import type { OwnedLease } from '../../../src/engine/leases/requests';
+import { ALICE } from '../../support/fake-call';
 import { RevokedLeases } from '../../../src/engine/sessions/revoked-leases';
 
 function lease(lastEnd: number): OwnedLease {
   return {
-    service: 'lock',
-    leaseId: `lease until ${lastEnd}`,
+    id: { resource: { service: 'lock', name: `until ${lastEnd}` }, requestId: ALICE, secret: 'secret' },
     lastEnd,
     abandon: () => undefined,
     revokeHeld: () => undefined,
@@ -20,7 +20,7 @@ function revoked(ends: readonly number[], maxCount = 100): { leases: RevokedLeas
 
 test('a revoked lease is known by its number until its last end', () => {
   const { leases } = revoked([10, 20, 30]);
-  expect(leases.get(1)?.leaseId).toBe('lease until 20');
+  expect(leases.get(1)?.id.resource.name).toBe('until 20');
   leases.add(3, lease(40), 20);
   expect([0, 1, 2, 3].map((number) => leases.get(number)?.lastEnd)).toEqual([undefined, undefined, 30, 40]);
 });
