@@ -93,7 +93,7 @@ export class Permits implements PermitsEngine {
   /**
    * Moves a lease's end to `ttlMs` from now. Never brings the end nearer, and never recreates a lease that has ended.
    */
-  renew(call: Call, service: Service, leaseId: string, renewal: Renewal): Promise<Lease> {
+  async renew(call: Call, service: Service, leaseId: string, renewal: Renewal): Promise<Lease> {
     return this.renewLease(call, parseLeaseId(service, leaseId), renewal);
   }
 
@@ -121,7 +121,7 @@ export class Permits implements PermitsEngine {
   }
 
   /** Ends a lease. A repeated release gets the answer of the first release. */
-  release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult> {
+  async release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult> {
     return this.releaseLease(call, parseLeaseId(service, leaseId));
   }
 
