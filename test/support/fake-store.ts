@@ -12,7 +12,9 @@ import type {
   PermitsStore,
   ReleaseCommand,
   ReleaseReply,
+  LeaseToRenew,
   RenewCommand,
+  Renewed,
   RenewReply,
   RemoveCommand,
   RemoveReply,
@@ -38,6 +40,7 @@ interface Commands {
   withdraw: [WithdrawCommand, WithdrawReply];
   touch: [readonly CallRef[], TouchReply];
   renew: [RenewCommand, RenewReply];
+  renewMany: [readonly LeaseToRenew[], readonly (Renewed | undefined)[]];
   release: [ReleaseCommand, ReleaseReply];
   inspect: [undefined, ResourceView];
   watch: [undefined, WatchedView];
@@ -74,6 +77,8 @@ export const EMPTY_SNAPSHOT: QueueSnapshot = {
 /** A store without rules. The test sees each command and chooses its reply. */
 export class FakeStore implements PermitsStore {
   readonly bucketCount = 4;
+  /** By the length of the name. */
+  readonly bucketOf = (name: string) => name.length % this.bucketCount;
   listener: StoreListener | undefined;
   /** Every command, answered or not. */
   readonly log: { readonly verb: Verb; readonly at: number }[] = [];
@@ -90,6 +95,8 @@ export class FakeStore implements PermitsStore {
   withdraw = (resource: Resource, command: WithdrawCommand) => this.send('withdraw', resource, command);
   touch = (resource: Resource, waiters: readonly CallRef[]) => this.send('touch', resource, waiters);
   renew = (resource: Resource, command: RenewCommand) => this.send('renew', resource, command);
+  renewMany = (leases: readonly LeaseToRenew[]) =>
+    this.send('renewMany', { service: 'lock', name: '' }, leases);
   release = (resource: Resource, command: ReleaseCommand) => this.send('release', resource, command);
   inspect = (resource: Resource) => this.send('inspect', resource, undefined);
   watch = (resource: Resource) => this.send('watch', resource, undefined);
@@ -97,8 +104,8 @@ export class FakeStore implements PermitsStore {
   remove = (resource: Resource, command: RemoveCommand) => this.send('remove', resource, command);
   revoke = (resource: Resource, command: RevokeCommand) => this.send('revoke', resource, command);
 
-  listViews = (step: ListStep) => this.send('listViews', bucketOf(step), step);
-  listWaiterCounts = (step: ListStep) => this.send('listWaiterCounts', bucketOf(step), step);
+  listViews = (step: ListStep) => this.send('listViews', resourceOf(step), step);
+  listWaiterCounts = (step: ListStep) => this.send('listWaiterCounts', resourceOf(step), step);
 
   /** The earliest command of this kind in flight. Throws if there is no such command. */
   async next<V extends Verb>(verb: V): Promise<Sent<V>> {
@@ -145,7 +152,7 @@ export class FakeStore implements PermitsStore {
 }
 
 /** A step of a list has no resource. */
-function bucketOf({ service }: { readonly service: Service }): Resource {
+function resourceOf({ service }: { readonly service: Service }): Resource {
   return { service, name: '' };
 }
 

@@ -4,6 +4,7 @@ import { TimerQueue } from '../../src/engine/leases/timer-queue';
 import { CountedLeases } from '../../src/engine/leases/counted-leases';
 import { expireOffsetMs, type LeaseEnd } from '../../src/engine/leases/expire-offset';
 import { HeldLease, LATE_RELEASE_PAUSES } from '../../src/engine/leases/held-lease';
+import { Renewals } from '../../src/engine/leases/renewals';
 import type { LeaseOwner } from '../../src/engine/leases/requests';
 import type { Granted } from '../../src/engine/leases/permits-store';
 import { ALICE, RecordedSink } from './fake-call';
@@ -52,6 +53,7 @@ export class HeldLeaseFixture {
       clock: this.clock,
       timers: this.timers,
       lateReleases: this.lateReleases,
+      renewals: new Renewals(this.store, onDefect),
       countedLeases: new CountedLeases(this.clock, this.timers),
       forget: (lease: HeldLease) => void this.forgotten.push(lease),
       onDefect,

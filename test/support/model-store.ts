@@ -10,7 +10,9 @@ import type {
   PermitsStore,
   ReleaseCommand,
   ReleaseReply,
+  LeaseToRenew,
   RenewCommand,
+  Renewed,
   RemoveCommand,
   RemoveReply,
   RevokeCommand,
@@ -132,6 +134,7 @@ function bucketOf(name: string): number {
 /** The port of one server to the shared store. */
 export class ModelStore implements PermitsStore {
   readonly bucketCount = BUCKET_COUNT;
+  readonly bucketOf = bucketOf;
   listener: StoreListener | undefined;
 
   constructor(
@@ -161,6 +164,19 @@ export class ModelStore implements PermitsStore {
 
   renew(resource: Resource, command: RenewCommand): Promise<RenewReply> {
     return this.run('renew', resource, (model, now) => model.renew(this.serverId, now, command));
+  }
+
+  /** The leases travel apart, because the model has one resource for each command. */
+  renewMany(leases: readonly LeaseToRenew[]): Promise<readonly (Renewed | undefined)[]> {
+    return Promise.all(
+      leases.map(async ({ resource, ...lease }) => {
+        const { sentAt, renewed } = await this.run('renewMany', resource, (model, now) => ({
+          sentAt: 0,
+          renewed: model.renewHeld(now, lease),
+        }));
+        return renewed && { ...renewed, sentAt };
+      }),
+    );
   }
 
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply> {

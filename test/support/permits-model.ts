@@ -8,7 +8,9 @@ import type {
   QueueSnapshot,
   ReleaseCommand,
   ReleaseReply,
+  LeaseToRenew,
   RenewCommand,
+  Renewed,
   RemoveCommand,
   RemoveReply,
   RenewReply,
@@ -210,6 +212,16 @@ export class PermitsModel extends ModelResource {
     return this.granted(request);
   }
 
+  /** As `renew` for the stream of a lease that is held. Otherwise nothing happens. */
+  renewHeld(now: number, lease: Omit<LeaseToRenew, 'resource'>): Omit<Renewed, 'sentAt'> | undefined {
+    const request = this.find(lease.requestId);
+    if (!request || !proves(lease, request) || request.state !== 'held') return undefined;
+    if (request.attach !== lease.attach || request.revoked || request.until <= now) return undefined;
+    request.until = Math.max(request.until, now + request.ttl);
+    request.unheard = false;
+    return { remainingMs: (request.until - now) / 1000, ttlMs: request.ttl / 1000 };
+  }
+
   release(server: string, now: number, command: ReleaseCommand): ReleaseReply {
     this.begin(server, now, command.requestId);
     this.purge();
@@ -328,6 +340,9 @@ export class PermitsModel extends ModelResource {
 }
 
 /** True if the caller may renew and release the lease of the request. */
-function proves({ secret, identity }: RenewCommand | ReleaseCommand, request: ModelRequest): boolean {
+function proves(
+  { secret, identity }: Pick<RenewCommand, 'secret' | 'identity'>,
+  request: ModelRequest,
+): boolean {
   return request.secret === secret && (request.identity === '' || request.identity === identity);
 }

@@ -1,14 +1,15 @@
 import type { Call } from '../call';
 import type { SignsOfLife } from '../call-session';
 import type { Clock } from '../clock';
-import { type HoldfastError, reportDefect } from '../errors';
+import { reportDefect, type HoldfastError } from '../errors';
 import type { BackgroundCommands, Pauses } from './background-commands';
 import type { CountedLeases } from './counted-leases';
 import { confirmedEnd, latestEnd, type LeaseEnd } from './expire-offset';
 import { requestKey, type LossCause, type Resource } from './lease';
 import { draining, leaseLost, reattach, superseded } from './lease-errors';
 import type { LeaseId } from './lease-id';
-import type { CallRef, Granted, PermitsStore, RenewReply } from './permits-store';
+import type { CallRef, Granted, LeaseToRenew, PermitsStore, Renewed, RenewReply } from './permits-store';
+import type { RenewableLease, RenewalInFlight, Renewals } from './renewals';
 import type { LeaseOwner, OwnedLease } from './requests';
 import type { TimedWork, TimerEntry, TimerQueue } from './timer-queue';
 
@@ -18,13 +19,6 @@ const MIN_RETRY_INTERVAL_MS = 20;
 /** The pauses between the tries of a late release. */
 export const LATE_RELEASE_PAUSES: Pauses = { firstMs: 1000, growth: 1, longestMs: 1000 };
 
-/** A renewal in flight. */
-interface RenewalInFlight {
-  readonly sentAt: number;
-  /** The client was told that this renewal failed. */
-  reported: boolean;
-}
-
 /** The parts that all held leases of a server share. */
 export interface HeldLeaseContext {
   readonly store: PermitsStore;
@@ -33,6 +27,7 @@ export interface HeldLeaseContext {
   /** Sends the releases and revocations of lost leases. */
   readonly lateReleases: BackgroundCommands;
   readonly countedLeases: CountedLeases;
+  readonly renewals: Renewals;
   /** Is told once when a lease is no longer held. */
   readonly forget: (lease: HeldLease) => void;
   readonly onDefect: (error: unknown) => void;
@@ -64,9 +59,10 @@ export interface HeldLeaseOptions {
  * does not move this end. After `lost` there are no renewals, and a late release follows when no client can believe in
  * the lease any more. See docs/design/leases.md, rule 2.
  */
-export class HeldLease implements OwnedLease, TimedWork {
+export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   /** Identifies the request in a map. */
   readonly key: string;
+  readonly bucket: number;
   private readonly secret: string;
   private readonly fencingToken: bigint;
   private readonly grantedAt: number;
@@ -80,6 +76,8 @@ export class HeldLease implements OwnedLease, TimedWork {
   private renewal: RenewalInFlight | undefined;
   /** True: the last renewal has failed. */
   private failing = false;
+  /** True: the lease is renewed with a command of its own. */
+  private isAlone = false;
   /** True: a hint came during a renewal. The renewal may have run before the change that the hint reports. */
   private recheckAgain = false;
   /** Set if the stream ends after one more renewal: the error with which the stream ends. */
@@ -94,6 +92,7 @@ export class HeldLease implements OwnedLease, TimedWork {
   ) {
     const { context, resource, ref } = options;
     this.key = requestKey(resource, ref.requestId);
+    this.bucket = context.store.bucketOf(resource.name);
     this.secret = granted.secret;
     this.fencingToken = granted.fencingToken;
     this.grantedAt = granted.sentAt;
@@ -102,12 +101,23 @@ export class HeldLease implements OwnedLease, TimedWork {
     this.confirmedEnd = confirmedEnd(granted);
     this.believedUntil = latestEnd(context.clock.now(), granted.remainingMs);
     this.renewAt = granted.sentAt + Math.min(granted.remainingMs / 2, this.renewalInterval());
+    context.renewals.add(this);
     this.schedule();
   }
 
   get id(): LeaseId {
     const { resource, ref } = this.options;
     return { resource, requestId: ref.requestId, secret: this.secret };
+  }
+
+  get toRenew(): LeaseToRenew {
+    const { resource, ref, call } = this.options;
+    const { requestId, attach } = ref;
+    return { resource, requestId, attach, secret: this.secret, identity: call.identity };
+  }
+
+  get caller(): object {
+    return this.options.call.connection;
   }
 
   get lastEnd(): number {
@@ -207,7 +217,7 @@ export class HeldLease implements OwnedLease, TimedWork {
     }
     if (now >= this.nextRenewalAt) {
       if (this.isSilent(now)) this.renewAtNextSign();
-      else this.renew(now);
+      else return this.renew(now);
     }
     this.schedule();
   }
@@ -240,37 +250,60 @@ export class HeldLease implements OwnedLease, TimedWork {
     this.timer = context.timers.at(time, this);
   }
 
-  private renew(now: number): void {
-    const { context, resource, ref, call } = this.options;
-    const { store, onDefect } = context;
-    const renewal: RenewalInFlight = { sentAt: now, reported: false };
-    this.renewal = renewal;
+  mayGoAlong(now: number): boolean {
+    return this.nextRenewalAt - now <= this.ttlMs / 6 && !this.isAlone && !this.isSilent(now);
+  }
+
+  beginRenewal(now: number): RenewalInFlight {
+    this.renewal = { sentAt: now, reported: false };
     this.renewAt = Infinity;
-    store
-      .renew(resource, {
-        requestId: ref.requestId,
-        secret: this.secret,
-        identity: call.identity,
-        ttlMs: undefined,
-        stream: { attach: ref.attach, takeOver: false },
-        caller: call.connection,
-      })
+    this.schedule();
+    return this.renewal;
+  }
+
+  renewed(renewal: RenewalInFlight, reply: Renewed): void {
+    if (this.isAnswered(renewal)) this.handleRenewed(reply);
+  }
+
+  goAlone(renewal: RenewalInFlight): void {
+    if (!this.isAnswered(renewal)) return;
+    this.isAlone = true;
+    if (this.renewal === undefined) this.renewAt = this.clock.now();
+    this.tick();
+  }
+
+  private renew(now: number): void {
+    const { context, resource } = this.options;
+    if (!this.isAlone && context.renewals.renewTogether(this, now)) return;
+    const { requestId, secret, attach, identity } = this.toRenew;
+    const stream = { attach, takeOver: false };
+    const command = { requestId, secret, identity, ttlMs: undefined, stream, caller: this.caller };
+    const renewal = this.beginRenewal(now);
+    context.store
+      .renew(resource, command)
       .then(
         (reply) => this.handleReply(renewal, reply),
         (error) => {
-          reportDefect(error, onDefect);
-          this.handleNoReply(renewal);
+          reportDefect(error, context.onDefect);
+          this.noReply(renewal);
         },
       )
-      .catch(onDefect);
+      .catch(context.onDefect);
+  }
+
+  /** A process that was suspended past the confirmed end must not report a renewal. */
+  private isAnswered(renewal: RenewalInFlight): boolean {
+    if (this.ended) return false;
+    if (this.clock.now() >= this.confirmedEnd) {
+      this.tick();
+      return false;
+    }
+    if (this.renewal === renewal) this.renewal = undefined;
+    return true;
   }
 
   private handleReply(renewal: RenewalInFlight, reply: RenewReply): void {
-    const now = this.clock.now();
-    if (this.ended) return;
-    // A process that was suspended past the confirmed end must not report a renewal.
-    if (now >= this.confirmedEnd) return this.tick();
-    if (this.renewal === renewal) this.renewal = undefined;
+    if (!this.isAnswered(renewal)) return;
     if (reply.kind === 'finished' || reply.kind === 'gone')
       this.options.context.countedLeases.ended(this.key);
     switch (reply.kind) {
@@ -285,11 +318,13 @@ export class HeldLease implements OwnedLease, TimedWork {
     }
   }
 
-  private handleRenewed(reply: Granted): void {
+  private handleRenewed(reply: Renewed): void {
     const { context, owner, call } = this.options;
     const newTtlMs = reply.ttlMs === this.ttlMs ? undefined : reply.ttlMs;
     this.ttlMs = reply.ttlMs;
     this.failing = false;
+    this.isAlone = false;
+    context.renewals.add(this);
     this.believedUntil = Math.max(this.believedUntil, latestEnd(this.clock.now(), reply.remainingMs));
     if (call.account) context.countedLeases.lives(call.account, this.key, reply.remainingMs);
     const end = confirmedEnd(reply);
@@ -304,7 +339,7 @@ export class HeldLease implements OwnedLease, TimedWork {
     this.tick();
   }
 
-  private handleNoReply(renewal: RenewalInFlight): void {
+  noReply(renewal: RenewalInFlight): void {
     const now = this.clock.now();
     if (this.ended || now >= this.confirmedEnd) return this.tick();
     if (this.renewal === renewal) this.renewal = undefined;
@@ -315,6 +350,7 @@ export class HeldLease implements OwnedLease, TimedWork {
   /** Reports the failed renewal to the client, and schedules a retry. */
   private reportFailure(now: number): void {
     this.failing = true;
+    this.isAlone = true;
     this.options.owner.send({ kind: 'renewal-failed', end: this.confirmed, cause: 'store-unavailable' });
     if (this.closingError) return this.end(this.closingError);
     const pause = Math.max(this.ttlMs / 10, MIN_RETRY_INTERVAL_MS);

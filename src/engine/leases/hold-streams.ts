@@ -10,6 +10,7 @@ import * as errors from './lease-errors';
 import { parseLeaseId, type LeaseId } from './lease-id';
 import type { PermitsContext } from './permits-context';
 import type { CallRef, Granted } from './permits-store';
+import { Renewals } from './renewals';
 import type { AcquireRequest, HoldSink, HoldStart, LeaseOwner, OwnedLease } from './requests';
 import { shownToClients } from './views';
 import type { Waiter } from './waiter';
@@ -58,10 +59,12 @@ export class HoldStreams {
     private readonly onClosed: () => void,
   ) {
     const { store, clock, timers, lateReleases, countedLeases, onDefect } = context;
+    const renewals = new Renewals(store, onDefect);
     const forget = (lease: HeldLease): void => {
+      renewals.delete(lease);
       if (this.held.get(lease.key) === lease) this.held.delete(lease.key);
     };
-    this.heldContext = { store, clock, timers, lateReleases, countedLeases, forget, onDefect };
+    this.heldContext = { store, clock, timers, lateReleases, countedLeases, renewals, forget, onDefect };
   }
 
   get streamCount(): number {

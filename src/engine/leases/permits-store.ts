@@ -11,6 +11,12 @@ export interface PermitsStore {
   withdraw(resource: Resource, command: WithdrawCommand): Promise<WithdrawReply>;
   touch(resource: Resource, waiters: readonly CallRef[]): Promise<TouchReply>;
   renew(resource: Resource, command: RenewCommand): Promise<RenewReply>;
+  /**
+   * Renews leases of one bucket in one step, each for the stream that speaks for the lease. The reply has one element for each
+   * lease. Undefined: this lease was left as it is, because it has ended or needs more work than a new end; `renew` does it.
+   * `caller`: as in other commands.
+   */
+  renewMany(leases: readonly LeaseToRenew[], caller: object): Promise<readonly (Renewed | undefined)[]>;
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply>;
   inspect(resource: Resource, caller?: object): Promise<ResourceView>;
   /** Reads a resource, and asks for hints to this server when the resource changes. The request for hints lapses soon. */
@@ -24,6 +30,8 @@ export interface PermitsStore {
   revoke(resource: Resource, command: RevokeCommand): Promise<RevokeReply>;
   /** The number of buckets. Each name belongs to one bucket, and always to the same one. */
   readonly bucketCount: number;
+  /** The bucket of a name, from 0 to `bucketCount` - 1. */
+  bucketOf(name: string): number;
   /** Looks at some names of a bucket, and answers those that are in use with their views. */
   listViews(step: ListStep): Promise<ListedPart<ResourceView>>;
   /** As `listViews`, with the numbers of waiters only. */
@@ -120,6 +128,19 @@ export interface RenewCommand extends ByCaller {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** A stream's renewal works only while the stream acts for the lease, or takes the lease over. */
   readonly stream: { readonly attach: string; readonly takeOver: boolean } | undefined;
+}
+
+/** A held lease, as its stream renews the lease. */
+export interface LeaseToRenew extends CallRef {
+  readonly resource: Resource;
+  readonly secret: string;
+  /** As in RenewCommand. */
+  readonly identity: string;
+}
+
+/** The new end of a renewed lease. */
+export interface Renewed extends LeaseEnd {
+  readonly ttlMs: number;
 }
 
 export interface ReleaseCommand extends ByCaller {

@@ -15,6 +15,7 @@ import type {
   QueueSnapshot,
   ReleaseReply,
   RemoveReply,
+  Renewed,
   RenewReply,
   RevokeCursor,
   RevokeReply,
@@ -79,6 +80,17 @@ export function parseTouch(reply: GuardedReply): TouchReply {
 
 export function parseRenew(reply: GuardedReply): RenewReply {
   return reply.word === 'GRANTED' ? parseGranted(reply) : parseNotHeld(reply);
+}
+
+export function parseRenewMany(reply: GuardedReply): readonly (Renewed | undefined)[] {
+  if (reply.word !== 'RENEWED') throw unexpected(reply);
+  const { sentAt, values } = reply;
+  const renewed: (Renewed | undefined)[] = [];
+  for (let at = 0; at < values.length; at += 2) {
+    const ttlMs = Number(values[at + 1]) / 1000;
+    renewed.push(ttlMs === 0 ? undefined : { sentAt, remainingMs: Number(values[at]) / 1000, ttlMs });
+  }
+  return renewed;
 }
 
 export function parseRelease(reply: GuardedReply): ReleaseReply {

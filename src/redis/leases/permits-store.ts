@@ -7,6 +7,7 @@ import {
   permitsLimit,
   permitsRelease,
   permitsRenew,
+  permitsRenewMany,
   permitsRevoke,
   permitsTouch,
   permitsWatch,
@@ -23,11 +24,13 @@ import type {
   ListStep,
   PermitsStore,
   PermitsWanted,
+  LeaseToRenew,
   ReleaseCommand,
   ReleaseReply,
   RemoveCommand,
   RemoveReply,
   RenewCommand,
+  Renewed,
   RenewReply,
   RevokeCommand,
   RevokeReply,
@@ -48,7 +51,7 @@ import { isReplyError } from '../connection/failure-class';
 import type { GuardedReply } from '../connection/guarded-reply';
 import { HIGH, LOW, NORMAL, script, type GuardChoice, type Script, type Turn } from '../connection/operation';
 import type { Reply } from '../connection/script-command';
-import { BUCKET_COUNT, LEASE_LAYOUT, permitsKeys } from '../keys';
+import { BUCKET_COUNT, bucketOf, LEASE_LAYOUT, permitsKeys } from '../keys';
 import { readHint, RESOURCE_CHANGED } from './hints';
 import { listScripts, ListedNames } from './listed-names';
 import {
@@ -59,6 +62,7 @@ import {
   parseRelease,
   parseRemove,
   parseRenew,
+  parseRenewMany,
   parseRevoke,
   parseSetLimit,
   parseTouch,
@@ -73,6 +77,7 @@ const scripts = {
   withdraw: script(permitsWithdraw),
   touch: script(permitsTouch),
   renew: script(permitsRenew),
+  renewMany: script(permitsRenewMany),
   release: script(permitsRelease),
   inspect: script(permitsInspect),
   watch: script(permitsWatch),
@@ -101,6 +106,7 @@ export interface PermitsStoreOptions {
 /** The store of locks and semaphores. Each method runs one script, with arguments in the order of the script's header. */
 export class RedisPermitsStore implements PermitsStore {
   readonly bucketCount = BUCKET_COUNT;
+  readonly bucketOf = bucketOf;
   private listener: StoreListener | undefined;
   private readonly names: ListedNames;
 
@@ -167,6 +173,19 @@ export class RedisPermitsStore implements PermitsStore {
       command.metadata === undefined ? '' : JSON.stringify(command.metadata),
       this.options.retentionMs,
     ]);
+  }
+
+  renewMany(leases: readonly LeaseToRenew[], caller: object): Promise<readonly (Renewed | undefined)[]> {
+    const { commands, guard, prefix, serverId, retentionMs } = this.options;
+    const args: (string | number)[] = [serverId, retentionMs];
+    const keys: string[] = [];
+    for (const { resource, requestId, secret, attach, identity } of leases) {
+      const [state, epoch] = permitsKeys(prefix, resource);
+      if (keys.length === 0) keys.push(state, epoch);
+      else keys.push(state);
+      args.push(requestId, secret, attach, identity);
+    }
+    return commands.runGuarded(scripts.renewMany, keys, args, parseRenewMany, guard, urgent({ caller }));
   }
 
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply> {

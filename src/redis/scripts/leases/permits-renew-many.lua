@@ -1,0 +1,35 @@
+#!lua flags=allow-oom
+-- Renews leases of one bucket for the streams and sessions of one server. A lease that needs more than a new end is left as it
+-- is: the server then renews this lease alone, with permits-renew.lua.
+--
+-- KEYS   1 the state of the first lease's resource  2 the epoch of the bucket  3 ... the states of the other resources
+-- ARGV   1 server  2 retention (ms)  then for each lease: request id, secret, attach, identity ("": none)
+-- Reply  RENEWED, then for each lease: remaining_us ttl_us. 0 0: this lease was left as it is
+-- Holds  One reading of the clock decides for all leases. As permits-renew.lua for each of them, but renews nothing while grants
+--        pause, and neither ends another lease nor grants.
+--
+-- @include shared/answer-granted.lua
+-- @include shared/epoch-check.lua
+-- @include shared/next-resource.lua
+-- @include shared/quiet.lua
+local server, retention_ms = ARGV[1], tonumber(ARGV[2])
+
+local refusal = epoch_check()
+if refusal then return refusal end
+local values = {}
+for i = 0, (#ARGV - 4) / 4 - 1 do
+  local id, secret, attach, identity = unpack(ARGV, 4 * i + 3, 4 * i + 6)
+  if i > 0 then next_resource(KEYS[i + 2]) end
+  begin(server, id)
+  local request = records[id]
+  local remaining, ttl = 0, 0
+  if request and request.state == HELD and request.attach == attach and request.secret == secret
+    and (not request.identity or request.identity == identity) and not request.revoked
+    and is_quiet() and (stored_end(id) or 0) > now then
+    set_end(id, math.max(end_of(id), now + request.ttl))
+    local renewed = answer_granted(retention_ms, id, request)
+    remaining, ttl = renewed[7], renewed[8]
+  end
+  values[2 * i + 1], values[2 * i + 2] = remaining, ttl
+end
+return reply('RENEWED', 0, news, NOW_TEXT, 0, unpack(values))
