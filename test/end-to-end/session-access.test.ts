@@ -23,9 +23,13 @@ const rule = (team: string, names = [`${team}/`]) => ({
 });
 const RULES = TEAMS.map((team) => rule(team));
 
+/** A line of the token file: a team may have several tokens. */
+const tokenLine = (team: string, token = team) => `${team} sha256:${tokenDigest(`secret-of-${token}`)}\n`;
+
 let redis: RedisProcess;
 let server: InProcessServer;
 let policyFile: string;
+let tokenFile: string;
 const open: SessionStream[] = [];
 /** A reload takes up to two seconds, and longer on a busy machine. */
 jest.setTimeout(60_000);
@@ -34,11 +38,11 @@ beforeAll(async () => {
   redis = await RedisProcess.start();
   const folder = scratchFolder();
   policyFile = join(folder, 'policy.yaml');
-  const tokens = join(folder, 'tokens');
-  writeFileSync(tokens, TEAMS.map((team) => `${team} sha256:${tokenDigest(`secret-of-${team}`)}\n`).join(''));
+  tokenFile = join(folder, 'tokens');
+  writeFileSync(tokenFile, TEAMS.map((team) => tokenLine(team)).join('') + tokenLine('billing', 'second'));
   writePolicy(policyFile, RULES);
   server = await InProcessServer.start(redis.url, {
-    HOLDFAST_AUTH_TOKENS: tokens,
+    HOLDFAST_AUTH_TOKENS: tokenFile,
     HOLDFAST_POLICY: policyFile,
     HOLDFAST_SESSIONS: '1',
   });
@@ -51,8 +55,9 @@ afterAll(() =>
   ),
 );
 
-function sessionOf(team: (typeof TEAMS)[number]): SessionStream {
-  const one = new SessionStream(server.address, { metadata: metadataOf(team) });
+/** @param token a team, or another token of a team */
+function sessionOf(token: string): SessionStream {
+  const one = new SessionStream(server.address, { metadata: metadataOf(token) });
   open.push(one);
   return one;
 }
@@ -104,4 +109,22 @@ test('a new policy ends waits and leases of names that it no longer allows, and 
     await eventually('an answer', () => waiter.kinds(again).length > 0);
     return waiter.kinds(again)[0] === 'granted';
   });
+});
+
+test('a removed token ends its sessions, but no lease: each lives to its end, and another token attaches', async () => {
+  const [ending, other] = [sessionOf('second'), sessionOf('billing')];
+  const [long, short] = [
+    ending.run(lock('billing/long', { ttlMs: 60_000 })),
+    ending.run(lock('billing/short', { ttlMs: 8000 })),
+  ];
+  const { lease } = await ending.event(long, 'granted');
+  await ending.event(short, 'granted');
+  const next = other.run(lock('billing/short'));
+  await other.event(next, 'queued');
+  writeFileSync(tokenFile, TEAMS.map((team) => tokenLine(team)).join(''));
+  expect((await ending.ending).reason).toBe('BAD_CREDENTIAL');
+  expect(other.kinds(next)).not.toContain('granted');
+  const attached = await other.event(other.run(attach(lease?.leaseId ?? '')), 'granted');
+  expect(attached.lease?.fencingToken).toBe(lease?.fencingToken);
+  await other.event(next, 'granted');
 });
