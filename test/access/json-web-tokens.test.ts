@@ -251,7 +251,7 @@ test('the checks of one connection, and of the server, are bounded', async () =>
     return good(header, token);
   };
   const made = await Promise.all(
-    Array.from({ length: 350 }, (_, index) => sign(ec, { sub: `caller-${index}` })),
+    Array.from({ length: 2150 }, (_, index) => sign(ec, { sub: `caller-${index}` })),
   );
   const connection = {};
   const ofOne = made
@@ -264,6 +264,6 @@ test('the checks of one connection, and of the server, are bounded', async () =>
   expect(last).toMatchObject({ reason: 'OVERLOADED' });
   goOn();
   expect(await ofOne[0]).toMatchObject({ identity: 'jwt:https://login.example#caller-0' });
-  expect((await Promise.all(ofMany)).filter((one) => !(one instanceof Error))).toHaveLength(256 - 64);
-  expect((await callerOf(made[349] ?? '', connection)).identity).toContain('caller-349');
+  expect((await Promise.all(ofMany)).filter((one) => !(one instanceof Error))).toHaveLength(2048 - 64);
+  expect((await callerOf(made[2149] ?? '', connection)).identity).toContain('caller-2149');
 });

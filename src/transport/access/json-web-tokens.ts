@@ -10,6 +10,7 @@ import {
   refusedCredential,
   uncheckedCredential,
 } from './credential-errors';
+import { FairSlots } from './fair-slots';
 import { identityProblem } from './identity';
 import { KeysUnavailable, type KeySet } from './key-set';
 import { Slots } from './slots';
@@ -26,9 +27,11 @@ const MAX_ACCEPTED = 10_000;
 const MAX_REFUSED = 1000;
 /** How long a refusal is remembered (ms). Short, because the issuer may publish a new key. */
 const REFUSED_MS = 5000;
-/** The bound of tokens that are verified at a time, and of those of one connection. */
-const MAX_CHECKS = 256;
+/** The bound of tokens that are verified or wait for their turn, and of those of one connection. */
+const MAX_CHECKS = 2048;
 const MAX_CHECKS_OF_CONNECTION = 64;
+/** Node verifies on four threads. Tokens of other connections wait behind few tokens of a flood. */
+const CHECKS_AT_ONCE = 8;
 /** The bound of tokens that wait for new keys of the issuer, and of those of one connection. */
 const MAX_WAITS = 256;
 const MAX_WAITS_OF_CONNECTION = 16;
@@ -55,7 +58,10 @@ export class JsonWebTokens {
   private readonly accepted = new BoundedCache<Caller>(MAX_ACCEPTED);
   private readonly refused = new BoundedCache<Refusal>(MAX_REFUSED);
   private readonly checks = new Map<string, Promise<Caller>>();
-  private readonly verifying = new Slots(MAX_CHECKS, MAX_CHECKS_OF_CONNECTION);
+  private readonly verifying = new FairSlots(
+    new Slots(MAX_CHECKS, MAX_CHECKS_OF_CONNECTION),
+    CHECKS_AT_ONCE,
+  );
   private readonly waiting = new Slots(MAX_WAITS, MAX_WAITS_OF_CONNECTION);
   /** Counts the changes of the keys. */
   private keysVersion = 0;
