@@ -58,10 +58,7 @@ export class JsonWebTokens {
   private readonly accepted = new BoundedCache<Caller>(MAX_ACCEPTED);
   private readonly refused = new BoundedCache<Refusal>(MAX_REFUSED);
   private readonly checks = new Map<string, Promise<Caller>>();
-  private readonly verifying = new FairSlots(
-    new Slots(MAX_CHECKS, MAX_CHECKS_OF_CONNECTION),
-    CHECKS_AT_ONCE,
-  );
+  private readonly verifying = new FairSlots(new Slots(MAX_CHECKS, MAX_CHECKS_OF_CONNECTION), CHECKS_AT_ONCE);
   private readonly waiting = new Slots(MAX_WAITS, MAX_WAITS_OF_CONNECTION);
   /** Counts the changes of the keys. */
   private keysVersion = 0;
