@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer } from '../../src/dev/redis-server';
 import { announceLifeline } from './processes/lifeline';
+import { makeScratchFolder } from './processes/scratch-folder';
+import { RUN_FOLDER } from './scratch-folder';
 
 /** Runs once per test run, before all tests. Jest requires a default export. */
 export default async function setUp(): Promise<void> {
@@ -18,5 +20,11 @@ export default async function setUp(): Promise<void> {
   await once(server, 'listening');
   server.unref();
   announceLifeline(socket);
-  process.once('exit', () => rmSync(socket, { force: true }));
+
+  const folder = makeScratchFolder('run');
+  process.env[RUN_FOLDER] = folder;
+  process.once('exit', () => {
+    rmSync(socket, { force: true });
+    rmSync(folder, { recursive: true, force: true });
+  });
 }

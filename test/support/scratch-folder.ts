@@ -1,17 +1,12 @@
-import { rmSync } from 'node:fs';
-import { makeScratchFolder } from './processes/scratch-folder';
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
 
-/**
- * Makes a folder for the tests of one file, and removes the folder after the tests. Must be called by a running test.
- */
+/** The environment variable with the folder of a test run. */
+export const RUN_FOLDER = 'HOLDFAST_TEST_FOLDER';
+
+/** Makes a folder for the tests of one file. It is removed after the test run, because servers watch files in it. */
 export function scratchFolder(): string {
-  const folder = makeScratchFolder('files');
-  folders.push(folder);
-  return folder;
+  const parent = process.env[RUN_FOLDER];
+  if (parent === undefined) throw new Error('the global setup of the tests has not run');
+  return mkdtempSync(join(parent, 'files-'));
 }
-
-const folders: string[] = [];
-
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
