@@ -22,28 +22,40 @@ export interface HeldLeaseSetting {
   readonly granted?: Partial<Granted>;
   /** The heartbeats of the client's session. */
   readonly signs?: SignsOfLife;
+  /** The bucket of the fake store is the length of the name, modulo 4. */
+  readonly name?: string;
+  /** Another lease of the same server. Default: a server of its own. */
+  readonly beside?: HeldLeaseFixture;
 }
 
 /** A HeldLease directly after its grant, over a fake store. */
 export class HeldLeaseFixture {
-  readonly clock = new ManualClock(100_000);
-  readonly store = new FakeStore(this.clock);
-  readonly timers = new TimerQueue(this.clock);
-  readonly sink = new RecordedSink(this.clock);
-  readonly start = this.clock.now();
+  readonly clock: ManualClock;
+  readonly store: FakeStore;
+  readonly timers: TimerQueue;
+  readonly renewals: Renewals;
+  readonly sink: RecordedSink;
+  readonly start: number;
   /** The time from which the stream's offsets count. */
   readonly receivedAt: number;
   readonly ttlMs: number;
   readonly lateReleases: BackgroundCommands;
   readonly lease: HeldLease;
-  readonly defects: unknown[] = [];
+  readonly defects: unknown[];
   /** The leases that are no longer held. */
   readonly forgotten: HeldLease[] = [];
   /** 'OK' or the reason of the stream's error. Undefined while the stream is open. */
   status: string | undefined;
 
   constructor(setting: HeldLeaseSetting = {}) {
-    const { ttlMs = 30_000, waitedMs = 0, ageLimitAt = Infinity } = setting;
+    const { ttlMs = 30_000, waitedMs = 0, ageLimitAt = Infinity, name = 'hello', beside } = setting;
+    this.defects = beside?.defects ?? [];
+    this.clock = beside?.clock ?? new ManualClock(100_000);
+    this.store = beside?.store ?? new FakeStore(this.clock);
+    this.timers = beside?.timers ?? new TimerQueue(this.clock);
+    this.renewals = beside?.renewals ?? new Renewals(this.store, (error) => void this.defects.push(error));
+    this.sink = new RecordedSink(this.clock);
+    this.start = this.clock.now();
     this.ttlMs = ttlMs;
     this.receivedAt = this.start - waitedMs;
     const onDefect = (error: unknown): void => void this.defects.push(error);
@@ -53,9 +65,12 @@ export class HeldLeaseFixture {
       clock: this.clock,
       timers: this.timers,
       lateReleases: this.lateReleases,
-      renewals: new Renewals(this.store, onDefect),
+      renewals: this.renewals,
       countedLeases: new CountedLeases(this.clock, this.timers),
-      forget: (lease: HeldLease) => void this.forgotten.push(lease),
+      forget: (lease: HeldLease) => {
+        this.renewals.delete(lease);
+        this.forgotten.push(lease);
+      },
       onDefect,
     };
     const owner: LeaseOwner = {
@@ -69,7 +84,7 @@ export class HeldLeaseFixture {
         context,
         owner,
         call: { identity: 'spiffe://example.org/alice', connection: {}, account: undefined, session },
-        resource: { service: 'lock', name: 'hello' },
+        resource: { service: 'lock', name },
         ref: { requestId: ALICE, attach: 's1.1s' },
         ageLimitAt: ageLimitAt === Infinity ? this.start + 1e9 : ageLimitAt,
       },

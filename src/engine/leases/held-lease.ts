@@ -116,10 +116,6 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     return { resource, requestId, attach, secret: this.secret, identity: call.identity };
   }
 
-  get caller(): object {
-    return this.options.call.connection;
-  }
-
   get lastEnd(): number {
     return this.believedUntil;
   }
@@ -131,6 +127,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
 
   /** Renews now, because a hint says that the lease may have ended. */
   recheck(): void {
+    this.isAlone = true;
     if (this.renewal) this.recheckAgain = true;
     else this.renewAt = this.clock.now();
     this.tick();
@@ -251,7 +248,8 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   }
 
   mayGoAlong(now: number): boolean {
-    return this.nextRenewalAt - now <= this.ttlMs / 6 && !this.isAlone && !this.isSilent(now);
+    if (this.isAlone || now >= this.confirmedEnd) return false;
+    return this.nextRenewalAt - now <= this.renewalInterval() / 2 && !this.isSilent(now);
   }
 
   beginRenewal(now: number): RenewalInFlight {
@@ -273,11 +271,11 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   }
 
   private renew(now: number): void {
-    const { context, resource } = this.options;
+    const { context, resource, call } = this.options;
     if (!this.isAlone && context.renewals.renewTogether(this, now)) return;
     const { requestId, secret, attach, identity } = this.toRenew;
     const stream = { attach, takeOver: false };
-    const command = { requestId, secret, identity, ttlMs: undefined, stream, caller: this.caller };
+    const command = { requestId, secret, identity, ttlMs: undefined, stream, caller: call.connection };
     const renewal = this.beginRenewal(now);
     context.store
       .renew(resource, command)
@@ -323,7 +321,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     const newTtlMs = reply.ttlMs === this.ttlMs ? undefined : reply.ttlMs;
     this.ttlMs = reply.ttlMs;
     this.failing = false;
-    this.isAlone = false;
+    this.isAlone = this.recheckAgain;
     context.renewals.add(this);
     this.believedUntil = Math.max(this.believedUntil, latestEnd(this.clock.now(), reply.remainingMs));
     if (call.account) context.countedLeases.lives(call.account, this.key, reply.remainingMs);

@@ -14,9 +14,9 @@ export interface PermitsStore {
   /**
    * Renews leases of one bucket in one step, each for the stream that speaks for the lease. The reply has one element for each
    * lease. Undefined: this lease was left as it is, because it has ended or needs more work than a new end; `renew` does it.
-   * `caller`: as in other commands.
+   * The command waits behind no caller's commands, because its leases belong to several callers.
    */
-  renewMany(leases: readonly LeaseToRenew[], caller: object): Promise<readonly (Renewed | undefined)[]>;
+  renewMany(leases: readonly LeaseToRenew[]): Promise<readonly (Renewed | undefined)[]>;
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply>;
   inspect(resource: Resource, caller?: object): Promise<ResourceView>;
   /** Reads a resource, and asks for hints to this server when the resource changes. The request for hints lapses soon. */

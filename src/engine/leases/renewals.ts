@@ -17,9 +17,7 @@ export interface RenewalInFlight {
 export interface RenewableLease {
   readonly bucket: number;
   readonly toRenew: LeaseToRenew;
-  /** The connection of the lease's client. */
-  readonly caller: object;
-  /** Whether the lease may be renewed now, a little earlier than it is due. */
+  /** Whether the lease may be renewed now: at most half an interval before it is due. */
   mayGoAlong(now: number): boolean;
   beginRenewal(now: number): RenewalInFlight;
   renewed(renewal: RenewalInFlight, reply: Renewed): void;
@@ -72,10 +70,7 @@ export class Renewals {
       });
     };
     this.store
-      .renewMany(
-        together.map((one) => one.toRenew),
-        lease.caller,
-      )
+      .renewMany(together.map((one) => one.toRenew))
       .then(
         (replies) =>
           forEach((one, renewal, index) => {

@@ -175,7 +175,7 @@ export class RedisPermitsStore implements PermitsStore {
     ]);
   }
 
-  renewMany(leases: readonly LeaseToRenew[], caller: object): Promise<readonly (Renewed | undefined)[]> {
+  renewMany(leases: readonly LeaseToRenew[]): Promise<readonly (Renewed | undefined)[]> {
     const { commands, guard, prefix, serverId, retentionMs } = this.options;
     const args: (string | number)[] = [serverId, retentionMs];
     const keys: string[] = [];
@@ -185,7 +185,7 @@ export class RedisPermitsStore implements PermitsStore {
       else keys.push(state);
       args.push(requestId, secret, attach, identity);
     }
-    return commands.runGuarded(scripts.renewMany, keys, args, parseRenewMany, guard, urgent({ caller }));
+    return commands.runGuarded(scripts.renewMany, keys, args, parseRenewMany, guard, HIGH);
   }
 
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply> {
