@@ -14,6 +14,8 @@ export interface SessionStart {
   readonly sessionNumber: number;
   /** The first heartbeat. */
   readonly heartbeatId: number;
+  /** The receipt of the first heartbeat (ms, monotonic clock). The call itself may have come much earlier. */
+  readonly receivedAt: number;
 }
 
 /** A command of a session. The transport has checked the fields. */

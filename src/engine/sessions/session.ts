@@ -63,7 +63,7 @@ export class Session implements CommandOrigin, CommandSession {
 
   constructor(private readonly options: SessionOptions) {
     const { limits, start, stream } = options;
-    this.heartbeats = new Heartbeats(start.heartbeatId, stream.receivedAt, limits.heartbeatTimeoutMs);
+    this.heartbeats = new Heartbeats(start.heartbeatId, start.receivedAt, limits.heartbeatTimeoutMs);
     this.revokedLeases = new RevokedLeases(limits.maxLeaseCount);
     this.speaker = `${shortText(start.clientId)}/${start.sessionNumber}`;
     let settle: typeof this.settle | undefined;

@@ -85,7 +85,7 @@ export class SessionConversation {
   private receive(message: OpenSessionRequest): void {
     const receivedAt = this.clock.now();
     try {
-      if (this.session === undefined) this.start(message);
+      if (this.session === undefined) this.start(message, receivedAt);
       else this.takeHeartbeat(this.session, message, receivedAt);
       this.takeCommands(message.commands, receivedAt);
     } catch (error) {
@@ -94,9 +94,9 @@ export class SessionConversation {
     }
   }
 
-  private start(message: OpenSessionRequest): void {
+  private start(message: OpenSessionRequest, receivedAt: number): void {
     const { sessions, call } = this.parts;
-    const { holderId, metadata, ...start } = readStart(message);
+    const { holderId, metadata, ...start } = readStart(message, receivedAt);
     this.defaults = { holderId, metadata };
     const session = sessions.begin(call, start, this.outbox);
     this.session = session;

@@ -23,7 +23,11 @@ export interface CommandDefaults {
   readonly metadata: ReadonlyMap<string, string>;
 }
 
-export function readStart({ start, heartbeatId }: OpenSessionRequest): SessionStart & CommandDefaults {
+/** @param receivedAt the receipt of the message (ms) */
+export function readStart(
+  { start, heartbeatId }: OpenSessionRequest,
+  receivedAt: number,
+): SessionStart & CommandDefaults {
   const violations = new Violations();
   if (start === undefined) {
     violations.add('start', 'is required in the first message of a session');
@@ -36,7 +40,7 @@ export function readStart({ start, heartbeatId }: OpenSessionRequest): SessionSt
   checkMetadata(violations, 'start.metadata', start.metadata);
   violations.throwIfAny();
   const { holderId, metadata } = start;
-  return { clientId: clientId as string, sessionNumber, heartbeatId: 1, holderId, metadata };
+  return { clientId: clientId as string, sessionNumber, heartbeatId: 1, receivedAt, holderId, metadata };
 }
 
 /** Checks an id that must rise. Returns the id. */

@@ -1,0 +1,49 @@
+import { EventEmitter } from 'node:events';
+import {
+  OpenSessionRequest,
+  type OpenSessionResponse,
+} from '../../../generated/typescript/holdfast/v1/session_service';
+
+/** The server's side of an OpenSession stream. The test is the client. */
+export class FakeSessionStream extends EventEmitter {
+  readonly sent: OpenSessionResponse[] = [];
+  /** False: the client does not read. */
+  reads = true;
+  private readonly unread: OpenSessionRequest[] = [];
+  private paused = false;
+
+  write(message: OpenSessionResponse): boolean {
+    this.sent.push(message);
+    return this.reads;
+  }
+
+  pause(): this {
+    this.paused = true;
+    return this;
+  }
+
+  resume(): this {
+    this.paused = false;
+    for (let next = this.unread.shift(); next !== undefined; next = this.unread.shift()) {
+      this.emit('data', next);
+      if (this.isPaused()) break;
+    }
+    return this;
+  }
+
+  isPaused(): boolean {
+    return this.paused;
+  }
+
+  /** The client sends a message. The server gets the message when the server reads. */
+  deliver(message: Partial<OpenSessionRequest>): void {
+    this.unread.push({ ...OpenSessionRequest.create(), ...message });
+    if (!this.paused) this.resume();
+  }
+
+  /** The client reads all that was sent, and goes on reading. */
+  read(): void {
+    this.reads = true;
+    this.emit('drain');
+  }
+}

@@ -1,0 +1,22 @@
+import { expireOffsetMs } from '../../../src/engine/leases/expire-offset';
+import { ms } from '../../support/clients/lease-client';
+import { lock } from '../../support/clients/session-commands';
+import { ConversationFixture } from './conversation-fixture';
+
+/** How the server reads the messages of a session, on a manual clock. */
+
+let one: ConversationFixture;
+beforeEach(() => void (one = new ConversationFixture()));
+afterEach(() => one.close());
+
+test('the first offsets count from the receipt of the first message, and not from the earlier call', async () => {
+  await one.clock.advance(4000);
+  const receivedAt = one.clock.now();
+  await one.start();
+  await one.run(lock('hello'));
+  const end = { sentAt: receivedAt, remainingMs: 30_000 };
+  await one.engine.takes[0]?.grant(end);
+  await one.turns();
+  const granted = one.events.flatMap(({ event }) => (event?.$case === 'granted' ? [event.value.lease] : []));
+  expect(ms(granted[0]?.expireOffset)).toBeCloseTo(expireOffsetMs(receivedAt, end), 0);
+});
