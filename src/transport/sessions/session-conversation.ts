@@ -46,6 +46,7 @@ export class SessionConversation {
       limits: sessions.limits,
       log: context.log,
       onTooManyRefusals: () => this.end(tooManyRefusals()),
+      onSent: () => this.readOn(),
     });
   }
 
@@ -143,13 +144,18 @@ export class SessionConversation {
     this.arrivedCount -= 1;
     const { session, defaults } = this;
     if (session === undefined || defaults === undefined || session.isOver) return;
-    const { commands, call, stream } = this.parts;
+    const { commands, call } = this.parts;
     try {
       const { command, rights } = commands.check(message, call, defaults, session);
       session.run(commandId, command, rights, receivedAt);
     } catch (error) {
       this.outbox.send({ commandId, kind: 'failed', error });
     }
+    this.readOn();
+  }
+
+  private readOn(): void {
+    const { stream } = this.parts;
     if (stream.isPaused() && !this.mustPause) stream.resume();
   }
 

@@ -25,6 +25,8 @@ export interface OutboxOptions {
   readonly log: Log;
   /** Called when more refusals wait than the client may leave unread. */
   readonly onTooManyRefusals: () => void;
+  /** Called after a message: fewer events wait. */
+  readonly onSent: () => void;
 }
 
 /**
@@ -151,6 +153,7 @@ export class SessionOutbox implements SessionSink {
     if (this.events.size + this.renewals.size === 0 && !this.hasMore) return;
     this.sendOne();
     if (this.events.size + this.renewals.size > 0) this.sendSoon();
+    this.options.onSent();
   }
 
   private get hasMore(): boolean {

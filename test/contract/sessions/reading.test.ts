@@ -20,3 +20,16 @@ test('the first offsets count from the receipt of the first message, and not fro
   const granted = one.events.flatMap(({ event }) => (event?.$case === 'granted' ? [event.value.lease] : []));
   expect(ms(granted[0]?.expireOffset)).toBeCloseTo(expireOffsetMs(receivedAt, end), 0);
 });
+
+test('a client that first reads slowly, and then reads all, is read again', async () => {
+  await one.start();
+  await one.hold(1000);
+  one.stream.reads = false;
+  await one.heartbeat(); // The answer fills the stream.
+  for (const { owner } of one.held) owner.send({ kind: 'released' });
+  await one.heartbeat();
+  const unread = await one.heartbeat();
+  one.stream.read();
+  await one.turns();
+  expect(one.stream.sent.at(-1)?.heartbeatId).toBe(BigInt(unread));
+});
