@@ -36,6 +36,8 @@ export class SessionConversation {
   private lastCommandId = 0;
   /** The commands that have arrived and not begun. */
   private arrivedCount = 0;
+  /** True: the stream ends, and its client is not heard any more. */
+  private isOver = false;
   private stuckTimer: Timer | undefined;
   private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
 
@@ -66,6 +68,7 @@ export class SessionConversation {
         stream.on('end', () => this.end(undefined));
       });
     } finally {
+      this.isOver = true;
       firstMessage.cancel();
       this.stuckTimer?.cancel();
       this.session?.end(undefined);
@@ -78,12 +81,14 @@ export class SessionConversation {
   }
 
   private end(error: HoldfastError | undefined): void {
+    this.isOver = true;
     if (error === undefined) this.settle?.resolve();
     else this.settle?.reject(error);
     this.session?.end(error);
   }
 
   private receive(message: OpenSessionRequest): void {
+    if (this.isOver) return;
     const receivedAt = this.clock.now();
     try {
       if (this.session === undefined) this.start(message, receivedAt);

@@ -33,3 +33,12 @@ test('a client that first reads slowly, and then reads all, is read again', asyn
   await one.turns();
   expect(one.stream.sent.at(-1)?.heartbeatId).toBe(BigInt(unread));
 });
+
+test('nothing of a session begins after its first message was refused', async () => {
+  one.stream.deliver({ heartbeatId: 1n });
+  await one.turns();
+  await one.start({ commands: [{ commandId: 1n, command: lock('hello') }] });
+  expect(one.status).toBe('INVALID_FIELD');
+  expect(one.sessions.size).toBe(0);
+  expect(one.engine.takes).toEqual([]);
+});
