@@ -11,7 +11,7 @@ export interface CommandSession {
   readonly isOver: boolean;
   send(event: SessionEvent): void;
   /** The command has brought a lease. */
-  granted(): void;
+  granted(command: LeaseCommand): void;
   /** The lease of the command was revoked. */
   revoked(command: LeaseCommand): void;
   /** The command has ended, or its lease. */
@@ -32,6 +32,7 @@ export class LeaseCommand implements LeaseOwner {
   constructor(
     private readonly session: CommandSession,
     readonly id: number,
+    readonly kind: HoldStart['kind'],
     private readonly call: CommandCall,
   ) {
     call.onNotAllowed((error) => {
@@ -92,7 +93,7 @@ export class LeaseCommand implements LeaseOwner {
   hold(lease: OwnedLease): void {
     this.lease = lease;
     this.call.endWait();
-    this.session.granted();
+    this.session.granted(this);
     if (this.call.refusal) lease.revokeHeld();
   }
 

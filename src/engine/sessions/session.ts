@@ -55,6 +55,7 @@ export class Session implements CommandOrigin, CommandSession {
   private readonly commands = new Map<number, LeaseCommand>();
   private readonly revokedLeases: RevokedLeases;
   private readonly turns = new NameTurns();
+  /** The acquires and updates without an end. */
   private unfinishedCount = 0;
   private releaseCount = 0;
   private isEnded = false;
@@ -173,25 +174,25 @@ export class Session implements CommandOrigin, CommandSession {
   private hold(commandId: number, call: CommandCall, service: Service, name: string, start: HoldStart): void {
     const { engine, limits } = this.options;
     if (this.commands.size >= limits.maxLeaseCount) throw errors.tooManyLeases(limits.maxLeaseCount);
-    const command = new LeaseCommand(this, commandId, call);
+    const command = new LeaseCommand(this, commandId, start.kind, call);
     this.commands.set(commandId, command);
-    this.unfinishedCount += 1;
+    if (start.kind === 'acquire') this.unfinishedCount += 1;
     this.turns.run(resourceKey({ service, name }), (answered) => {
       void command.run(engine, service, start, answered);
     });
   }
 
-  granted(): void {
-    this.unfinishedCount -= 1;
+  granted({ kind }: LeaseCommand): void {
+    if (kind === 'acquire') this.unfinishedCount -= 1;
   }
 
   revoked({ id, lease }: LeaseCommand): void {
     if (lease !== undefined) this.revokedLeases.add(id, lease, this.options.clock.now());
   }
 
-  ended({ id, lease }: LeaseCommand): void {
+  ended({ id, kind, lease }: LeaseCommand): void {
     this.commands.delete(id);
-    if (lease === undefined) this.unfinishedCount -= 1;
+    if (kind === 'acquire' && lease === undefined) this.unfinishedCount -= 1;
     this.options.onChange?.();
   }
 

@@ -33,7 +33,7 @@ export class FakeLeaseEngine implements LeaseEngine {
       };
       const grant = (end: LeaseEnd): Promise<void> => {
         owner.send({ kind: 'granted', lease: { ...someLease, end } });
-        owner.hold(this.lease());
+        owner.hold(this.lease(start.kind === 'acquire' ? start.request.name : 'attached'));
         resolve();
         return settled();
       };
@@ -50,9 +50,9 @@ export class FakeLeaseEngine implements LeaseEngine {
     return Promise.resolve();
   }
 
-  private lease(): OwnedLease {
+  private lease(name: string): OwnedLease {
     return {
-      id: { resource: { service: 'lock', name: 'hello' }, requestId: ALICE, secret: 'secret' },
+      id: { resource: { service: 'lock', name }, requestId: ALICE, secret: 'secret' },
       lastEnd: 0,
       abandon: () => void (this.abandonedCount += 1),
       revokeHeld: () => undefined,

@@ -30,7 +30,7 @@ class OneCommand {
     };
     const origin = { stream: new FakeCall(this.clock), speaker: 'client/1', signs, isOver: false };
     const call = new CommandCall(origin, 7, rights, 0);
-    this.command = new LeaseCommand(this, 7, call);
+    this.command = new LeaseCommand(this, 7, 'acquire', call);
     const engine: LeaseEngine = {
       take: (_call, _service, _start, owner) => {
         this.log.push('take');
