@@ -81,10 +81,14 @@ function failedMessage(error: unknown, log: Log): CommandFailed {
   };
 }
 
-/** @param receivedAt the receipt of the heartbeat that the message names (ms) */
+/**
+ * @param newTtlMs undefined: the client knows the ttl
+ * @param receivedAt the receipt of the heartbeat that the message names (ms)
+ */
 export function renewalMessage(
   leaseNumber: number,
-  { end, newTtlMs }: { readonly end: LeaseEnd; readonly newTtlMs?: number | undefined },
+  end: LeaseEnd,
+  newTtlMs: number | undefined,
   receivedAt: number,
 ): LeaseRenewal {
   return {

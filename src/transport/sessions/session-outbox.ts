@@ -14,11 +14,6 @@ const MOST_RENEWALS = 4096;
 /** More unsent refusals end the session. */
 const MOST_REFUSALS = 1000;
 
-interface Renewal {
-  readonly end: LeaseEnd;
-  readonly newTtlMs?: number | undefined;
-}
-
 export interface OutboxOptions {
   readonly stream: Pick<ServerDuplexStream<unknown, OpenSessionResponse>, 'write' | 'on'>;
   readonly limits: SessionLimits;
@@ -43,7 +38,10 @@ export class SessionOutbox implements SessionSink {
   private readonly replaceable = new Map<number, number>();
   /** The grants that wait: the number of the event, by command. */
   private readonly grants = new Map<number, number>();
-  private readonly renewals = new Map<number, Renewal>();
+  /** The renewals that wait: the end of the lease, by lease. */
+  private readonly renewals = new Map<number, LeaseEnd>();
+  /** The changed ttls that no renewal has told the client yet, by lease (ms). */
+  private readonly newTtls = new Map<number, number>();
   private leavingMs: number | undefined;
   private refusalCount = 0;
   private isStarted = false;
@@ -85,10 +83,11 @@ export class SessionOutbox implements SessionSink {
   }
 
   send(event: SessionEvent): void {
-    if (event.kind === 'renewed') return this.renewed(event.commandId, event);
+    if (event.kind === 'renewed') return this.renewed(event.commandId, event.end, event.newTtlMs);
     const { commandId, kind } = event;
     // A renewal after the end of a lease would be about an unknown lease.
     if (kind === 'ended' || kind === 'renewal-failed') this.renewals.delete(commandId);
+    if (kind === 'ended') this.newTtls.delete(commandId);
     const stale = this.replaceable.get(commandId);
     if (stale !== undefined) this.events.delete(stale);
     this.replaceable.delete(commandId);
@@ -117,12 +116,13 @@ export class SessionOutbox implements SessionSink {
     this.replaceable.clear();
     this.grants.clear();
     this.renewals.clear();
+    this.newTtls.clear();
   }
 
-  private renewed(leaseNumber: number, { end, newTtlMs }: Renewal): void {
+  private renewed(leaseNumber: number, end: LeaseEnd, newTtlMs: number | undefined): void {
     this.prolongUnsentGrant(leaseNumber, end);
-    const unsent = this.renewals.get(leaseNumber);
-    this.renewals.set(leaseNumber, { end, newTtlMs: newTtlMs ?? unsent?.newTtlMs });
+    this.renewals.set(leaseNumber, end);
+    if (newTtlMs !== undefined) this.newTtls.set(leaseNumber, newTtlMs);
     this.sendSoon();
   }
 
@@ -171,7 +171,7 @@ export class SessionOutbox implements SessionSink {
       heartbeatInterval: this.isStarted ? undefined : msToDuration(limits.heartbeatIntervalMs),
       heartbeatId: BigInt(id),
       events: events.map((event) => eventMessage(event, lastAt, log)),
-      renewals: renewals.map(([number, renewal]) => renewalMessage(number, renewal, lastAt)),
+      renewals: renewals.map(([number, end]) => renewalMessage(number, end, this.takeNewTtl(number), lastAt)),
       leaving: this.leavingMs === undefined ? undefined : { retryDelay: msToDuration(this.leavingMs) },
     };
     this.isStarted = true;
@@ -179,6 +179,12 @@ export class SessionOutbox implements SessionSink {
     this.mustEcho = false;
     this.leavingMs = undefined;
     this.isFull = !stream.write(message);
+  }
+
+  private takeNewTtl(leaseNumber: number): number | undefined {
+    const newTtlMs = this.newTtls.get(leaseNumber);
+    this.newTtls.delete(leaseNumber);
+    return newTtlMs;
   }
 
   private takeEvents(): readonly ClientEvent[] {
