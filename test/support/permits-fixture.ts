@@ -1,6 +1,6 @@
 import type { Resource, Service } from '../../src/engine/leases/lease';
 import type { RemoveReply, SetLimitReply } from '../../src/engine/leases/permits-store';
-import { EPOCH_AT, permitsKeys, wakeChannel } from '../../src/redis/keys';
+import { bucketOf, EPOCH_AT, permitsKeys, wakeChannel } from '../../src/redis/keys';
 import { eventually } from './eventually';
 import { Requester, type RequesterOptions } from './permits-requester';
 import { PREFIX, TestServer, withFrozenClock } from './permits-server';
@@ -95,6 +95,14 @@ export class PermitsFixture {
   resource(service: Service = 'lock'): Resource {
     this.names += 1;
     return { service, name: `name ${this.names}` };
+  }
+
+  /** As `resource`, in the bucket of another resource. */
+  resourceBeside({ name }: Resource, service: Service = 'lock'): Resource {
+    for (;;) {
+      const resource = this.resource(service);
+      if (bucketOf(resource.name) === bucketOf(name)) return resource;
+    }
   }
 
   async request(serverId: string, resource: Resource, options?: RequesterOptions): Promise<Requester> {

@@ -4,6 +4,7 @@ import { LOCK_LIMIT } from '../../src/engine/leases/limits';
 import type {
   AcquireReply,
   ClaimReply,
+  LeaseToRenew,
   PermitsStore,
   PermitsWanted,
   ReleaseReply,
@@ -138,6 +139,12 @@ export class Requester {
   /** A stream's renewal. */
   keepAlive(secret: string): Promise<RenewReply> {
     return this.renewal(secret, undefined, { attach: this.attach, takeOver: false });
+  }
+
+  /** The lease in a common renewal of several leases. Default secret: of a lease that this call was granted. */
+  toRenew(secret = this.secret): LeaseToRenew {
+    const { resource, requestId, attach, identity } = this;
+    return { resource, requestId, secret, attach, identity };
   }
 
   /** A stream opens with the lease id and takes the lease over. */
