@@ -36,6 +36,7 @@ test('readConfig requires only HOLDFAST_REDIS_URL, and has a default for every o
     quotaLeases: undefined,
     quotaWaiters: undefined,
     quotaStreams: undefined,
+    quotaSessions: undefined,
     quotaCommandsPerSecond: undefined,
     quotaEntries: undefined,
     quotaBytes: undefined,

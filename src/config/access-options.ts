@@ -87,7 +87,12 @@ export const accessOptions = {
   quotaStreams: quotaOption(
     'HOLDFAST_QUOTA_STREAMS',
     '1000',
-    'The most open streams of one caller on this server: HoldLock, HoldPermits, WatchLock, WatchSemaphore, SuggestStream and ImportDictionary.',
+    'The most open streams of one caller on this server: HoldLock, HoldPermits, WatchLock, WatchSemaphore, SuggestStream, ImportDictionary and OpenSession.',
+  ),
+  quotaSessions: quotaOption(
+    'HOLDFAST_QUOTA_SESSIONS',
+    '100',
+    'The most open sessions of one caller on this server. A second session with the same `client_id` does not count, so that a client can move its leases to its next session. In all, a server has at most 10,000 sessions.',
   ),
   quotaCommandsPerSecond: quotaOption(
     'HOLDFAST_QUOTA_COMMANDS_PER_SECOND',

@@ -12,6 +12,10 @@ export class Account {
   leaseCount = 0;
   waiterCount = 0;
   streamCount = 0;
+  /** The sessions that count for the quota. */
+  private sessionCount = 0;
+  /** The open sessions of each client process. */
+  private readonly sessionsOf = new Map<string, number>();
   /** The commands so far have used the time before this time (ms). A caller cannot save more than BURST_MS. */
   private usedUntil = -Infinity;
 
@@ -58,6 +62,30 @@ export class Account {
 
   closeStream(): void {
     this.streamCount -= 1;
+  }
+
+  /**
+   * Counts one more session, and its stream. Throws QUOTA_EXCEEDED, unless the session is the second of its client process:
+   * the process may need the next session to keep the leases of the former.
+   */
+  openSession(clientId: string): void {
+    const count = this.sessionsOf.get(clientId) ?? 0;
+    if (count !== 1) {
+      this.takeCommand();
+      this.check('sessions', this.sessionCount, 'open sessions', 'end a session');
+      this.openStream(false);
+      this.sessionCount += 1;
+    } else this.openStream(true);
+    this.sessionsOf.set(clientId, count + 1);
+  }
+
+  /** Ends the count of a session that was opened before. */
+  closeSession(clientId: string): void {
+    const count = this.sessionsOf.get(clientId) ?? 0;
+    if (count > 1) this.sessionsOf.set(clientId, count - 1);
+    else this.sessionsOf.delete(clientId);
+    if (count !== 2) this.sessionCount -= 1;
+    this.closeStream();
   }
 
   /** Counts one more request for a lease. Throws QUOTA_EXCEEDED. */

@@ -8,6 +8,8 @@ export interface Quotas {
   readonly waiters?: number | undefined;
   /** Open streams on this server. */
   readonly streams?: number | undefined;
+  /** Open sessions on this server. A second session of a client process does not count, so that the process can move. */
+  readonly sessions?: number | undefined;
   /** Calls and messages of SuggestStream on this server. Calls that keep or end a lease do not count. */
   readonly commands_per_second?: number | undefined;
   /** Entries of all dictionaries of the caller together, on all servers. */
@@ -22,6 +24,7 @@ export const QUOTA_NAMES = [
   'leases',
   'waiters',
   'streams',
+  'sessions',
   'commands_per_second',
   'entries',
   'bytes',

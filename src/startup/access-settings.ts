@@ -44,6 +44,7 @@ function quotasOf(config: Config): Quotas | undefined {
     leases: config.quotaLeases,
     waiters: config.quotaWaiters,
     streams: config.quotaStreams,
+    sessions: config.quotaSessions,
     commands_per_second: config.quotaCommandsPerSecond,
     entries: config.quotaEntries,
     bytes: config.quotaBytes,

@@ -43,13 +43,14 @@ test('a text may have quotas, for some identities and for all', () => {
     commands_per_second: 50
   - waiters: 0
     streams: 10
+    sessions: 0
     entries: 1000
     bytes: 1000000
 `;
   expect(readPolicy(GOOD + quotas)).toMatchObject({
     quotas: [
       { identities: ['token:team-a-*'], leases: 100, commands_per_second: 50 },
-      { waiters: 0, streams: 10, entries: 1000, bytes: 1_000_000 },
+      { waiters: 0, streams: 10, sessions: 0, entries: 1000, bytes: 1_000_000 },
     ],
   });
 });

@@ -6,6 +6,8 @@ import type {
   Suggestion,
 } from '../../src/engine/autocomplete/suggestion';
 import type { Call } from '../../src/engine/call';
+import { parseLeaseId } from '../../src/engine/leases/lease-id';
+import type { LeaseEngine } from '../../src/engine/sessions/lease-engine';
 import type { LeaseEnd } from '../../src/engine/leases/expire-offset';
 import type { Lease, ResourceView } from '../../src/engine/leases/lease';
 import type { Quarantine, StoreHealth, StoreOperations } from '../../src/engine/store-health';
@@ -72,8 +74,18 @@ export const newYork: Suggestion = {
 
 export const onePage: SuggestPage = { suggestions: [newYork], nextPageToken: 'next' };
 
-export function fakePermits(): FakeEngine<PermitsEngine> {
-  return new FakeEngine<PermitsEngine>({
+/** The engine of unary calls and hold streams, and that of sessions. Every command of a session gets a lease. */
+export function fakePermits(): FakeEngine<PermitsEngine & LeaseEngine> {
+  return new FakeEngine<PermitsEngine & LeaseEngine>({
+    take: (call, service, start, owner) => {
+      const name = start.kind === 'acquire' ? start.request.name : someLease.name;
+      const id = { ...parseLeaseId('lock', someLease.leaseId), resource: { service, name } };
+      owner.send({ kind: 'granted', lease: leaseFor(call) });
+      owner.hold({ id, lastEnd: 0, abandon: () => owner.end(undefined), revokeHeld: () => undefined });
+      return Promise.resolve();
+    },
+    releaseLease: () => Promise.resolve({ released: true, lossCause: undefined }),
+    renewLease: (call) => Promise.resolve(leaseFor(call)),
     acquire: (call) => Promise.resolve(leaseFor(call)),
     renew: (call) => Promise.resolve(leaseFor(call)),
     release: () => Promise.resolve({ released: true, lossCause: undefined }),

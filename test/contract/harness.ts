@@ -15,6 +15,8 @@ import { ServerServiceClient } from '../../generated/typescript/holdfast/v1/serv
 import type { AutocompleteLimits } from '../../src/engine/autocomplete/limits';
 import { systemClock } from '../../src/engine/clock';
 import { defaultLimits } from '../../src/engine/leases/limits';
+import { defaultSessionLimits } from '../../src/engine/sessions/session-requests';
+import { Sessions } from '../../src/engine/sessions/sessions';
 import { openAccess, type AccessSettings, type OpenedAccess } from '../../src/transport/access/open-access';
 import type { CallContext } from '../../src/transport/grpc/call';
 import type { Log } from '../../src/transport/grpc/log';
@@ -75,6 +77,12 @@ export class Harness {
       engine: { ...permits.engine, drain: () => permits.drain() },
       autocomplete: { ...autocomplete.engine, drain: () => void autocomplete.drain() },
       autocompleteLimits,
+      sessions: new Sessions({
+        engine: permits.engine,
+        clock: systemClock,
+        limits: defaultSessionLimits,
+        random: Math.random,
+      }),
       store: this.store,
       limits: defaultLimits,
       intakeLimits,

@@ -12,6 +12,7 @@ const SERVICES = [
   'holdfast.v1.LockService',
   'holdfast.v1.SemaphoreService',
   'holdfast.v1.ServerService',
+  'holdfast.v1.SessionService',
   'holdfast.v1.AutocompleteService',
   'holdfast.grants',
 ];

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { status, type ServiceError } from '@grpc/grpc-js';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
 import type { SuggestStreamResponse } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { HoldfastError } from '../../src/engine/errors';
+import type { Quotas } from '../../src/engine/quotas';
 import { SERVICES, VERBS } from '../../src/transport/access/verbs';
+import { SessionStream } from '../support/clients/session-stream';
 import { eventually } from '../support/eventually';
 import { suggestRequest } from './autocomplete-calls';
 import { contractCalls } from './contract-calls';
@@ -142,13 +145,15 @@ describe('a caller with an identity', () => {
     const client = harness.locks();
     return call(client, client.acquireLock, acquireRequest({ name: 'x' }), { metadata: metadataOf(name) });
   };
-  async function setCommands(perSecond: number, name = 'busy'): Promise<void> {
+  async function setQuotas(name: string, quotas: Quotas): Promise<void> {
     const count = harness.logged.length;
-    writePolicy(policyFile, RULES, [{ identities: [`token:${name}`], commands_per_second: perSecond }]);
+    writePolicy(policyFile, RULES, [{ identities: [`token:${name}`], ...quotas }]);
     await until(() =>
       harness.logged.slice(count).some(({ message }) => message === 'loaded the policy again'),
     );
   }
+  const setCommands = (perSecond: number, name = 'busy') =>
+    setQuotas(name, { commands_per_second: perSecond });
 
   test('gets the quotas of a changed policy, over all its connections', async () => {
     harness.permits.answers.acquire = () => Promise.resolve(someLease);
@@ -161,6 +166,32 @@ describe('a caller with an identity', () => {
     await setCommands(1_000_000);
     await acquire('busy');
     await acquire('busy');
+  });
+
+  test('opens no more sessions than the quota, except the next session of a process, and may open one after the end of another', async () => {
+    await setQuotas('calm', { sessions: 1 });
+    const sessionOf = (clientId: string) =>
+      new SessionStream(harness.target, { start: { clientId }, metadata: metadataOf('calm') });
+    const first = sessionOf(UUID_V4);
+    await until(() => first.responses.length > 0);
+    expect(await sessionOf(randomUUID()).ending).toMatchObject({
+      reason: 'QUOTA_EXCEEDED',
+      text: 'token:calm has reached its quota of 1 open sessions on this server: nothing was done; end a session, or ask the operator for a higher quota [QUOTA_EXCEEDED]',
+      metadata: { quota: 'sessions', limit: '1' },
+    });
+    const next = sessionOf(UUID_V4);
+    await until(() => next.responses.length > 0);
+    first.close();
+    next.close();
+    await eventually('another session', async () => {
+      const other = sessionOf(randomUUID());
+      const opened = await Promise.race([
+        other.ending.then(() => false),
+        until(() => other.responses.length > 0).then(() => true),
+      ]);
+      other.close();
+      return opened;
+    });
   });
 
   test('has a line in the audit log for a refusal, with quota and limit', async () => {

@@ -81,6 +81,7 @@ describe.each([
       'holdfast.v1.LockService',
       'holdfast.v1.SemaphoreService',
       'holdfast.v1.ServerService',
+      'holdfast.v1.SessionService',
     ]);
   });
 

@@ -277,6 +277,7 @@ test('GetServerInfo answers with version, bounds, features and store state', asy
       Feature.FEATURE_REVOCATION,
       Feature.FEATURE_METADATA_UPDATE,
       Feature.FEATURE_AUTOCOMPLETE,
+      Feature.FEATURE_SESSIONS,
     ],
     storeState: StoreState.STORE_STATE_READY,
     storeWarnings: harness.store.warnings,

@@ -98,6 +98,39 @@ describe('an account', () => {
     expect(refusalOf(() => account.openStream(false))).toBeUndefined();
   });
 
+  it('refuses sessions above the quota, but never the next session of a client process', () => {
+    const { accounts } = started({ sessions: 2 });
+    const account = accounts.of('token:a', {});
+    account.openSession('one');
+    account.openSession('two');
+    account.openSession('two');
+    for (const clientId of ['two', 'three']) {
+      expect(refusalOf(() => account.openSession(clientId))?.details.metadata).toEqual({
+        quota: 'sessions',
+        limit: '2',
+      });
+    }
+    account.closeSession('two');
+    expect(refusalOf(() => account.openSession('three'))).toBeDefined();
+    account.closeSession('two');
+    expect(refusalOf(() => account.openSession('three'))).toBeUndefined();
+    for (const clientId of ['one', 'three']) account.closeSession(clientId);
+    expect(account.isUnused).toBe(true);
+  });
+
+  it('counts a session as a stream and a command, and refuses the next session of a process for neither', () => {
+    const { accounts } = started({ streams: 1, commands_per_second: 2 });
+    const account = accounts.of('token:a', {});
+    account.openSession('one');
+    account.openSession('one');
+    expect(refusalOf(() => account.openSession('two'))?.details.metadata).toMatchObject({ quota: 'streams' });
+    expect(refusalOf(() => account.openSession('two'))?.details.metadata).toMatchObject({
+      quota: 'commands_per_second',
+    });
+    account.closeSession('one');
+    expect(refusalOf(() => account.openSession('one'))).toBeUndefined();
+  });
+
   it('keeps its counts when the quotas change', () => {
     const { accounts } = started({ streams: 5 });
     const account = accounts.of('token:a', {});

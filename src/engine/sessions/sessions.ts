@@ -39,11 +39,13 @@ export class Sessions {
     const { engine, clock, limits } = this.options;
     if (this.isDraining) throw draining();
     if (this.open.size >= limits.maxSessions) throw tooManySessions(limits.maxSessions);
+    stream.account?.openSession(start.clientId);
     const onChange = (): void => this.endIfMoved(session);
     const session = new Session({ engine, clock, limits, stream, start, sink, onChange });
     this.open.add(session);
     const forget = (): void => {
       this.open.delete(session);
+      stream.account?.closeSession(start.clientId);
       if (this.open.size === 0) this.onIdle?.();
     };
     session.done.then(forget, forget);

@@ -64,7 +64,15 @@ const ruleSchema = z.strictObject({
 });
 
 /** The smallest value of each quota. Without a command per second, a caller could not call at all. */
-const SMALLEST = { leases: 0, waiters: 0, streams: 0, commands_per_second: 1, entries: 0, bytes: 0 } as const;
+const SMALLEST = {
+  leases: 0,
+  waiters: 0,
+  streams: 0,
+  sessions: 0,
+  commands_per_second: 1,
+  entries: 0,
+  bytes: 0,
+} as const;
 
 const quotaSchema = z
   .strictObject({
@@ -74,6 +82,7 @@ const quotaSchema = z
     leases: quota('leases'),
     waiters: quota('waiters'),
     streams: quota('streams'),
+    sessions: quota('sessions'),
     commands_per_second: quota('commands_per_second'),
     entries: quota('entries'),
     bytes: quota('bytes'),

@@ -112,15 +112,19 @@ export function serverStream<Request, Message>(
     });
 }
 
-/** Wraps a handler that reads a stream and answers with a stream. The first read waits for the listener of 'data'. */
+/**
+ * Wraps a handler that reads a stream and answers with a stream. The first read waits for the listener of 'data'.
+ * @param countsItself true: the handler counts its calls for the quotas, because its first message is needed to do so
+ */
 export function bidi<Request, Message>(
   context: CallContext,
   handler: BidiHandler<Request, Message>,
+  { countsItself = false } = {},
 ): handleBidiStreamingCall<Request, Message> {
   return (grpcCall) =>
     void serveStream(context, grpcCall, (call) => {
       call.checkAnyName();
-      call.count(undefined, true);
+      if (!countsItself) call.count(undefined, true);
       return handler(grpcCall, call);
     });
 }

@@ -31,15 +31,10 @@ export function sessionHandlers(
   const turns = new CommandTurns();
   const commands = new SessionCommands(context, limits);
   return {
-    openSession: bidi<OpenSessionRequest, OpenSessionResponse>(context, (stream, call) =>
-      new SessionConversation({
-        stream,
-        call,
-        context,
-        sessions,
-        commands,
-        turns,
-      }).run(),
+    openSession: bidi<OpenSessionRequest, OpenSessionResponse>(
+      context,
+      (stream, call) => new SessionConversation({ stream, call, context, sessions, commands, turns }).run(),
+      { countsItself: true },
     ),
   };
 }
