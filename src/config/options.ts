@@ -45,7 +45,7 @@ export const options = {
     range: '1s to 30d',
     example: '30m',
     about:
-      'The age, give or take 10 %, at which the server ends a connection in order, so that clients find added servers. Streams end with REATTACH, and their leases continue. Other calls may take as long again, at least 60 s.',
+      'The age, give or take 10 %, at which the server ends a connection in order, so that clients find added servers. Streams end with REATTACH, and their leases continue. Sessions are asked to leave first, and have 30 s to move. Other calls may take as long again, at least 60 s.',
     schema: durationOrOff('1s', '30d'),
   }),
   keepaliveTimeMs: durationOption({

@@ -2,6 +2,10 @@ import { credentials, status } from '@grpc/grpc-js';
 import { LockServiceClient, HoldLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
 import type { Call } from '../../src/engine/call';
+import { parseLeaseId } from '../../src/engine/leases/lease-id';
+import type { LeaseOwner } from '../../src/engine/leases/requests';
+import { lock } from '../support/clients/session-commands';
+import { SessionStream } from '../support/clients/session-stream';
 import { eventually } from '../support/eventually';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { someLease } from './fake-engines';
@@ -15,11 +19,24 @@ const MAX_AGE_MS = 500;
 let harness: Harness;
 /** The connections of the calls that reached the engine. */
 let connections: Set<object>;
+/** The commands of sessions that have a lease. */
+let owners: LeaseOwner[];
 beforeEach(async () => {
   harness = await Harness.start({ connectionMaxAgeMs: MAX_AGE_MS });
   connections = new Set();
+  owners = [];
+  harness.permits.answers.take = (_call, _service, _start, owner) => grantTo(owner);
 });
 afterEach(() => harness.close());
+
+/** Grants the acquires of sessions. */
+function grantTo(owner: LeaseOwner): Promise<void> {
+  const id = parseLeaseId('lock', someLease.leaseId);
+  owner.send({ kind: 'granted', lease: someLease });
+  owner.hold({ id, lastEnd: 0, abandon: () => undefined, revokeHeld: () => undefined });
+  owners.push(owner);
+  return Promise.resolve();
+}
 
 const seen = ({ connection }: Call): void => void connections.add(connection);
 
@@ -85,6 +102,26 @@ test('a hold stream ends with REATTACH and an immediate retry, and its lease is 
   );
   expect(error?.metadata.get('grpc-retry-pushback-ms')).toEqual(['0']);
   expect(harness.permits.verbs).toEqual(['hold']);
+});
+
+test('a session is asked to leave, works on, and ends with REATTACH when its last lease has ended', async () => {
+  const session = new SessionStream(harness.target);
+  const number = session.run(lock('a'));
+  await session.event(number, 'granted');
+  await eventually('leaving', () => session.responses.some(({ leaving }) => leaving !== undefined));
+  await session.event(session.run(lock('b')), 'granted');
+  for (const owner of owners) owner.end(undefined);
+  const { code, reason, text, pushback } = await session.ending;
+  expect([code, reason, pushback]).toEqual(['UNAVAILABLE', 'REATTACH', '0']);
+  expect(text).toContain('the connection of this session has reached its maximum age');
+  session.close();
+});
+
+test('a session without leases is told a delay for its next session, and ends with REATTACH', async () => {
+  const session = new SessionStream(harness.target);
+  expect((await session.ending).reason).toBe('REATTACH');
+  expect(session.responses.at(-1)?.leaving?.retryDelay).toBeDefined();
+  session.close();
 });
 
 test('a unary call that waits gets its answer on the old connection', async () => {

@@ -214,3 +214,20 @@ test('a server that drains asks its sessions to leave, and no lease is lost', as
   next.close();
   await moving.close();
 });
+
+test('a session on a connection of the maximum age moves to a new connection, and no lease is lost', async () => {
+  const aging = await ServerPair.start({ HOLDFAST_SESSIONS: '1', HOLDFAST_CONNECTION_MAX_AGE: '1s' });
+  const clientId = randomUUID();
+  const old = session({ start: { clientId } }, aging.first);
+  const { number, lease } = await granted(old, 'aged');
+  await eventually('leaving', () => old.responses.some(({ leaving }) => leaving !== undefined));
+  const next = session({ start: { clientId, sessionNumber: 2n } }, aging.first);
+  const attaching = next.run(attach(lease.leaseId));
+  expect((await next.event(attaching, 'granted')).lease?.fencingToken).toBe(lease.fencingToken);
+  expect(await old.event(number, 'ended')).toEqual({ cause: SessionEndCause.SESSION_END_CAUSE_SUPERSEDED });
+  expect((await old.ending).reason).toBe('REATTACH');
+  next.run(release(attaching));
+  await next.event(attaching, 'ended');
+  next.close();
+  await aging.close();
+});

@@ -60,6 +60,13 @@ export function sessionDraining(): HoldfastError {
   );
 }
 
+export function sessionTooOld(): HoldfastError {
+  return new HoldfastError(
+    'REATTACH',
+    'the connection of this session has reached its maximum age; open the next session on a new connection, and attach to the leases',
+  );
+}
+
 function quotaExceeded(limit: number, message: string): HoldfastError {
   return new HoldfastError('QUOTA_EXCEEDED', message, { metadata: { limit: String(limit) } });
 }

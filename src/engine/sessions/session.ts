@@ -28,8 +28,16 @@ export interface SessionOptions {
   readonly stream: Call;
   readonly start: SessionStart;
   readonly sink: SessionSink;
-  /** Called when a command or a lease has ended. */
-  readonly onChange?: (() => void) | undefined;
+}
+
+/** How a session is asked to end. */
+export interface Leaving {
+  /** The client opens its next session after this delay (ms). */
+  readonly retryDelayMs: number;
+  /** The longest time that the session still works (ms). */
+  readonly withinMs: number;
+  /** Ends the session. */
+  readonly error: HoldfastError;
 }
 
 /** The leases that are abandoned in one turn of the event loop when a session ends. */
@@ -40,7 +48,7 @@ const ENDS_PER_TURN = 200;
  *
  *     open ──no heartbeat for heartbeat_timeout──▶ ended (SESSION_SILENT)
  *          ──the stream breaks, or its caller may not call any more──▶ ended
- *          ──leave──▶ the client attaches elsewhere ──▶ ended (DRAINING)
+ *          ──leave──▶ leaving ──the leases have moved, or the time is over──▶ ended (DRAINING, REATTACH)
  *
  * The end of a session ends no lease. Each lease is held by the engine of leases, as for a hold stream of its own, and each
  * command is a call of its own.
@@ -60,6 +68,8 @@ export class Session implements CommandOrigin, CommandSession {
   private releaseCount = 0;
   private isEnded = false;
   private timer: Timer | undefined;
+  private leaving: Leaving | undefined;
+  private leavingTimer: Timer | undefined;
   private settle: { resolve: () => void; reject: (error: HoldfastError) => void };
 
   constructor(private readonly options: SessionOptions) {
@@ -86,9 +96,8 @@ export class Session implements CommandOrigin, CommandSession {
     return this.isEnded;
   }
 
-  /** The number of leases and of commands without an end. */
-  get size(): number {
-    return this.commands.size;
+  get isLeaving(): boolean {
+    return this.leaving !== undefined;
   }
 
   /** Undefined: the session does not hold the lease, and has not lost the lease by a revocation. */
@@ -117,9 +126,22 @@ export class Session implements CommandOrigin, CommandSession {
     }
   }
 
-  /** Asks the client to open the next session. This session works on until its leases are attached elsewhere. */
-  leave(retryDelayMs: number): void {
-    if (!this.isEnded) this.options.sink.leave(retryDelayMs);
+  /**
+   * Asks the client to open the next session. This session works on until it has no lease and no command, and at most for
+   * `withinMs`. A second call takes the place of the first.
+   */
+  leave(leaving: Leaving): void {
+    if (this.isEnded) return;
+    this.leaving = leaving;
+    this.options.sink.leave(leaving.retryDelayMs);
+    this.leavingTimer?.cancel();
+    this.leavingTimer = this.options.clock.after(leaving.withinMs, () => this.end(leaving.error));
+    this.endIfMoved();
+  }
+
+  private endIfMoved(): void {
+    if (this.leaving === undefined) return;
+    if (this.commands.size + this.unfinishedCount + this.releaseCount === 0) this.end(this.leaving.error);
   }
 
   /** Ends the stream. The leases live on to their ends. */
@@ -127,6 +149,7 @@ export class Session implements CommandOrigin, CommandSession {
     if (this.isEnded) return;
     this.isEnded = true;
     this.timer?.cancel();
+    this.leavingTimer?.cancel();
     if (error === undefined) this.settle.resolve();
     else this.settle.reject(error);
     this.abandon([...this.commands.values()], 0);
@@ -193,7 +216,7 @@ export class Session implements CommandOrigin, CommandSession {
   ended({ id, kind, lease }: LeaseCommand): void {
     this.commands.delete(id);
     if (kind === 'acquire' && lease === undefined) this.unfinishedCount -= 1;
-    this.options.onChange?.();
+    this.endIfMoved();
   }
 
   private release(commandId: number, call: CommandCall, lease: LeaseId): void {
@@ -234,6 +257,7 @@ export class Session implements CommandOrigin, CommandSession {
         this.fail(commandId, call, error);
       }
       answered();
+      this.endIfMoved();
     };
     this.turns.run(resourceKey(resource), (answered) => void end(answered));
   }

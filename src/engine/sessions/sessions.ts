@@ -1,9 +1,10 @@
 import type { Call } from '../call';
 import type { Clock } from '../clock';
+import type { HoldfastError } from '../errors';
 import { draining } from '../leases/lease-errors';
 import type { LeaseEngine } from './lease-engine';
 import { Session } from './session';
-import { sessionDraining, tooManySessions } from './session-errors';
+import { sessionDraining, sessionTooOld, tooManySessions } from './session-errors';
 import type { SessionLimits, SessionSink, SessionStart } from './session-requests';
 
 export interface SessionsOptions {
@@ -14,8 +15,10 @@ export interface SessionsOptions {
   readonly random: () => number;
 }
 
-/** The clients of a draining server open their next sessions within this time, so that they do not come all at once (ms). */
+/** Clients that are asked to leave open their next sessions within this time, so that they do not come all at once (ms). */
 const LEAVING_MS = 1000;
+/** The time in which clients may move the leases of a connection that has reached its maximum age (ms). */
+const AGE_GRACE_MS = 30_000;
 
 /** The sessions of one server. */
 export class Sessions {
@@ -40,8 +43,7 @@ export class Sessions {
     if (this.isDraining) throw draining();
     if (this.open.size >= limits.maxSessions) throw tooManySessions(limits.maxSessions);
     stream.account?.openSession(start.clientId);
-    const onChange = (): void => this.endIfMoved(session);
-    const session = new Session({ engine, clock, limits, stream, start, sink, onChange });
+    const session = new Session({ engine, clock, limits, stream, start, sink });
     this.open.add(session);
     const forget = (): void => {
       this.open.delete(session);
@@ -52,25 +54,26 @@ export class Sessions {
     return session;
   }
 
+  /** Asks the clients of a connection that has reached its maximum age to open their next sessions on another connection. */
+  leaveConnection(connection: object): void {
+    for (const session of [...this.open]) {
+      if (session.isLeaving || session.stream.connection !== connection) continue;
+      this.askToLeave(session, AGE_GRACE_MS, sessionTooOld());
+    }
+  }
+
   /**
    * Asks all clients to open their next sessions elsewhere. Each session ends when its leases are attached elsewhere, and at
    * the latest after `withinMs`. Resolves when all sessions have ended.
    */
   async drain(withinMs: number): Promise<void> {
-    const { clock, random } = this.options;
     this.isDraining = true;
-    for (const session of [...this.open]) {
-      session.leave(random() * Math.min(LEAVING_MS, withinMs / 4));
-      this.endIfMoved(session);
-    }
-    const timer = clock.after(withinMs, () => {
-      for (const session of this.open) session.end(sessionDraining());
-    });
+    for (const session of [...this.open]) this.askToLeave(session, withinMs, sessionDraining());
     if (this.open.size > 0) await new Promise<void>((resolve) => (this.onIdle = resolve));
-    timer.cancel();
   }
 
-  private endIfMoved(session: Session): void {
-    if (this.isDraining && session.size === 0) session.end(sessionDraining());
+  private askToLeave(session: Session, withinMs: number, error: HoldfastError): void {
+    const retryDelayMs = this.options.random() * Math.min(LEAVING_MS, withinMs / 4);
+    session.leave({ retryDelayMs, withinMs, error });
   }
 }

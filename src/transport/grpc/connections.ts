@@ -14,6 +14,13 @@ import { OpenCalls } from './open-calls';
 /** The time for the last frames of a connection to leave (ms). */
 const FAREWELL_MS = 500;
 
+/** Streams that move to another connection themselves. Such a stream goes on when its connection has reached its maximum age. */
+export interface MovingStreams {
+  readonly paths: ReadonlySet<string>;
+  /** Asks the streams of a connection to move. May be called twice for a connection. */
+  readonly leave: (connection: object) => void;
+}
+
 /**
  * The open connections of the server. Ends a connection without an answer to a ping. All calls of such a connection end
  * with UNAVAILABLE. A reset of the streams would not do: clients report a reset as INTERNAL, and do not retry.
@@ -28,6 +35,7 @@ export class Connections {
     private readonly log: Log,
     /** Undefined: connections may live for ever. */
     private readonly maxAgeMs?: number | undefined,
+    private readonly moving?: MovingStreams | undefined,
   ) {}
 
   /** Must be called once, after the server is bound and before clients learn the address. `gate` gets each new call. */
@@ -67,10 +75,11 @@ export class Connections {
     for (const socket of this.open.values()) disconnect(socket);
   }
 
-  /** Ends the streams of messages to the client. Calls with one answer go on. */
+  /** Ends the streams of messages to the client, or asks them to move. Calls with one answer go on. */
   private endStreams(session: ServerHttp2Session): void {
+    this.moving?.leave(session);
     this.calls.end(session, ({ path, responseStream }) =>
-      responseStream ? toCallStatus(tooOld(), path, this.log) : undefined,
+      responseStream && !this.moving?.paths.has(path) ? toCallStatus(tooOld(), path, this.log) : undefined,
     );
   }
 

@@ -51,6 +51,7 @@ const SERVICES = ['holdfast.v1.LockService', 'holdfast.v1.SemaphoreService', 'ho
 const AUTOCOMPLETE = 'holdfast.v1.AutocompleteService';
 const SESSIONS = 'holdfast.v1.SessionService';
 const REQUEST_BYTES = new Map([...AUTOCOMPLETE_REQUEST_BYTES, ...SESSION_REQUEST_BYTES]);
+const SESSION_PATHS: ReadonlySet<string> = new Set(SESSION_REQUEST_BYTES.keys());
 const CONTRACT = 'holdfast.v1.';
 /** The services with methods that the gate knows. Calls of other services are treated as reads. */
 const OFFERED_SERVICES = [
@@ -124,7 +125,11 @@ export class GrpcServer {
     };
     const context: CallContext = { clock, log, access, control };
     const times = { timeMs: parts.keepaliveTimeMs, timeoutMs: parts.keepaliveTimeoutMs };
-    this.connections = new Connections(times, log, parts.connectionMaxAgeMs);
+    const moving = sessions && {
+      paths: SESSION_PATHS,
+      leave: (connection: object) => sessions.leaveConnection(connection),
+    };
+    this.connections = new Connections(times, log, parts.connectionMaxAgeMs, moving);
     this.intake = new RequestIntake({
       clock,
       log,

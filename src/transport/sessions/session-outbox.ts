@@ -106,7 +106,7 @@ export class SessionOutbox implements SessionSink {
 
   /** Sends all that waits. Must be called before the status is sent. */
   finish(): void {
-    while (!this.isClosed && this.events.size + this.renewals.size > 0) this.sendOne();
+    while (!this.isClosed && this.heartbeats !== undefined && this.hasNews) this.sendOne();
     this.close();
   }
 
@@ -150,14 +150,18 @@ export class SessionOutbox implements SessionSink {
 
   private sendAll(): void {
     if (this.isFull || this.isClosed) return;
-    if (this.events.size + this.renewals.size === 0 && !this.hasMore) return;
+    if (!this.hasMore) return;
     this.sendOne();
     if (this.events.size + this.renewals.size > 0) this.sendSoon();
     this.options.onSent();
   }
 
   private get hasMore(): boolean {
-    return this.mustEcho || !this.isStarted || this.leavingMs !== undefined;
+    return this.mustEcho || !this.isStarted || this.hasNews;
+  }
+
+  private get hasNews(): boolean {
+    return this.events.size + this.renewals.size > 0 || this.leavingMs !== undefined;
   }
 
   private sendOne(): void {

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import type { HoldfastError } from '../../../src/engine/errors';
+import type { LeaseOwner } from '../../../src/engine/leases/requests';
+import type { LeaseEngine } from '../../../src/engine/sessions/lease-engine';
+import { defaultSessionLimits, type CommandRights } from '../../../src/engine/sessions/session-requests';
+import type { Session } from '../../../src/engine/sessions/session';
+import { Sessions } from '../../../src/engine/sessions/sessions';
+import { ALICE, acquireRequest, FakeCall } from '../../support/fake-call';
+import { ManualClock, settled } from '../../support/manual-clock';
+
+const RIGHTS: CommandRights = { hidesHolders: false, onNotAllowed: () => undefined, close: () => undefined };
+const GRACE_MS = 30_000;
+
+/** The sessions of one server, with an engine that grants every lease at once. */
+class Fixture {
+  readonly clock = new ManualClock();
+  readonly connection = {};
+  readonly owners: LeaseOwner[] = [];
+  /** The delays of all messages that ask a client to leave (ms). */
+  readonly delays: number[] = [];
+  readonly events: string[] = [];
+  answerRelease: () => void = () => undefined;
+  readonly sessions: Sessions;
+
+  constructor() {
+    const engine: LeaseEngine = {
+      take: (_call, service, _start, owner) => {
+        const id = { resource: { service, name: 'hello' }, requestId: ALICE, secret: 'secret' };
+        this.owners.push(owner);
+        owner.hold({ id, lastEnd: 0, abandon: () => owner.end(undefined), revokeHeld: () => undefined });
+        return Promise.resolve();
+      },
+      releaseLease: () =>
+        new Promise((resolve) => {
+          this.answerRelease = () => resolve({ released: true, lossCause: undefined });
+        }),
+      renewLease: () => Promise.resolve(),
+    };
+    const limits = { ...defaultSessionLimits, maxSessions: 3 };
+    this.sessions = new Sessions({ engine, clock: this.clock, limits, random: () => 0.5 });
+  }
+
+  begin(connection = this.connection): { session: Session; ending: Promise<HoldfastError | undefined> } {
+    const stream = new FakeCall(this.clock, { connection });
+    const start = { clientId: randomUUID(), sessionNumber: 1, heartbeatId: 1 };
+    const session = this.sessions.begin(stream, start, {
+      send: ({ kind }) => void this.events.push(kind),
+      leave: (delayMs) => void this.delays.push(delayMs),
+    });
+    const ending = session.done.then(
+      () => undefined,
+      (error: HoldfastError) => error,
+    );
+    return { session, ending };
+  }
+
+  acquire(session: Session, commandId: number): void {
+    const request = { ...acquireRequest({}), requestId: ALICE };
+    session.run(commandId, { kind: 'acquire', service: 'lock', request }, RIGHTS, this.clock.now());
+  }
+
+  /** Lets time pass while the client sends heartbeats. */
+  async pass(ms: number, session: Session): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 5000) {
+      await this.clock.advance(Math.min(5000, ms - passed));
+      session.heartbeat(session.heartbeats.id + 1, this.clock.now());
+    }
+  }
+}
+
+describe('a session of a connection that has reached its maximum age', () => {
+  test('ends with REATTACH as soon as its leases are elsewhere', async () => {
+    const on = new Fixture();
+    const { session, ending } = on.begin();
+    on.acquire(session, 1);
+    on.acquire(session, 2);
+    on.sessions.leaveConnection(on.connection);
+    expect(on.delays).toEqual([500]);
+    await on.pass(GRACE_MS / 2, session);
+    on.owners[0]?.end(undefined);
+    expect(session.isOver).toBe(false);
+    on.owners[1]?.end(undefined);
+    expect((await ending)?.reason).toBe('REATTACH');
+    expect(on.sessions.size).toBe(0);
+    expect(on.clock.timerCount).toBe(0);
+  });
+
+  test('ends with REATTACH after a grace, if a client does not move its leases, and is asked once', async () => {
+    const on = new Fixture();
+    const { session, ending } = on.begin();
+    on.acquire(session, 1);
+    on.sessions.leaveConnection(on.connection);
+    await on.pass(GRACE_MS - 1, session);
+    on.sessions.leaveConnection(on.connection);
+    expect(session.isOver).toBe(false);
+    await on.clock.advance(1);
+    expect((await ending)?.reason).toBe('REATTACH');
+    expect(on.delays).toHaveLength(1);
+  });
+
+  test('ends after the answer to a release, not before', async () => {
+    const on = new Fixture();
+    const { session, ending } = on.begin();
+    on.acquire(session, 1);
+    session.run(2, { kind: 'release-number', leaseNumber: 1 }, RIGHTS, 0);
+    await settled();
+    on.sessions.leaveConnection(on.connection);
+    on.owners[0]?.end(undefined);
+    expect(session.isOver).toBe(false);
+    on.answerRelease();
+    expect((await ending)?.reason).toBe('REATTACH');
+    expect(on.events).toContain('released');
+  });
+
+  test('ends at once without leases, and sessions of other connections stay', async () => {
+    const on = new Fixture();
+    const old = on.begin();
+    const other = on.begin({});
+    on.sessions.leaveConnection(on.connection);
+    expect((await old.ending)?.reason).toBe('REATTACH');
+    expect([other.session.isLeaving, other.session.isOver]).toEqual([false, false]);
+  });
+});
+
+test('a drain asks also sessions that leave already, ends them with DRAINING in its own time, and resolves then', async () => {
+  const on = new Fixture();
+  const { session, ending } = on.begin();
+  on.acquire(session, 1);
+  on.sessions.leaveConnection(on.connection);
+  let isDrained = false;
+  const drained = on.sessions.drain(2000).then(() => (isDrained = true));
+  expect(on.delays).toEqual([500, 250]);
+  await on.clock.advance(1999);
+  expect([session.isOver, isDrained]).toEqual([false, false]);
+  await on.clock.advance(1);
+  await settled();
+  expect((await ending)?.reason).toBe('DRAINING');
+  await drained;
+  expect(() => on.begin()).toThrow(expect.objectContaining({ reason: 'DRAINING' }) as Error);
+});
+
+test('a server opens no more sessions than its bound, and another after the end of one', async () => {
+  const on = new Fixture();
+  const { session, ending } = on.begin();
+  on.begin();
+  on.begin();
+  expect(() => on.begin()).toThrow(expect.objectContaining({ reason: 'QUOTA_EXCEEDED' }) as Error);
+  session.end(undefined);
+  await ending;
+  expect(on.begin().session.isOver).toBe(false);
+});
