@@ -42,7 +42,12 @@ class Fixture {
 
   begin(connection = this.connection): { session: Session; ending: Promise<HoldfastError | undefined> } {
     const stream = new FakeCall(this.clock, { connection });
-    const start = { clientId: randomUUID(), sessionNumber: 1, heartbeatId: 1 };
+    const start = {
+      clientId: randomUUID(),
+      sessionNumber: 1,
+      heartbeatId: 1,
+      receivedAt: this.clock.now(),
+    };
     const session = this.sessions.begin(stream, start, {
       send: ({ kind }) => void this.events.push(kind),
       leave: (delayMs) => void this.delays.push(delayMs),
