@@ -42,17 +42,18 @@ export class LeaseCommand implements LeaseOwner {
   }
 
   /**
-   * Waits for a lease. At the age limit of a wait, the wait goes on with another call of the request.
+   * Waits for a lease. At the age limit of a wait, the wait goes on with another call of the request. Nothing begins after
+   * the end of the session.
    * @param answered called once, when the store has answered
    */
   async run(engine: LeaseEngine, service: Service, start: HoldStart, answered: () => void): Promise<void> {
     this.whenAnswered = answered;
-    for (;;) {
+    while (!this.session.isOver) {
       try {
         await engine.take(this.call, service, start, this);
         break;
       } catch (error) {
-        if (error instanceof HoldfastError && error.reason === 'REATTACH' && !this.session.isOver) continue;
+        if (error instanceof HoldfastError && error.reason === 'REATTACH') continue;
         this.refuse(error);
         break;
       }
