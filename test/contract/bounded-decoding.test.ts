@@ -7,10 +7,12 @@ import {
   PutEntriesRequest,
   type Entry,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import { OpenSessionRequest, SessionStart } from '../../generated/typescript/holdfast/v1/session_service';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
 import { requestDecoders } from '../../src/transport/autocomplete/request-decoders';
+import { sessionServiceDefinition } from '../../src/transport/sessions/session-handlers';
 import { start } from './autocomplete-calls';
-import { Harness } from './harness';
+import { Harness, UUID_V4 } from './harness';
 import { frame, RawConnection } from './raw-call';
 
 /** The largest number of empty items that a message may have by its bytes, and not by the contract. */
@@ -89,6 +91,29 @@ test('a list that is too long is decoded up to one item above its bound', () => 
   expect(requestDecoders.deleteEntries(repeated(2, MOST_IDS)).entryIds).toHaveLength(1001);
   const { part } = requestDecoders.importDictionary(field(2, field(1, manyAliases)));
   expect(part?.$case === 'batch' && part.value.entries[0]?.aliases).toHaveLength(17);
+});
+
+test('a request of a session with half a million commands is decoded up to one command above the bound, and ends the session', async () => {
+  const request = Buffer.concat([
+    Buffer.from(
+      OpenSessionRequest.encode({
+        start: SessionStart.create({ clientId: UUID_V4, sessionNumber: 1n }),
+        heartbeatId: 1n,
+        commands: [],
+      }).finish(),
+    ),
+    repeated(3, 524_000),
+  ]);
+  const { path, requestDeserialize } = sessionServiceDefinition.openSession;
+  expect(requestDeserialize(request).commands).toHaveLength(1001);
+  const harness = await Harness.start();
+  const connection = new RawConnection(harness.target);
+  expect(await connection.call({ path, body: frame(request), halfClose: false })).toMatchObject({
+    code: status.RESOURCE_EXHAUSTED,
+    reason: 'QUOTA_EXCEEDED',
+  });
+  connection.close();
+  await harness.close();
 });
 
 const bytes: fc.Arbitrary<Buffer> = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));

@@ -1,21 +1,29 @@
 import {
+  OpenSessionRequest,
   OpenSessionResponse,
   SessionServiceService,
-  type OpenSessionRequest,
   type SessionServiceServer,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import { defaultSessionLimits } from '../../engine/sessions/session-requests';
 import { serializer } from '../../wire/serialize';
 import type { Limits } from '../../engine/leases/limits';
 import type { Sessions } from '../../engine/sessions/sessions';
+import { boundedDecoder, type ListBounds } from '../grpc/bounded-decoding';
 import { bidi, type CallContext } from '../grpc/call';
 import { SessionCommands } from './session-commands';
 import { CommandTurns } from './command-turns';
 import { SessionConversation } from './session-conversation';
 
-/** The generated SessionService, with a faster serializer. */
+/** The list `commands` of a request. One command above the bound is decoded, and ends the session. */
+const REQUEST_LISTS: ListBounds = new Map([[3, { maxItems: defaultSessionLimits.maxCommandCount }]]);
+
+/** The generated SessionService, with a bounded decoder and a faster serializer. */
 export const sessionServiceDefinition = {
-  openSession: { ...SessionServiceService.openSession, responseSerialize: serializer(OpenSessionResponse) },
+  openSession: {
+    ...SessionServiceService.openSession,
+    requestDeserialize: boundedDecoder(OpenSessionRequest, REQUEST_LISTS),
+    responseSerialize: serializer(OpenSessionResponse),
+  },
 };
 
 /** The bound of a request message, by path. */
