@@ -1,3 +1,13 @@
 export { deadline } from './deadline';
 export { duration } from './duration';
 export { holdfastError, type HoldfastFault } from './holdfast-error';
+export type { AcquireOptions, LockOptions, PermitsOptions, QueuePlace } from './sessions/acquire-intent';
+export type { Lease, ReleaseAnswer } from './sessions/lease';
+export {
+  openSession,
+  type BearerToken,
+  type SessionClient,
+  type SessionNews,
+  type SessionOptions,
+} from './sessions/session-client';
+export { LeaseLostError, SessionError, type LossCause } from './sessions/session-error';

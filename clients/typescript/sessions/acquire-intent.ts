@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  Holder,
+  Lease as LeaseMessage,
+  LockMode,
+} from '../../../generated/typescript/holdfast/v1/lease';
+import { AcquireLockRequest } from '../../../generated/typescript/holdfast/v1/lock_service';
+import { AcquirePermitsRequest } from '../../../generated/typescript/holdfast/v1/semaphore_service';
+import type { CommandFailed } from '../../../generated/typescript/holdfast/v1/session_service';
+import { duration } from '../duration';
+import type { Lease } from './lease';
+import type { Command, CommandOwner, Event, OpenSession, Receipt } from './open-session';
+import { SessionError } from './session-error';
+
+export interface QueuePlace {
+  /** The first waiter has position 1. */
+  readonly position: number;
+  readonly waiterCount: number;
+  readonly holder: Holder | undefined;
+}
+
+export interface AcquireOptions {
+  /** Default: 30 s of the server. Range: 100 ms to 2 min. */
+  readonly ttlMs?: number;
+  /** The longest wait in the queue. 0: try once. Default: until `signal` aborts. */
+  readonly waitMs?: number;
+  /** Ends the wait. A grant that was under way is released. */
+  readonly signal?: AbortSignal;
+  readonly metadata?: ReadonlyMap<string, string>;
+  readonly onQueued?: (place: QueuePlace) => void;
+}
+
+export interface LockOptions extends AcquireOptions {
+  /** Default: exclusive. */
+  readonly mode?: LockMode;
+}
+
+export interface PermitsOptions extends AcquireOptions {
+  /** Default: 1. */
+  readonly permitCount?: number;
+  /** The limit of a semaphore that does not exist yet. */
+  readonly initialLimit?: number;
+}
+
+/** What is to be acquired, without the fields that change from one attempt to the next. */
+export type Wanted =
+  | { readonly kind: 'lock'; readonly name: string; readonly options: LockOptions }
+  | { readonly kind: 'permits'; readonly name: string; readonly options: PermitsOptions };
+
+/** What an intent asks of the client. */
+export interface IntentKeeper {
+  granted(
+    intent: AcquireIntent,
+    lease: LeaseMessage,
+    receipt: Receipt,
+    session: OpenSession,
+    number: number,
+  ): CommandOwner | void;
+  cancelled(intent: AcquireIntent): void;
+  failed(intent: AcquireIntent, failed: CommandFailed, session: OpenSession): void;
+  noAnswer(intent: AcquireIntent): void;
+}
+
+/** After the wait, the server has this time for its answer. */
+const ANSWER_MS = 5000;
+
+/** The intent to hold one lease. Repeated by the same `request_id` in each next session, until it has an answer. */
+export class AcquireIntent implements CommandOwner {
+  readonly promise: Promise<Lease>;
+  /** The latest session that was sent the command. An older session does not speak for the intent. */
+  home: OpenSession | undefined;
+  commandId = 0;
+  /** The number of failed attempts in a row. */
+  attempts = 0;
+  /** The lease after the grant. */
+  lease: Lease | undefined;
+  /** The caller does not want the lease any more. A late grant is released. */
+  isAbandoned = false;
+  private requestId = randomUUID();
+  private isSecondId = false;
+  private readonly startedAt = performance.now();
+  private readonly timer: NodeJS.Timeout | undefined;
+  private settle!: { resolve: (lease: Lease) => void; reject: (error: Error) => void };
+
+  constructor(
+    private readonly wanted: Wanted,
+    private readonly keeper: IntentKeeper,
+  ) {
+    this.promise = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
+    const { waitMs } = wanted.options;
+    if (waitMs !== undefined) this.timer = setTimeout(() => keeper.noAnswer(this), waitMs + ANSWER_MS);
+  }
+
+  resolve(lease: Lease): void {
+    clearTimeout(this.timer);
+    this.settle.resolve(lease);
+  }
+
+  reject(error: Error): void {
+    clearTimeout(this.timer);
+    this.settle.reject(error);
+  }
+
+  /** Takes a new `request_id`, because the lease of the old one has ended unseen. False: that has happened before. */
+  takeNewId(): boolean {
+    if (this.isSecondId || this.isAbandoned) return false;
+    this.isSecondId = true;
+    this.requestId = randomUUID();
+    return true;
+  }
+
+  command(): Command {
+    const { kind, name, options } = this.wanted;
+    const { ttlMs, waitMs, metadata } = options;
+    const leftMs =
+      waitMs === undefined ? undefined : Math.max(0, waitMs - (performance.now() - this.startedAt));
+    const common = {
+      name,
+      requestId: this.requestId,
+      ...(ttlMs !== undefined && { ttl: duration(ttlMs) }),
+      ...(leftMs !== undefined && { waitTimeout: duration(leftMs) }),
+      ...(metadata && { metadata: new Map(metadata) }),
+    };
+    if (kind === 'lock') {
+      const { mode } = options;
+      return { $case: 'acquireLock', value: AcquireLockRequest.create({ ...common, ...(mode && { mode }) }) };
+    }
+    const { permitCount, initialLimit } = options;
+    const counts = {
+      ...(permitCount !== undefined && { permitCount }),
+      ...(initialLimit !== undefined && { initialLimit }),
+    };
+    return { $case: 'acquirePermits', value: AcquirePermitsRequest.create({ ...common, ...counts }) };
+  }
+
+  event(event: Event, receipt: Receipt, session: OpenSession, commandId: number): CommandOwner | void {
+    const { $case, value } = event;
+    if ($case === 'queued' && !this.isAbandoned) this.wanted.options.onQueued?.(value);
+    if ($case === 'granted' && value.lease) {
+      return this.keeper.granted(this, value.lease, receipt, session, commandId);
+    }
+    if ($case === 'cancelled') this.keeper.cancelled(this);
+    if ($case === 'failed') this.keeper.failed(this, value, session);
+  }
+}
+
+/** The error of a caller that no longer wants the lease. */
+export function aborted(): SessionError {
+  return new SessionError('the wait was aborted', 'ABORTED');
+}

@@ -1,0 +1,55 @@
+const DEFAULT_INTERVAL_MS = 5000;
+const DEFAULT_TIMEOUT_MS = 15_000;
+/** The longest wait for the first response, because a new connection may lead nowhere. */
+const FIRST_ANSWER_MS = 5000;
+
+/** When the next heartbeat is due, and when a silent server is left. All times are milliseconds. */
+export class HeartbeatPlan {
+  private intervalMs = DEFAULT_INTERVAL_MS;
+  private timeoutMs = FIRST_ANSWER_MS;
+  private judgeFrom = -Infinity;
+
+  /** Takes the values of the first response. */
+  started(heartbeatTimeoutMs: number | undefined): void {
+    this.timeoutMs = heartbeatTimeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  /** Takes the interval of a response. Undefined: as before. */
+  interval(ms: number | undefined): void {
+    if (ms !== undefined && ms > 0) this.intervalMs = ms;
+  }
+
+  /** The time between two heartbeats. `shortestTtlMs` is Infinity if the session has no lease. */
+  periodMs(shortestTtlMs: number): number {
+    return Math.min(this.intervalMs, shortestTtlMs / 6);
+  }
+
+  /** The longest time for which a heartbeat may stay without an answer. A quarter of the ttl remains for the attach. */
+  patienceMs(shortestTtlMs: number): number {
+    return Math.min(this.timeoutMs, shortestTtlMs / 4);
+  }
+
+  /** The next time at which a heartbeat or a judgement is due. */
+  wakeAt(lastSentAt: number, unansweredSince: number | undefined, shortestTtlMs: number): number {
+    const heartbeatAt = lastSentAt + this.periodMs(shortestTtlMs);
+    return Math.min(heartbeatAt, this.judgeAt(unansweredSince, shortestTtlMs));
+  }
+
+  /**
+   * Call when the timer fires. If the timer is more than one period late, this process was itself stopped, and
+   * answers may lie unread. Then the server is judged only after one more period.
+   */
+  woke(plannedAt: number, now: number, shortestTtlMs: number): void {
+    const periodMs = this.periodMs(shortestTtlMs);
+    if (now - plannedAt > periodMs) this.judgeFrom = now + periodMs;
+  }
+
+  isSilent(now: number, unansweredSince: number | undefined, shortestTtlMs: number): boolean {
+    return now >= this.judgeAt(unansweredSince, shortestTtlMs);
+  }
+
+  private judgeAt(unansweredSince: number | undefined, shortestTtlMs: number): number {
+    if (unansweredSince === undefined) return Infinity;
+    return Math.max(unansweredSince + this.patienceMs(shortestTtlMs), this.judgeFrom);
+  }
+}

@@ -1,0 +1,72 @@
+import type { Lease } from './lease';
+
+/** More leases that are over are not remembered. A lease of an earlier time has no command under way. */
+const MAX_OVER = 100_000;
+
+/** The leases in which this process believes, and the ids of those that are over. */
+export class HeldLeases {
+  private readonly held = new Map<string, Lease>();
+  private readonly over = new Set<string>();
+  /** The number of leases by ttl. */
+  private readonly ttls = new Map<number, number>();
+
+  get count(): number {
+    return this.held.size;
+  }
+
+  get(id: string): Lease | undefined {
+    return this.held.get(id);
+  }
+
+  /** A lease that is over stays over, whatever a session reports. */
+  isOver(id: string): boolean {
+    return this.over.has(id);
+  }
+
+  add(lease: Lease): void {
+    this.held.set(lease.id, lease);
+    this.countTtl(lease.ttl, 1);
+  }
+
+  end(lease: Lease): void {
+    if (this.held.delete(lease.id)) this.countTtl(lease.ttl, -1);
+    this.over.add(lease.id);
+    if (this.over.size <= MAX_OVER) return;
+    for (const earliest of this.over) {
+      this.over.delete(earliest);
+      return;
+    }
+  }
+
+  changeTtl(lease: Lease, ttlMs: number): void {
+    if (ttlMs === lease.ttl || !this.held.has(lease.id)) return;
+    this.countTtl(lease.ttl, -1);
+    lease.ttl = ttlMs;
+    this.countTtl(ttlMs, 1);
+  }
+
+  /** Infinity without a lease. */
+  get shortestTtlMs(): number {
+    let shortest = Infinity;
+    for (const ttlMs of this.ttls.keys()) shortest = Math.min(shortest, ttlMs);
+    return shortest;
+  }
+
+  /** The time to the nearest deadline (ms). Infinity without a lease. */
+  nearestDeadlineMs(): number {
+    let nearest = Infinity;
+    for (const lease of this.held.values()) nearest = Math.min(nearest, lease.deadline);
+    return nearest - performance.now();
+  }
+
+  /** The earliest deadline first. Without leases that are over. */
+  byDeadline(): Lease[] {
+    return [...this.held.values()].filter((lease) => !lease.isOver).sort((a, b) => a.deadline - b.deadline);
+  }
+
+  private countTtl(ttlMs: number, change: number): void {
+    const count = (this.ttls.get(ttlMs) ?? 0) + change;
+    if (count > 0) this.ttls.set(ttlMs, count);
+    else this.ttls.delete(ttlMs);
+  }
+}

@@ -1,0 +1,43 @@
+import type { Lease } from './lease';
+import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
+import { SessionError } from './session-error';
+
+/** One update of metadata. Repeated after each attach, because a `lease_number` is valid in one session only. */
+export class UpdateTask implements CommandOwner {
+  readonly promise: Promise<void>;
+  attempts = 0;
+  private settle!: { resolve: () => void; reject: (error: Error) => void };
+
+  constructor(
+    private readonly lease: Lease,
+    private readonly metadata: ReadonlyMap<string, string>,
+    /** Repeats the update after a pause. False: the error is final. */
+    private readonly repeat: (task: UpdateTask, error: SessionError, session: OpenSession) => boolean,
+  ) {
+    this.promise = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
+  }
+
+  /** Sends the update if the lease is in a session. Otherwise the answer to the attach sends it. */
+  place(): void {
+    const { home, number } = this.lease;
+    if (home === undefined || number === undefined) return;
+    const metadataUpdate = { entries: new Map(this.metadata) };
+    home.run({ $case: 'update', value: { leaseNumber: BigInt(number), metadataUpdate } }, this);
+  }
+
+  reject(error: Error): void {
+    this.lease.update = undefined;
+    this.settle.reject(error);
+  }
+
+  event(event: Event, _: Receipt, session: OpenSession): void {
+    if (this.lease.update !== this) return;
+    if (event.$case === 'updated') {
+      this.lease.update = undefined;
+      this.settle.resolve();
+    } else if (event.$case === 'failed' && this.lease.home === session) {
+      const error = SessionError.ofCommand(event.value);
+      if (!this.repeat(this, error, session)) this.reject(error);
+    }
+  }
+}
