@@ -7,7 +7,7 @@ export {
   openSession,
   type BearerToken,
   type SessionClient,
-  type SessionNews,
   type SessionOptions,
 } from './sessions/session-client';
 export { LeaseLostError, SessionError, type LossCause } from './sessions/session-error';
+export type { SessionNews } from './sessions/session-news';

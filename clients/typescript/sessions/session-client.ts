@@ -12,13 +12,7 @@ import { OpenSession, type SessionKeeper } from './open-session';
 import { pauseBeforeSession } from './pauses';
 import { SessionTasks } from './session-tasks';
 import { SessionError } from './session-error';
-
-/** What happens to the sessions of a client, for its log. */
-export type SessionNews =
-  | { readonly kind: 'started' | 'leaving'; readonly address: string }
-  | { readonly kind: 'ended'; readonly address: string; readonly error: SessionError }
-  | { readonly kind: 'attached'; readonly address: string; readonly lease: Lease }
-  | { readonly kind: 'renewalFailed'; readonly lease: Lease };
+import type { SessionNews } from './session-news';
 
 export interface BearerToken {
   readonly token: string;

@@ -12,7 +12,7 @@ import type { CommandOwner, OpenSession, Receipt } from './open-session';
 import { pauseBeforeCommand } from './pauses';
 import { ReleaseTask, type ReleaseKeeper } from './release-task';
 import { SessionError } from './session-error';
-import type { SessionNews } from './session-client';
+import type { SessionNews } from './session-news';
 import { UpdateTask } from './update-task';
 
 /** The command may be repeated with the same id. After every other reason a repetition does not help. */
