@@ -67,7 +67,7 @@ function engineCalls(): unknown[] {
 }
 
 test('every call of the contract without a credential is NO_CREDENTIAL, before any engine is called', async () => {
-  const calls = contractCalls(['OpenSession']);
+  const calls = contractCalls([]);
   expect(calls.length).toBeGreaterThan(20);
   for (const one of calls) {
     const error = await one.failure(harness);
@@ -200,8 +200,8 @@ async function openWaits(token: string) {
   return { ends, cancelledCount: () => streams.cancelledCount() + Number(isCancelled) };
 }
 
-/** Two hold streams, two watches and the acquire. The engine of dictionaries learns of the end by the handlers. */
-const WAITS_OF_LEASES = 5;
+/** Two hold streams, two watches, the acquire of a session and a unary acquire. The engine of dictionaries learns of the end by the handlers. */
+const WAITS_OF_LEASES = 6;
 
 async function expectEnded({ ends, cancelledCount }: Awaited<ReturnType<typeof openWaits>>): Promise<void> {
   for (const { path, error } of await ends()) {

@@ -19,6 +19,7 @@ import { ROOT } from '../support/root';
 import { commit, entry, start, suggestRequest } from './autocomplete-calls';
 import { drainStream, failureOf, type Harness } from './harness';
 import { leaseOf } from './services';
+import { sessionWithLock } from './session-calls';
 
 /** Every call of the contract, read from the descriptors. A new RPC needs valid values only for its new fields. */
 
@@ -55,6 +56,7 @@ function goodValues(service: string): Readonly<Record<string, unknown>> {
 const CLIENT_STREAMS: Readonly<Record<string, readonly object[]>> = {
   ImportDictionary: [{ part: start }, { part: commit(0) }],
   SuggestStream: [{ queryId: 1n, suggest: suggestRequest() }],
+  OpenSession: [sessionWithLock],
 };
 
 /** How a call is sent. */

@@ -26,7 +26,7 @@ const fail = (message: string): never => {
 const until = (condition: () => boolean) =>
   eventually('the condition holds', () => Promise.resolve(condition()));
 
-describe('every call of the contract except SuggestStream and OpenSession, from callers without any command left', () => {
+describe('every call of the contract except SuggestStream, from callers without any command left', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await Harness.start({ access: { quotas: { commands_per_second: 0.001 } } });
@@ -37,7 +37,7 @@ describe('every call of the contract except SuggestStream and OpenSession, from 
   /** The contract calls of Hold have a lease_id. */
   const keepsLease = (path: string) => /\/(Renew|Release|Hold)[^/]*$/.test(path);
 
-  test.each(contractCalls(['SuggestStream', 'OpenSession']).map((one) => [one.path, one] as const))(
+  test.each(contractCalls(['SuggestStream']).map((one) => [one.path, one] as const))(
     '%s',
     async (path, one) => {
       const error = await one.failure(harness);

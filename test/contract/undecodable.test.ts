@@ -7,11 +7,13 @@ import {
   SuggestStreamRequest,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { HoldLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
+import { OpenSessionRequest } from '../../generated/typescript/holdfast/v1/session_service';
 import { defaultAutocompleteLimits } from '../../src/engine/autocomplete/limits';
 import { eventually } from '../support/eventually';
 import { start, suggestRequest } from './autocomplete-calls';
 import { someLease } from './fake-engines';
 import { Harness } from './harness';
+import { sessionStart } from './session-calls';
 import { frame, RawConnection, type RawOutcome } from './raw-call';
 
 /**
@@ -61,6 +63,12 @@ const CALLS: Readonly<Record<string, StreamingCall>> = {
     }).finish() as Buffer,
     answers: false,
     secondMessage: status.UNIMPLEMENTED,
+  },
+  OpenSession: {
+    path: '/holdfast.v1.SessionService/OpenSession',
+    message: OpenSessionRequest.encode(sessionStart).finish() as Buffer,
+    answers: false,
+    secondMessage: status.INVALID_ARGUMENT,
   },
   'health Watch': {
     path: '/grpc.health.v1.Health/Watch',
