@@ -1,7 +1,7 @@
 import type { Client, Metadata, ServiceError } from '@grpc/grpc-js';
 import { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import {
-  OpenSessionRequest,
+  type OpenSessionRequest,
   SessionStart,
   SessionServiceService,
   type OpenSessionResponse,
