@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
+import { attach, lock, release } from '../../support/clients/session-commands';
+import { SessionStream, type SessionStreamOptions } from '../../support/clients/session-stream';
+import { eventually } from '../../support/eventually';
+import { ServerPair } from '../server-pair';
+
+/** Commands of sessions about one lease or one request, and messages at their bounds, on a real Redis. */
+
+let pair: ServerPair;
+const open: SessionStream[] = [];
+
+beforeAll(async () => {
+  pair = await ServerPair.start({ HOLDFAST_SESSIONS: '1' });
+});
+afterAll(async () => {
+  for (const one of open) one.close();
+  await pair?.close();
+});
+
+function session(options: SessionStreamOptions = {}, server = pair.first): SessionStream {
+  const one = new SessionStream(server.address, options);
+  open.push(one);
+  return one;
+}
+
+const LONG_MS = 60_000;
+const SUPERSEDED = { cause: SessionEndCause.SESSION_END_CAUSE_SUPERSEDED };
+
+async function held(one: SessionStream, name: string) {
+  const number = one.run(lock(name, { ttlMs: LONG_MS }));
+  const { lease } = await one.event(number, 'granted');
+  return { number, leaseId: lease?.leaseId ?? '', token: lease?.fencingToken };
+}
+
+test('of two commands with one request_id the later has the lease', async () => {
+  const one = session();
+  const requestId = randomUUID();
+  const first = one.run(
+    lock('twice', { requestId, ttlMs: LONG_MS }),
+    lock('twice', { requestId, ttlMs: LONG_MS }),
+  );
+  await one.event(first + 1, 'granted');
+  expect(await one.event(first, 'ended')).toEqual(SUPERSEDED);
+  const releasing = one.run(release(first), release(first + 1));
+  expect((await one.event(releasing, 'failed')).reasonText).toBe('LEASE_NOT_HELD');
+  expect(await one.event(releasing + 1, 'released')).toMatchObject({ released: true });
+});
+
+test('of two waits with one request_id the later goes on', async () => {
+  const [holder, one] = [session(), session()];
+  const { number } = await held(holder, 'waits twice');
+  const requestId = randomUUID();
+  const first = one.run(lock('waits twice', { requestId }), lock('waits twice', { requestId }));
+  expect((await one.event(first, 'failed')).reasonText).toBe('SUPERSEDED');
+  holder.run(release(number));
+  await one.event(first + 1, 'granted');
+});
+
+test('attaches of two sessions to one lease leave one owner, and the other knows', async () => {
+  const [one, two] = [session(), session({}, pair.second)];
+  const { leaseId, token } = await held(one, 'storm');
+  const storm = Array.from({ length: 50 }, () => attach(leaseId));
+  const first = one.run(...storm);
+  const second = two.run(...storm);
+  const answered = (from: SessionStream, id: number) => storm.every((_, i) => from.kinds(id + i).length > 0);
+  await eventually('the answers', () => answered(one, first) && answered(two, second));
+  const owners = () =>
+    [one, two].flatMap(({ events }) => {
+      const ended = new Set(
+        events.filter(({ event }) => event.$case === 'ended').map(({ commandId }) => commandId),
+      );
+      return events.filter(({ commandId, event }) => event.$case === 'granted' && !ended.has(commandId));
+    });
+  await eventually('one owner', () => owners().length === 1);
+  const owner = owners()[0]?.event;
+  expect(owner).toMatchObject({ value: { lease: { fencingToken: token } } });
+});
+
+test('a lease may be released twice, and its number names no lease in another session', async () => {
+  const [one, other] = [session(), session()];
+  const { number, leaseId } = await held(one, 'released twice');
+  expect((await other.event(other.run(release(number)), 'failed')).reasonText).toBe('LEASE_NOT_HELD');
+  const first = one.run(release(number), release(number));
+  expect(await one.event(first, 'released')).toMatchObject({ released: true });
+  expect(await one.event(first + 1, 'released')).toMatchObject({ released: true });
+  const late = one.run(release(number), {
+    $case: 'release',
+    value: { lease: { $case: 'leaseId', value: leaseId } },
+  });
+  expect((await one.event(late, 'failed')).reasonText).toBe('LEASE_NOT_HELD');
+  expect(await one.event(late + 1, 'released')).toMatchObject({ released: true });
+  expect(one.kinds(number).filter((kind) => kind === 'ended')).toHaveLength(1);
+});
+
+test('a message below 1 MiB is read, and a larger message ends the session', async () => {
+  const one = session({ heartbeatMs: 0 });
+  const sized = (bytes: number) => lock('size', { metadata: new Map([['key', 'x'.repeat(bytes)]]) });
+  const first = one.run(sized(2 ** 20 - 300));
+  expect((await one.event(first, 'failed')).reasonText).toBe('INVALID_FIELD');
+  one.run(sized(2 ** 20));
+  expect((await one.ending).reason).toBe('QUOTA_EXCEEDED');
+});
+
+test('a message with a thousand commands leaves the leases of other sessions renewed', async () => {
+  const [other, one] = [session(), session()];
+  const { number } = await held(other, 'beside many');
+  const names = Array.from({ length: 1000 }, (_, index) => lock(`many ${index}`, { ttlMs: LONG_MS }));
+  const first = one.run(...names);
+  await eventually('a thousand leases', () => one.events.length === names.length);
+  one.run(...names.map((_, index) => release(first + index)));
+  const ended = () => one.events.filter(({ event }) => event.$case === 'ended').length;
+  await eventually('the ends', () => ended() === names.length);
+  expect(other.kinds(number)).toEqual(['granted']);
+});
