@@ -1,5 +1,5 @@
 /**
- * An example of work that only one process may do at a time. The worker holds a lock over a stream, works in steps, and
+ * An example of work that only one process may do at a time. The worker holds a lock in a session, works in steps, and
  * writes each result to a store that checks fencing tokens.
  *
  *     npm run worker -- alice
@@ -8,28 +8,40 @@
  * 3: the lease was lost and the work was stopped.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LeaseOver, type HeldLease } from './held-lease';
+import {
+  LeaseLostError,
+  openSession,
+  SessionError,
+  type Lease,
+  type QueuePlace,
+  type SessionNews,
+} from '../../clients/typescript';
 import { Ledger, type Entry } from './ledger';
-import { LockHold } from './lock-hold';
 import { dieWithNpm } from './npm-parent';
 import { readOptions, USAGE, UsageError, type Options } from './options';
-import { Servers } from './servers';
 import { stopOnSignals } from './signals';
 import { causeText, riseText, spanText } from './words';
 
 const EXIT = { released: 0, failed: 1, usage: 2, lost: 3 } as const;
 const REPORT_EVERY_MS = 2000;
+const RELEASE_TIMEOUT_MS = 4000;
+
+/** The ledger has a write of a later holder. */
+class WriteRefused extends Error {}
+
+/** The work must stop. */
+type Over = LeaseLostError | WriteRefused;
 
 const print = (text: string): void => console.log(text);
 
 /** Works in steps until a signal comes. Throws if the lease ends. A step must be short compared to the ttl. */
-async function work(lease: HeldLease, ledger: Ledger, stop: AbortSignal, options: Options): Promise<void> {
+async function work(lease: Lease, ledger: Ledger, stop: AbortSignal, options: Options): Promise<void> {
   const { worker, stepMs } = options;
   const write = (note: string): void => {
     // The lease is checked again right before the write, because the step may have taken longer than planned.
     lease.check();
-    const verdict = ledger.write(lease.token, worker, note);
-    if (!verdict.accepted) throw new LeaseOver(refusal(lease.token, verdict.newerToken));
+    const verdict = ledger.write(lease.fencingToken, worker, note);
+    if (!verdict.accepted) throw new WriteRefused(refusal(lease.fencingToken, verdict.newerToken));
   };
   // The first write comes before any work. After this write the ledger refuses the writes of earlier holders.
   write('begins');
@@ -37,11 +49,11 @@ async function work(lease: HeldLease, ledger: Ledger, stop: AbortSignal, options
   for (let step = 1; !stop.aborted; step++) {
     lease.check();
     // The sleep takes the place of real work. Real work needs the same signal, so that it stops when the lease ends.
-    await sleep(stepMs, undefined, { signal: lease.over }).catch(() => lease.check());
+    await sleep(stepMs, undefined, { signal: lease.signal }).catch(() => lease.check());
     write(`step ${step}`);
     if (performance.now() - reportedAt < REPORT_EVERY_MS) continue;
     reportedAt = performance.now();
-    print(`step ${step} is in the ledger; the lease is valid for ${spanText(lease.leftMs)}`);
+    print(`step ${step} is in the ledger; the lease is valid for ${spanText(lease.remaining())}`);
   }
 }
 
@@ -62,77 +74,110 @@ function grantText(askedAt: number, before: Entry | undefined, token: bigint): s
 }
 
 /** Writes after the lease has ended, to demonstrate fencing. Your own worker must not do this. */
-function writeLate(lease: HeldLease, ledger: Ledger, worker: string): void {
-  const verdict = ledger.write(lease.token, worker, 'late');
+function writeLate(lease: Lease, ledger: Ledger, worker: string): void {
+  const verdict = ledger.write(lease.fencingToken, worker, 'late');
   print(
     verdict.accepted
-      ? `ledger took the late write of token ${lease.token}: no higher token has written yet`
-      : refusal(lease.token, verdict.newerToken),
+      ? `ledger took the late write of token ${lease.fencingToken}: no higher token has written yet`
+      : refusal(lease.fencingToken, verdict.newerToken),
   );
 }
 
-async function release(hold: LockHold, lease: HeldLease): Promise<void> {
-  try {
-    const { released, lossCause } = await hold.release(lease);
-    print(released ? 'released' : `the lease had already ended: ${causeText(lossCause)}`);
-  } catch (error) {
-    print(`the release failed, so the lease expires after its ttl: ${(error as Error).message}`);
+/** What the worker prints when its session breaks, moves to another server, and has the lease again. */
+class SessionReport {
+  lease: Lease | undefined;
+  /** A break is printed once, and not for each attempt to open the next session. */
+  private isBroken = false;
+
+  readonly print = (news: SessionNews): void => {
+    switch (news.kind) {
+      case 'started':
+        this.isBroken = false;
+        return;
+      case 'leaving':
+        return this.printBreak('the server asks to leave');
+      case 'ended':
+        return this.printBreak(`stream failed (${news.error.message})`);
+      case 'attached':
+        return print(
+          `attached at ${news.address}, same token ${news.lease.fencingToken}; ${this.leftText()}`,
+        );
+      case 'renewalFailed':
+        return print(`renewal failed; ${this.leftText()}`);
+    }
+  };
+
+  private printBreak(what: string): void {
+    if (this.isBroken) return;
+    this.isBroken = true;
+    print(
+      `${what}; ${this.lease ? `attaching by lease_id; ${this.leftText()}` : 'still waiting by request_id'}`,
+    );
+  }
+
+  private leftText(): string {
+    return `${spanText(this.lease?.remaining() ?? 0)} left`;
   }
 }
 
+/** Safe after a loss too. The session client repeats the release until an answer comes. */
+async function release(lease: Lease): Promise<void> {
+  const answer = await Promise.race([lease.release(), sleep(RELEASE_TIMEOUT_MS, undefined, { ref: false })]);
+  if (answer === undefined) print('the release has no answer, so the lease expires after its ttl');
+  else print(answer.released ? 'released' : `the lease had already ended: ${causeText(answer.lossCause)}`);
+}
+
 async function run(options: Options): Promise<number> {
-  const { worker, name, ttlMs } = options;
+  const { worker, name, ttlMs, servers } = options;
   print(
-    `${worker} (pid ${process.pid}) requests the lock "${name}" with a ttl of ${spanText(ttlMs)} from ${options.servers.join(', ')}`,
+    `${worker} (pid ${process.pid}) requests the lock "${name}" with a ttl of ${spanText(ttlMs)} from ${servers.join(', ')}`,
   );
   print(`try: kill -9 ${process.pid}, kill -STOP ${process.pid}, kill -CONT ${process.pid}, Ctrl-C`);
   const stop = stopOnSignals(print);
   const ledger = new Ledger(options.ledger);
-  const servers = new Servers(options.servers);
-  // The worker connects before the measurement, so that the printed time is the time to acquire the lock.
-  await servers.connect();
+  const report = new SessionReport();
+  const session = openSession({ addresses: servers, holderId: worker, onNews: report.print });
   const askedAt = performance.now();
-  const hold = new LockHold({ servers, name, holderId: worker, ttlMs, print });
   try {
-    const lease = await Promise.race([hold.granted, aborted(stop)]);
-    if (lease === undefined) return EXIT.released;
-    print(grantText(askedAt, ledger.last(), lease.token));
+    const lease = await session.acquireLock(name, { ttlMs, signal: stop, onQueued: printPlace });
+    report.lease = lease;
+    print(grantText(askedAt, ledger.last(), lease.fencingToken));
     await work(lease, ledger, stop, options).catch(async (error: unknown) => {
-      if (error instanceof LeaseOver) await stopWork(error, lease, hold, ledger, worker);
+      if (isOver(error)) await stopWork(error, lease, ledger, worker);
       throw error;
     });
-    await release(hold, lease);
+    await release(lease);
     return EXIT.released;
   } catch (error) {
-    if (error instanceof LeaseOver) return EXIT.lost;
+    if (isOver(error)) return EXIT.lost;
+    if (stop.aborted && error instanceof SessionError && error.reason === 'ABORTED') return EXIT.released;
     print(`${worker} failed: ${(error as Error).message}`);
     return EXIT.failed;
   } finally {
-    hold.close();
-    servers.close();
+    await session.close(RELEASE_TIMEOUT_MS);
   }
 }
 
-/** Ends the worker after the end of its lease. The worker does no more work and requests no new lock. */
-async function stopWork(
-  reason: LeaseOver,
-  lease: HeldLease,
-  hold: LockHold,
-  ledger: Ledger,
-  worker: string,
-): Promise<void> {
-  print(`${reason.describe()}, stopping`);
-  // After a passed deadline the lease may still exist in the store, so the worker releases the lease.
-  if (reason.deadlineAt === undefined) return;
-  writeLate(lease, ledger, worker);
-  await release(hold, lease);
+function printPlace({ position, waiterCount, holder }: QueuePlace): void {
+  print(`queued: place ${position} of ${waiterCount}${holder ? `, behind ${holder.holderId}` : ''}`);
 }
 
-function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
+/** Ends the worker after the end of its lease. The worker does no more work and requests no new lock. */
+async function stopWork(reason: Over, lease: Lease, ledger: Ledger, worker: string): Promise<void> {
+  const isDeadline = reason instanceof LeaseLostError && reason.lossCause === 'DEADLINE';
+  print(`${isDeadline ? deadlineText(lease) : reason.message}, stopping`);
+  // After a passed deadline the lease may still exist in the store, so the worker releases the lease.
+  if (!isDeadline) return;
+  writeLate(lease, ledger, worker);
+  await release(lease);
+}
+
+function deadlineText(lease: Lease): string {
+  return `deadline passed ${spanText(performance.now() - lease.deadline)} ago`;
+}
+
+function isOver(error: unknown): error is Over {
+  return error instanceof LeaseLostError || error instanceof WriteRefused;
 }
 
 async function main(): Promise<void> {

@@ -8,6 +8,9 @@ import { banner, type StoreInfo } from './banner';
 import { EmbeddedRedis } from './embedded-redis';
 import { endWithNpm } from './npm-parent';
 
+/** The example worker holds its lock in a session. */
+const WITH_SESSIONS = { HOLDFAST_SESSIONS: '1' };
+
 function note(text: string): void {
   console.error(`[start] ${text}`);
 }
@@ -22,6 +25,7 @@ async function startWithPrivateRedis(env: NodeJS.ProcessEnv): Promise<void> {
   try {
     await run({
       env: {
+        ...WITH_SESSIONS,
         ...env,
         HOLDFAST_REDIS_URL: redis.url,
         HOLDFAST_DEVELOPMENT: '1',
@@ -39,7 +43,7 @@ async function startWithPrivateRedis(env: NodeJS.ProcessEnv): Promise<void> {
 
 async function startWithConfiguredRedis(env: NodeJS.ProcessEnv): Promise<void> {
   await run({
-    env: { ...env, HOLDFAST_DEVELOPMENT: '1' },
+    env: { ...WITH_SESSIONS, ...env, HOLDFAST_DEVELOPMENT: '1' },
     banner: (server) => banner(server, { description: server.redis, dataFolder: undefined }),
   });
 }

@@ -12,7 +12,11 @@ export const TTL_MS = 1500;
 const STEP_MS = 50;
 
 /** With these keep-alive times the server notices a paused client after 1 s instead of 15 s. */
-const SERVER_ENV = { HOLDFAST_KEEPALIVE_TIME: '500ms', HOLDFAST_KEEPALIVE_TIMEOUT: '500ms' };
+const SERVER_ENV = {
+  HOLDFAST_KEEPALIVE_TIME: '500ms',
+  HOLDFAST_KEEPALIVE_TIMEOUT: '500ms',
+  HOLDFAST_SESSIONS: '1',
+};
 
 /** A Redis with two servers. Each test gets a new name, a new ledger and its own workers. */
 export class Stage {

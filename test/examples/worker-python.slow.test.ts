@@ -1,9 +1,9 @@
 import { findPythonExample, typescriptWorker } from './launchers';
-import { ALL_SCENARIOS, workerSuite } from './worker-suite';
+import { STREAM_WORKER_SCENARIOS, workerSuite } from './worker-suite';
 
 workerSuite(
   'the Python worker',
-  ALL_SCENARIOS,
+  STREAM_WORKER_SCENARIOS,
   () => findPythonExample('worker-python', 'worker.py'),
   typescriptWorker,
 );

@@ -1,10 +1,14 @@
 import { sayNotChecked } from '../support/not-checked';
 import { Stage } from './stage';
-import { QUICK_SCENARIOS, SLOW_SCENARIOS, type Scenario } from './worker-scenarios';
+import { QUICK_SCENARIOS, SLOW_SCENARIOS, STREAM_SCENARIOS, type Scenario } from './worker-scenarios';
 import type { Launcher } from './worker-process';
 
-export { QUICK_SCENARIOS, SLOW_SCENARIOS } from './worker-scenarios';
-export const ALL_SCENARIOS: readonly Scenario[] = [...QUICK_SCENARIOS, ...SLOW_SCENARIOS];
+export { QUICK_SCENARIOS, SESSION_SCENARIOS, SLOW_SCENARIOS } from './worker-scenarios';
+export const STREAM_WORKER_SCENARIOS: readonly Scenario[] = [
+  ...QUICK_SCENARIOS,
+  ...SLOW_SCENARIOS,
+  ...STREAM_SCENARIOS,
+];
 
 /**
  * Checks what examples/README.md promises about the workers, by their output, their exit codes and the ledger.

@@ -1,9 +1,9 @@
 import { typescriptWorker } from './launchers';
-import { SLOW_SCENARIOS, workerSuite } from './worker-suite';
+import { SESSION_SCENARIOS, SLOW_SCENARIOS, workerSuite } from './worker-suite';
 
 workerSuite(
   'the TypeScript worker',
-  SLOW_SCENARIOS,
+  [...SLOW_SCENARIOS, ...SESSION_SCENARIOS],
   () => Promise.resolve(typescriptWorker),
   typescriptWorker,
 );

@@ -55,8 +55,6 @@ export class LeaseLostError extends Error {
     /** The deadline on `performance.now()`. */
     readonly deadline: number,
   ) {
-    super(
-      lossCause === 'DEADLINE' ? 'the deadline of the lease has passed' : `the lease is over: ${lossCause}`,
-    );
+    super(lossCause === 'DEADLINE' ? 'the deadline of the lease has passed' : `lease lost: ${lossCause}`);
   }
 }
