@@ -148,6 +148,35 @@ describe('permits-renew-many', () => {
       const other = await held(holder.resource);
       expect(await renew([waiter.toRenew(), other.toRenew()])).toEqual([whole, whole]);
       is('kept', await waiter.giveBackUnheard(token));
+      // The record that has changed is stored with its own resource only.
+      expect(Object.keys((await fixture.stored(other.resource)).records)).toEqual([other.requestId]);
+    });
+
+    it('a direct grant, although the same request id has an old tombstone on the name before', async () => {
+      const many = await semaphore(40);
+      const [first, ...later] = await fixture.requests(20, 's1', many, { ttlMs: TTL_MS, stream: true });
+      for (const call of [first as Requester, ...later]) is('granted', await call.try());
+      for (const call of [first as Requester, ...later]) is('released', await call.release(call.secret));
+      expect((await fixture.stored(many)).places.past).toBeGreaterThan(0);
+      const holder = await held(many);
+      const requestId = (first as Requester).clientRequestId;
+      const waiter = await fixture.request('s1', holder.resource, { requestId, ttlMs: TTL_MS, stream: true });
+      is('waiting', await waiter.queue());
+      is('released', await holder.release(holder.secret));
+      expect(await renew([(first as Requester).toRenew(), waiter.toRenew()])).toEqual([undefined, whole]);
+      const { records, places } = await fixture.stored(waiter.resource);
+      expect(records[waiter.requestId]).toMatchObject({ state: 'held', returnable: '1' });
+      expect(places.past).toBe(0);
+    });
+
+    it('a lease behind one whose resource has many holders and waiters', async () => {
+      const many = await semaphore(18);
+      const call = await holds(many);
+      for (let count = 0; count < 17; count += 1) await holds(many, { ttlMs: 60_000 });
+      is('waiting', await (await fixture.request('s2', many)).queue());
+      const next = await held(many);
+      expect(await renew([call.toRenew(), next.toRenew()])).toEqual([whole, whole]);
+      expect((await fixture.stored(next.resource)).numbers).toMatchObject({ queue: '0', isSpilled: '0' });
     });
 
     it('names that the index of names has lost, each under its own name', async () => {
@@ -181,6 +210,22 @@ describe('permits-renew-many', () => {
       expect(await expiry('queue', long)).toBe(expected(7_200_000));
       expect(await expiry('state', short)).toBe(expected(TTL_MS));
       expect(await expiry('queue', short)).toBe(-2);
+    });
+
+    it('and leaves the expiry of a set that nobody needs as it is', async () => {
+      const moved = await held();
+      is('waiting', await (await fixture.request('s1', moved.resource)).queue());
+      const call = await held(moved.resource);
+      const waiter = await fixture.request('s1', call.resource);
+      is('waiting', await waiter.queue());
+      is('withdrawn', await waiter.withdraw());
+      await fixture.passInUse(call.resource, 1000);
+      await fixture.setNumbers(call.resource, { detached: 0 });
+      const live = fixture.key(call.resource, 'live');
+      await fixture.redis.command('PEXPIREAT', live, 5_000_000_000_000);
+      await fixture.setNumbers(moved.resource, { expires: 0 });
+      expect(await renew([moved.toRenew(), call.toRenew()])).toEqual([whole, whole]);
+      expect(await fixture.redis.command('PEXPIRETIME', live)).toBe('5000000000000');
     });
 
     it('as a script that has run now: a stall begins a grace for silent servers of this resource only', async () => {
@@ -261,6 +306,30 @@ describe('permits-renew-many', () => {
       for (let count = 0; count < 17; count += 1) await holds(many);
       await fixture.redis.command('ZREM', fixture.key(many, 'ends'), lost.requestId);
       await expectLeft(lost.toRenew());
+    });
+
+    it('if its end was deleted manually, although the same request id is held on the name before', async () => {
+      const leases: Requester[] = [];
+      const one = await semaphore(40);
+      for (const resource of [one, await semaphore(40, one)]) {
+        for (let count = 0; count < 17; count += 1) await holds(resource);
+        const requestId = leases[0]?.clientRequestId;
+        leases.push(await holds(resource, requestId === undefined ? {} : { requestId }));
+      }
+      const [first, second] = leases as [Requester, Requester];
+      await fixture.redis.command('ZREM', fixture.key(second.resource, 'ends'), second.requestId);
+      const before = await fixture.stored(second.resource);
+      expect(await renew([first.toRenew(), second.toRenew()])).toEqual([whole, undefined]);
+      expect(await fixture.stored(second.resource)).toEqual(before);
+    });
+
+    it('if the request waits again because its record was deleted manually, with the end of its lease left over', async () => {
+      const call = await held();
+      await fixture.redis.command('HDEL', fixture.key(call.resource, 'state'), `r${call.requestId}`);
+      const { clientRequestId: requestId } = call;
+      const again = await fixture.request('s1', call.resource, { requestId, ttlMs: TTL_MS, stream: true });
+      is('waiting', await again.queue());
+      await expectLeft(again.toRenew());
     });
 
     it('if another lease of the resource has expired', async () => {

@@ -25,8 +25,8 @@ for i = 0, (#ARGV - 4) / 4 - 1 do
   local remaining, ttl = 0, 0
   if request and request.state == HELD and request.attach == attach and request.secret == secret
     and (not request.identity or request.identity == identity) and not request.revoked
-    and is_quiet() and (stored_end(id) or 0) > now then
-    set_end(id, math.max(end_of(id), now + request.ttl))
+    and (stored_end(id) or 0) > now and is_quiet() then
+    set_end(id, now + request.ttl) -- no lease lasts longer than its ttl from now (end-of.lua)
     local renewed = answer_granted(retention_ms, id, request)
     remaining, ttl = renewed[7], renewed[8]
   end
