@@ -9,6 +9,7 @@ import { makeScratchFolder } from '../support/processes/scratch-folder';
 import { ROOT } from '../support/root';
 import { clientsIn, type ClientTask } from './client-program';
 import type { Scenario } from './scenario';
+import { HEARTBEAT_SIGNAL } from './suite/traffic/heartbeat-signals';
 
 const PROGRAM = join(ROOT, 'dist', 'test', 'faults', 'client-program.js');
 
@@ -111,6 +112,12 @@ export class ClientProcess {
   kill(): void {
     for (const client of this.clients) this.scene.willKill(client);
     this.child.signal('SIGKILL');
+  }
+
+  /** Disturbs the heartbeats of the process's sessions. The returned function ends the disturbance. */
+  disturbHeartbeats(): () => void {
+    this.child.signal(HEARTBEAT_SIGNAL);
+    return () => this.child.signal(HEARTBEAT_SIGNAL);
   }
 
   /** Stops the process with SIGSTOP. The returned function continues the process. */

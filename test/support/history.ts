@@ -38,6 +38,8 @@ export interface Asked extends OfCall {
   readonly ttlUs: Micros;
   /** The `wait_timeout` of the request. Null: the request has no wait_timeout. */
   readonly waitTimeoutUs: Micros | null;
+  /** The session of a command. Unset: a call of its own. `hold` is then an acquire command. */
+  readonly session?: string;
 }
 
 export interface Queued extends OfCall {
@@ -49,8 +51,10 @@ export interface Queued extends OfCall {
 interface Believed extends OfCall {
   readonly lease: string;
   readonly ttlUs: Micros;
-  /** The start of `expireOffsetUs`, which is the start of the call or of the stream. */
+  /** The start of `expireOffsetUs`: the start of the call or of the stream, or the send of `heartbeat`. */
   readonly t0: Micros;
+  /** The heartbeat that the response of a session names. Unset: the answer is of no session. */
+  readonly heartbeat?: number;
   readonly expireOffsetUs: Micros;
   readonly deadline: Micros;
 }
@@ -71,6 +75,11 @@ export interface RenewAsked extends OfCall {
 
 export interface Renewed extends Believed {
   readonly type: 'renewed';
+}
+
+/** A renewal of a lease that is over for its client. */
+export interface RenewalIgnored extends Believed {
+  readonly type: 'renewal_ignored';
 }
 
 export interface RenewalFailed extends OfCall {
@@ -103,6 +112,13 @@ export interface Lost extends OfCall {
   readonly cause: LossCause;
 }
 
+/** A lease of a session is over for its client: the deadline has passed, or the release is sent. The call is over too. */
+export interface LetGo extends OfCall {
+  readonly type: 'let_go';
+  readonly lease: string;
+  readonly reason: 'deadline' | 'release';
+}
+
 /** A call ended with a status, such as code `ABORTED` and reason `CONTENDED`. */
 export interface Ended extends OfCall {
   readonly type: 'ended';
@@ -115,6 +131,31 @@ export interface Cancelled extends OfCall {
   readonly type: 'cancelled';
 }
 
+/** A client opens a session. */
+export interface SessionOpened extends Stamped {
+  readonly type: 'session_opened';
+  readonly client: string;
+  readonly session: string;
+  /** The `session_number`. */
+  readonly number: number;
+}
+
+/** The stream of a session ended, or the client closed the stream. */
+export interface SessionEnded extends Stamped {
+  readonly type: 'session_ended';
+  readonly client: string;
+  readonly session: string;
+  readonly code: string;
+  readonly reason: string | null;
+}
+
+/** A client received a message that the contract forbids. */
+export interface ContractBroken extends Stamped {
+  readonly type: 'contract_broken';
+  readonly client: string;
+  readonly what: string;
+}
+
 /** A client is killed by SIGKILL directly after this event. The killer records the event. */
 export interface Killed extends Stamped {
   readonly type: 'killed';
@@ -125,6 +166,7 @@ export const FAULT_KINDS = [
   'server_killed',
   'server_stopped',
   'client_stopped',
+  'client_silent',
   'redis_stopped',
   'redis_restarted',
   'redis_lost_writes',
@@ -238,13 +280,18 @@ export type HistoryEvent =
   | Granted
   | RenewAsked
   | Renewed
+  | RenewalIgnored
   | RenewalFailed
   | ReleaseAsked
   | ReleaseAnswered
   | Released
   | Lost
+  | LetGo
   | Ended
   | Cancelled
+  | SessionOpened
+  | SessionEnded
+  | ContractBroken
   | Killed
   | FaultStarted
   | FaultEnded

@@ -51,9 +51,20 @@ export class ClientProcesses {
       if (event.type === 'asked') open.add(event.call);
       if (event.type === 'ended' || event.type === 'cancelled') open.delete(event.call);
       if (event.type === 'granted') held.add(event.lease);
-      if (event.type === 'release_asked' || event.type === 'lost') held.delete(event.lease);
+      if (event.type === 'release_asked' || event.type === 'lost' || event.type === 'let_go')
+        held.delete(event.lease);
     }
     return { 'calls cut short': open.size, 'leases held': held.size };
+  }
+
+  /** The number of clients of a process that use sessions, by its recent events. */
+  sessionClients(client: ClientProcess): number {
+    const found = new Set<string>();
+    for (const event of client.lately()) {
+      if (event.type === 'session_opened' || ('heartbeat' in event && event.heartbeat !== undefined))
+        found.add(event.client);
+    }
+    return found.size;
   }
 
   async replace(client: ClientProcess): Promise<void> {

@@ -16,6 +16,8 @@ export interface PlannedResource {
   readonly sharedPercent: number;
   /** The relative frequency with which workers choose the resource. */
   readonly share: number;
+  /** True if very many leases fit, so that large sessions use the resource. */
+  readonly isWide: boolean;
 }
 
 /** A change of a limit during the traffic. */
@@ -44,6 +46,8 @@ export interface RoundPlan {
   readonly withClocks: boolean;
   readonly processCount: number;
   readonly workerCount: number;
+  /** The numbers of leases that the users of sessions of each process want at the same time. */
+  readonly sessionSizes: readonly number[];
   /** The percentage of waits that outlast a stall of the store. */
   readonly longWaitPercent: number;
   readonly resources: readonly PlannedResource[];
@@ -76,10 +80,21 @@ const SIZES = {
     workerCount: 40,
     hotNames: 5,
     quietNames: 300,
+    wideNames: 60,
+    largestSession: 1000,
     longWaitPercent: 25,
   },
   /** The size for a test of the slow run. */
-  small: { memberCount: 2, processCount: 2, workerCount: 6, hotNames: 5, quietNames: 8, longWaitPercent: 25 },
+  small: {
+    memberCount: 2,
+    processCount: 2,
+    workerCount: 6,
+    hotNames: 5,
+    quietNames: 8,
+    wideNames: 4,
+    largestSession: 40,
+    longWaitPercent: 25,
+  },
   /** All workers request the same few names and wait long, so that queues outlast a stall of the store. */
   crowded: {
     memberCount: 3,
@@ -87,6 +102,8 @@ const SIZES = {
     workerCount: 24,
     hotNames: 2,
     quietNames: 0,
+    wideNames: 0,
+    largestSession: 4,
     longWaitPercent: 90,
   },
 } as const;
@@ -114,7 +131,7 @@ const REVOKE_EVERY_MS = [500, 2500] as const;
 
 export function planRound(options: PlanOptions): RoundPlan {
   const { seed, topology, canStepClocks, trafficMs = TRAFFIC_MS, size = 'whole' } = options;
-  const { memberCount, processCount, longWaitPercent, ...sized } = SIZES[size];
+  const { memberCount, processCount, longWaitPercent, largestSession, ...sized } = SIZES[size];
   const { workerCount: usual, ...nameCounts } = sized;
   const { workerCount = usual } = options;
   const random = seeded(seed);
@@ -132,6 +149,7 @@ export function planRound(options: PlanOptions): RoundPlan {
     maxPauses: options.faults === undefined ? oneOf(random, MAX_PAUSES) : Infinity,
   };
   const steps = planSteps(random, drawing, pace, trafficMs);
+  const sessionSizes = [1, 3, largestSession].map((most) => sessionSize(random, most));
   const needs = new Set(steps.map(({ fault }) => faultOf(fault).needs));
   return {
     seed,
@@ -143,6 +161,7 @@ export function planRound(options: PlanOptions): RoundPlan {
     withClocks,
     processCount,
     workerCount,
+    sessionSizes,
     longWaitPercent,
     resources,
     trafficMs,
@@ -152,10 +171,18 @@ export function planRound(options: PlanOptions): RoundPlan {
   };
 }
 
-type NameCounts = Readonly<Record<'hotNames' | 'quietNames', number>>;
+/** Small sessions are as frequent as large sessions. */
+function sessionSize(random: Random, most: number): number {
+  return Math.round(most ** random());
+}
 
-/** Plans a few hot names with long queues, and many quiet names for throughput. */
-function planResources(random: Random, { hotNames, quietNames }: NameCounts): PlannedResource[] {
+type NameCounts = Readonly<Record<'hotNames' | 'quietNames' | 'wideNames', number>>;
+
+/** The limit of a wide semaphore. */
+const WIDE_LIMIT = 60;
+
+/** Plans a few hot names with long queues, many quiet names for throughput, and wide names for large sessions. */
+function planResources(random: Random, { hotNames, quietNames, wideNames }: NameCounts): PlannedResource[] {
   const lock = (label: string, sharedPercent = 0) =>
     ({ service: 'lock', label, limit: 1, mostPermits: 1, sharedPercent }) as const;
   const semaphore = (label: string, limit: number, mostPermits: number) =>
@@ -172,7 +199,14 @@ function planResources(random: Random, { hotNames, quietNames }: NameCounts): Pl
     if (index % 4 === 3) return semaphore(`permits ${index}`, between(random, 1, 6), 1 + (index % 3));
     return lock(`lock ${index}`);
   });
-  return [...hot.map((one) => ({ ...one, share: HOT_SHARE })), ...quiet.map((one) => ({ ...one, share: 1 }))];
+  const wide = Array.from({ length: wideNames }, (_, index) =>
+    index % 2 === 0 ? semaphore(`wide gate ${index}`, WIDE_LIMIT, 2) : lock(`wide page ${index}`, 98),
+  );
+  return [
+    ...hot.map((one) => ({ ...one, share: HOT_SHARE, isWide: false })),
+    ...quiet.map((one) => ({ ...one, share: 1, isWide: false })),
+    ...wide.map((one) => ({ ...one, share: 1, isWide: true })),
+  ];
 }
 
 interface Drawing {

@@ -96,6 +96,7 @@ async function playRound(
       scenario,
       {
         workerCount: plan.workerCount,
+        sessionSizes: plan.sessionSizes,
         longWaitPercent: plan.longWaitPercent,
         addresses: fleet.members.map(({ address }) => address),
         resources,
@@ -153,12 +154,12 @@ async function playRound(
 
 async function makeResources(plan: RoundPlan, scenario: Scenario): Promise<Resource[]> {
   const resources: Resource[] = [];
-  for (const { service, label, limit, mostPermits, sharedPercent, share } of plan.resources) {
+  for (const { service, label, limit, mostPermits, sharedPercent, share, isWide } of plan.resources) {
     // The observer polls only some names, because polls of all names are too much load for a server.
     const watched = share > 1;
     const name =
       service === 'lock' ? scenario.lock(label, watched) : await scenario.semaphore(label, limit, watched);
-    resources.push({ service, name, mostPermits, sharedPercent, share });
+    resources.push({ service, name, mostPermits, sharedPercent, share, isWide });
   }
   return resources;
 }

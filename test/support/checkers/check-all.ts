@@ -11,6 +11,7 @@ import { checkLostWakeUp } from './lost-wake-up';
 import { checkOverIssue } from './over-issue';
 import { checkRecovery } from './recovery';
 import { checkResurrection } from './resurrection';
+import { checkSession } from './session';
 import type { Timeline } from './timeline';
 import { readTimeline } from './timeline-reader';
 import { checkTruthfulOffset } from './truthful-offset';
@@ -39,6 +40,7 @@ const CHECKERS: Readonly<Record<Invariant, Checker>> = {
   leak: checkLeak,
   recovery: checkRecovery,
   dead_grant: checkDeadGrant,
+  session: checkSession,
 };
 
 export interface CheckResult {

@@ -23,6 +23,7 @@ export function checkDeadGrant(timeline: Timeline, options: CheckOptions): Viola
 const DELAYS_OF_CALLS: readonly FaultKind[] = [
   'server_stopped',
   'client_stopped',
+  'client_silent',
   'link_cut',
   'link_slow',
   'machine_stalled',

@@ -1,8 +1,8 @@
 import type { HistoryEvent, LossCause, Lost, Micros } from '../history';
 import { concerns } from './fault-effects';
-import { lastAnswer, ranOut } from './ran-out';
+import { hasRunOut, lastAnswer, ranOut } from './ran-out';
 import type { Timeline } from './timeline';
-import { madeAfter, type Grant, type LeaseCall } from './timeline-types';
+import { madeAfter, type Call, type Grant, type LeaseCall } from './timeline-types';
 import type { CheckOptions, Violation } from './violation';
 
 /** Equal instants may differ by rounding to whole microseconds. */
@@ -15,7 +15,24 @@ export function checkFalseLoss(timeline: Timeline, options: CheckOptions): Viola
       end.type === 'lost' ? losses(grant, end, timeline, options) : unasked(grant, end),
     ),
     ...[...grant.renewals, ...grant.releases].flatMap((call) => refusals(grant, call, timeline)),
+    ...grant.attaches.flatMap((call) =>
+      refusals(grant, { asked: call.asked, answer: null, ended: call.ended }, timeline),
+    ),
+    ...grant.calls.flatMap((call) => runOut(grant, call, timeline, options)),
   ]);
+}
+
+/** Finds leases of sessions that reached the client's deadline, although nothing prevented their renewals. */
+function runOut(grant: Grant, { letGo }: Call, timeline: Timeline, options: CheckOptions): Violation[] {
+  if (letGo?.reason !== 'deadline') return [];
+  const last = lastAnswer(grant, letGo.at);
+  const { client } = letGo;
+  const since = madeAfter(grant, last) - options.latencyUs;
+  const causes: LossCause[] = ['EXPIRED', 'STORE_UNAVAILABLE', 'REVOKED'];
+  if (causes.some((cause) => explained(grant, cause, since, letGo.at, timeline, client))) return [];
+  if (hasRunOut(last, letGo.at, timeline, options)) return [];
+  const message = `token ${grant.token} was not renewed before its deadline, and no event explains that`;
+  return [violation(grant, message, [last, letGo])];
 }
 
 function losses(grant: Grant, lost: Lost, timeline: Timeline, options: CheckOptions): Violation[] {
@@ -43,7 +60,7 @@ function unasked(grant: Grant, end: HistoryEvent): Violation[] {
 }
 
 /** Finds renewals and releases that were answered LEASE_NOT_HELD while the lease must still exist. */
-function refusals(grant: Grant, call: LeaseCall, timeline: Timeline): Violation[] {
+function refusals(grant: Grant, call: Refusable, timeline: Timeline): Violation[] {
   const refused = refusal(call);
   if (refused === null) return [];
   const last = lastAnswer(grant, refused.at);
@@ -58,12 +75,22 @@ function refusals(grant: Grant, call: LeaseCall, timeline: Timeline): Violation[
   return [violation(grant, message, [last, call.asked, refused])];
 }
 
-function refusal({ answer, ended }: LeaseCall): HistoryEvent | null {
+/** A renewal, a release or an attach. */
+type Refusable = Pick<LeaseCall, 'answer' | 'ended'> & { readonly asked: HistoryEvent };
+
+function refusal({ answer, ended }: Refusable): HistoryEvent | null {
   if (answer?.type === 'release_answered' && !answer.released) return answer;
   return ended?.reason === 'LEASE_NOT_HELD' ? ended : null;
 }
 
-function explained(grant: Grant, cause: LossCause, from: Micros, to: Micros, timeline: Timeline): boolean {
+function explained(
+  grant: Grant,
+  cause: LossCause,
+  from: Micros,
+  to: Micros,
+  timeline: Timeline,
+  client?: string,
+): boolean {
   if (cause === 'REVOKED') {
     return timeline.history.some(
       (event) =>
@@ -78,7 +105,7 @@ function explained(grant: Grant, cause: LossCause, from: Micros, to: Micros, tim
       window.explains.has(cause) &&
       window.from <= to &&
       window.shownTo >= from &&
-      concerns(window, { name: grant.name }),
+      concerns(window, { name: grant.name, ...(client !== undefined && { client }) }),
   );
 }
 

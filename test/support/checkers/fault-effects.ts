@@ -47,6 +47,8 @@ const EFFECTS: Readonly<Record<FaultKind, Effect>> = {
     true,
   ),
   client_stopped: effect(['fifo', 'loss', 'dead_grant'], ['EXPIRED'], 3 * SECOND, true),
+  // Heartbeats are dropped, delayed or not made. A delayed heartbeat makes the deadlines of its offsets earlier.
+  client_silent: effect(['loss', 'dead_grant'], ['EXPIRED'], 3 * SECOND),
   redis_stopped: effect(
     ['lost_wake_up', 'recovery', 'dead_grant'],
     ['EXPIRED', 'STORE_UNAVAILABLE'],

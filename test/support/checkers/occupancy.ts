@@ -2,7 +2,7 @@ import type { Micros } from '../history';
 import { ghosts } from './ghosts';
 import { latestExpiry } from './observed-expiry';
 import type { Timeline } from './timeline';
-import { longestTtl, type Call, type Grant } from './timeline-types';
+import { longestTtl, type Call, type Grant, type Session } from './timeline-types';
 import type { CheckOptions } from './violation';
 
 /** Permits that may be in use. `grant` is null if no grant was delivered. */
@@ -52,7 +52,8 @@ function lastRenewal(grant: Grant, timeline: Timeline, options: CheckOptions): M
   let last = grant.received.at;
   for (const answer of grant.answers) last = Math.max(last, answer.at);
   for (const call of grant.calls) {
-    if (call.asked.rpc !== 'acquire') last = Math.max(last, streamEnd(call, timeline, options));
+    if (call.session !== null) last = Math.max(last, sessionEnd(call.session, grant, timeline, options));
+    else if (call.asked.rpc !== 'acquire') last = Math.max(last, streamEnd(call, timeline, options));
   }
   for (const { asked, answer, ended } of grant.renewals) {
     const killedAt = (timeline.killed.get(asked.client)?.at ?? Infinity) + options.commandTimeoutUs;
@@ -71,6 +72,23 @@ function streamEnd(call: Call, timeline: Timeline, options: CheckOptions): Micro
       end = Math.min(end, window.from + options.keepAliveUs + options.latencyUs);
     }
     if (window.kind === 'link_cut' && window.to >= call.asked.at) end += options.keepAliveUs;
+  }
+  return end;
+}
+
+/**
+ * The instant by which the server has certainly stopped the renewals of a session. The end of a lease for its client stops
+ * nothing: its release does, and the answer to that release tells the end.
+ */
+function sessionEnd(session: Session, grant: Grant, timeline: Timeline, options: CheckOptions): Micros {
+  const silence = longestTtl(grant) + options.latencyUs;
+  let end = session.over;
+  for (const { kind, clients, from, to } of timeline.faults) {
+    if (clients !== null && !clients.has(session.client)) continue;
+    const isSilent = kind === 'client_stopped' || kind === 'client_silent';
+    if (isSilent && from <= session.over && to - from > silence) end = Math.min(end, from + silence);
+    if (kind === 'link_cut' && from <= session.over && to >= grant.received.at)
+      end = Math.max(end, session.over + silence);
   }
   return end;
 }

@@ -1,4 +1,4 @@
-import type { Lost } from '../history';
+import type { Lost, Micros } from '../history';
 import type { Timeline } from './timeline';
 import type { Grant } from './timeline-types';
 import type { CheckOptions } from './violation';
@@ -18,9 +18,18 @@ export function lastAnswer(grant: Grant, before: number, call?: string): Grant['
  * confirmed end, and the end in the store may be later. A stream renews every third of the ttl, so quick answers to all
  * other calls prove that its renewal would have been answered in time.
  */
-export function ranOut(grant: Grant, lost: Lost, timeline: Timeline, { latencyUs }: CheckOptions): boolean {
+export function ranOut(grant: Grant, lost: Lost, timeline: Timeline, options: CheckOptions): boolean {
   if (lost.cause !== 'EXPIRED' && lost.cause !== 'STORE_UNAVAILABLE') return false;
-  const last = lastAnswer(grant, lost.at, lost.call);
+  return hasRunOut(lastAnswer(grant, lost.at, lost.call), lost.at, timeline, options);
+}
+
+/** The same for the last answer before the end of a lease. */
+export function hasRunOut(
+  last: Grant['answers'][number],
+  at: Micros,
+  timeline: Timeline,
+  { latencyUs }: CheckOptions,
+): boolean {
   if (last.deadline - last.at >= latencyUs) return false;
-  return !timeline.pace.wasQuick(lost.at - last.ttlUs, lost.at, last.ttlUs / 3);
+  return !timeline.pace.wasQuick(at - last.ttlUs, at, last.ttlUs / 3);
 }

@@ -60,7 +60,7 @@ function provenEnd(grant: Grant, next: Grant | undefined, timeline: Timeline): P
 
 /** Finds answers that were certainly made after the proven end. */
 function renewedAfter(grant: Grant, end: ProvenEnd): Violation[] {
-  return grant.answers.flatMap((answer) => {
+  return [...grant.answers, ...grant.ignored].flatMap((answer) => {
     if (answer === grant.received || madeAfter(grant, answer) <= end.at) return [];
     const message = `token ${grant.token} was renewed after its certain end`;
     return [violation(grant, message, [grant.received, end.by, answer])];
@@ -80,7 +80,7 @@ function renewedAfterRevocation(grant: Grant, timeline: Timeline): Violation[] {
       lossReachUs(window, grant.name) > 0,
   );
   if (isLost) return [];
-  return grant.answers.flatMap((answer) => {
+  return [...grant.answers, ...grant.ignored].flatMap((answer) => {
     if (answer === grant.received || madeAfter(grant, answer) <= revocation.at) return [];
     const message = `token ${grant.token} was renewed after its revocation`;
     return [violation(grant, message, [grant.received, revocation, answer])];

@@ -33,9 +33,12 @@ class TimelineReader {
       call.over = Math.min(
         call.ended?.at ?? Infinity,
         call.cancelled?.at ?? Infinity,
+        call.letGo?.at ?? Infinity,
         timeline.killed.get(call.asked.client)?.at ?? Infinity,
       );
     }
+    for (const session of timeline.sessions.values())
+      session.over = Math.min(session.over, timeline.killed.get(session.client)?.at ?? Infinity);
     for (const grant of timeline.grants) grant.belief = beliefOf(grant, timeline.killed);
     this.markForced();
     return timeline;
@@ -52,6 +55,10 @@ class TimelineReader {
       ),
     );
     for (const event of this.history) {
+      if (event.type === 'session_opened')
+        timeline.sessions.set(event.session, { client: event.client, number: event.number, over: Infinity });
+      const session = event.type === 'session_ended' ? timeline.sessions.get(event.session) : undefined;
+      if (session !== undefined) session.over = event.at;
       if (event.type === 'expiry_observed') pushTo(timeline.observations, event.lease, event);
       if (event.type === 'killed') timeline.killed.set(event.client, event);
       if (event.type === 'fault_started') timeline.faults.push(faultWindow(event, ends.get(event.fault)));
@@ -84,6 +91,12 @@ class TimelineReader {
         if (leaseCall !== undefined) leaseCall.answer = event;
         this.byLease.get(event.lease)?.answers.push(event);
         return;
+      case 'renewal_ignored':
+        this.byLease.get(event.lease)?.ignored.push(event);
+        return;
+      case 'let_go':
+        if (call !== undefined) call.letGo ??= event;
+        return;
       case 'renew_asked':
       case 'release_asked':
         return this.readLeaseCall(event);
@@ -114,10 +127,15 @@ class TimelineReader {
       granted: null,
       ended: null,
       cancelled: null,
+      letGo: null,
       over: Infinity,
+      session: this.timeline.sessions.get(asked.session ?? '') ?? null,
     };
     this.timeline.addCall(call);
-    if (asked.rpc === 'attach') return;
+    if (asked.rpc === 'attach') {
+      this.byLease.get(asked.lease ?? '')?.attaches.push(call);
+      return;
+    }
     const key = requestKey(asked.name, asked.requestId ?? asked.call);
     const request = this.timeline.requests.get(key);
     if (request !== undefined) request.calls.push(call);
@@ -167,6 +185,8 @@ class TimelineReader {
       renewals: [],
       releases: [],
       ends: [],
+      attaches: [],
+      ignored: [],
       forced: false,
       belief: null,
     };

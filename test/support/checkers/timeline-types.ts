@@ -4,6 +4,7 @@ import type {
   Ended,
   Granted,
   HistoryEvent,
+  LetGo,
   Lost,
   Micros,
   Queued,
@@ -11,6 +12,7 @@ import type {
   ReleaseAnswered,
   ReleaseAsked,
   RenewAsked,
+  RenewalIgnored,
   Renewed,
 } from '../history';
 import type { Belief } from './belief';
@@ -26,9 +28,22 @@ export interface Call {
   granted: Granted | null;
   ended: Ended | null;
   cancelled: Cancelled | null;
+  letGo: LetGo | null;
   /**
-   * The instant at which the call ended, or the client cancelled the call or was killed. Infinity if the call is open.
+   * The instant at which the call ended, or the client cancelled the call, let its lease go or was killed. Infinity if the
+   * call is open.
    */
+  over: Micros;
+  /** The session of the command. Null: a call of its own. */
+  readonly session: Session | null;
+}
+
+/** A session of a client. */
+export interface Session {
+  readonly client: string;
+  /** The process of the client, which has no other sessions, and the `session_number`. */
+  readonly number: number;
+  /** The end of the stream, or the end of the client. Infinity if the session is open. */
   over: Micros;
 }
 
@@ -63,6 +78,10 @@ export interface Grant {
   readonly renewals: LeaseCall[];
   readonly releases: LeaseCall[];
   readonly ends: (Lost | Released)[];
+  /** The attaches to the lease, granted or not. */
+  readonly attaches: Call[];
+  /** Renewals after the end of the lease for its client. */
+  readonly ignored: RenewalIgnored[];
   /** True if an operator freed the permits while the holder may still have believed. */
   forced: boolean;
   /** The time for which a client believed in the grant. Null: the grant arrived after its deadline. */
@@ -84,8 +103,9 @@ export function longestTtl(grant: Grant): Micros {
 
 /**
  * The earliest possible instant of an answer: after its call was sent, and at most a TTL before the end in the answer.
- * The client may have received the answer much later.
+ * The client may have received the answer much later. The heartbeat of a session may be sent after the grant or renewal.
  */
-export function madeAfter(grant: Grant, answer: Granted | Renewed): Micros {
-  return Math.max(answer.t0, answer.t0 + answer.expireOffsetUs - longestTtl(grant));
+export function madeAfter(grant: Grant, answer: Granted | Renewed | RenewalIgnored): Micros {
+  const beforeEnd = answer.t0 + answer.expireOffsetUs - longestTtl(grant);
+  return answer.heartbeat === undefined ? Math.max(answer.t0, beforeEnd) : beforeEnd;
 }

@@ -2,7 +2,7 @@ import type { ExpiryObserved, History, Killed, Micros } from '../history';
 import { concerns, type FaultWindow, type Scope } from './fault-effects';
 import { LimitHistory } from './limit-history';
 import { Pace } from './pace';
-import { madeAfter, WHOLE_LOCK, type Call, type Grant, type Request } from './timeline-types';
+import { madeAfter, WHOLE_LOCK, type Call, type Grant, type Request, type Session } from './timeline-types';
 import type { Invariant } from './violation';
 
 /** A history, grouped by calls, requests, grants and names. */
@@ -10,6 +10,7 @@ export class Timeline {
   readonly calls = new Map<string, Call>();
   readonly requests = new Map<string, Request>();
   readonly grants: Grant[] = [];
+  readonly sessions = new Map<string, Session>();
   readonly killed = new Map<string, Killed>();
   readonly faults: FaultWindow[] = [];
   readonly limits = new Map<string, LimitHistory>();

@@ -15,6 +15,7 @@ export const INVARIANTS = [
   'leak',
   'recovery',
   'dead_grant',
+  'session',
 ] as const;
 export type Invariant = (typeof INVARIANTS)[number];
 

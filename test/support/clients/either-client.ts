@@ -21,13 +21,13 @@ export function eitherClient(service: Service, address: string, options: ClientO
     : new SemaphoreClient(address, options, permitsRequest);
 }
 
-function lockRequest({ mode, ...wanted }: EitherWanted) {
+export function lockRequest({ mode, ...wanted }: EitherWanted) {
   return acquireRequest({
     ...wanted,
     mode: mode === 'shared' ? ProtoLockMode.LOCK_MODE_SHARED : ProtoLockMode.LOCK_MODE_UNSPECIFIED,
   });
 }
 
-function permitsRequest({ permits, ...wanted }: EitherWanted) {
+export function permitsRequest({ permits, ...wanted }: EitherWanted) {
   return acquirePermitsRequest({ ...wanted, ...(permits !== undefined && { permitCount: permits }) });
 }

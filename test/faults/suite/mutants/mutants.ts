@@ -6,6 +6,7 @@ import { epochMutants } from './epoch-mutants';
 import type { PlanOptions } from '../plan';
 import type { Patch } from '../../../support/build-variant';
 import { scriptMutants } from './script-mutants';
+import { sessionMutants } from './session-mutants';
 
 /** A mistake in a copy of the product, to prove that the checkers detect the mistake. */
 export interface Mutant {
@@ -20,7 +21,13 @@ export interface Mutant {
   readonly caughtBy: readonly Invariant[];
 }
 
-export const MUTANTS = { ...scriptMutants, ...epochMutants, ...engineMutants, ...clientMutants } as const;
+export const MUTANTS = {
+  ...scriptMutants,
+  ...epochMutants,
+  ...engineMutants,
+  ...clientMutants,
+  ...sessionMutants,
+} as const;
 export type MutantName = keyof typeof MUTANTS;
 export const MUTANT_NAMES = Object.keys(MUTANTS) as MutantName[];
 

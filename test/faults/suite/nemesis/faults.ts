@@ -1,4 +1,4 @@
-import { clientsKilled, clientsStopped } from './client-faults';
+import { clientsKilled, clientsStopped, heartbeatsDisturbed } from './client-faults';
 import { clientClockStepped, serverClockStepped } from './clock-faults';
 import { handedOver, slotMoved, staleReplicaPromoted } from './failover-faults';
 import type { Fault } from './fault';
@@ -26,6 +26,7 @@ export const FAULTS = {
   'rolling-restart': rollingRestart,
   'clients-killed': clientsKilled,
   'clients-stopped': clientsStopped,
+  'heartbeats-disturbed': heartbeatsDisturbed,
   'store-killed': storeKilled,
   'store-truncated': storeTruncated,
   'store-flushed': storeFlushed,

@@ -1,6 +1,10 @@
 import type { Service } from '../../../../src/engine/leases/lease';
 import { Recorder, type EventSink } from '../../../support/history-recorder';
+import { seeded } from '../../../support/random';
+import { HeartbeatGate } from '../../sessions/heartbeat-gate';
 import { watchStalls } from '../stalls';
+import { disturbHeartbeats } from './heartbeat-signals';
+import { SessionUser } from './session-user';
 import { Worker } from './worker';
 
 /** A resource of the round, with the ways in which workers request the resource. */
@@ -13,6 +17,8 @@ export interface Resource {
   readonly sharedPercent: number;
   /** The relative frequency of the resource. */
   readonly share: number;
+  /** True if very many leases fit, so that large sessions use the resource. */
+  readonly isWide: boolean;
 }
 
 /** The workers of one process. They use the resources in all kinds of sessions for a while. */
@@ -21,6 +27,8 @@ export interface TrafficTask {
   /** The prefix of the workers' names. */
   readonly client: string;
   readonly workerCount: number;
+  /** The number of leases that each user of sessions wants at the same time. */
+  readonly sessionSizes: readonly number[];
   readonly longWaitPercent: number;
   /** The servers. Each worker starts at one of the servers and moves to the next server after a failure. */
   readonly addresses: readonly string[];
@@ -29,8 +37,17 @@ export interface TrafficTask {
   readonly forMs: number;
 }
 
-export function workersOf({ client, workerCount }: TrafficTask): string[] {
+/** The names of the workers and of the users of sessions. */
+export function workersOf(task: TrafficTask): string[] {
+  return [...callersOf(task), ...sessionUsersOf(task)];
+}
+
+function callersOf({ client, workerCount }: TrafficTask): string[] {
   return Array.from({ length: workerCount }, (_, index) => `${client}.${index}`);
+}
+
+function sessionUsersOf({ client, sessionSizes }: TrafficTask): string[] {
+  return sessionSizes.map((_, index) => `${client}.session${index}`);
 }
 
 /** Resolves when the time is over and every worker has finished its last session. */
@@ -46,7 +63,18 @@ export async function runTraffic(task: TrafficTask, sink: EventSink): Promise<vo
     recorder.record({ type: 'fault_started', fault, kind: 'client_stopped', what, clients }, from);
     recorder.record({ type: 'fault_ended', fault }, to);
   });
-  const workers = clients.map((name, index) => new Worker(name, index, task, new Recorder(name, sink)));
-  await Promise.all(workers.map((worker) => worker.run(until)));
+  const workers = callersOf(task).map(
+    (name, index) => new Worker(name, index, task, new Recorder(name, sink)),
+  );
+  const gate = new HeartbeatGate();
+  const sessionClients = sessionUsersOf(task);
+  disturbHeartbeats({ gate, clients: sessionClients, recorder, random: seeded(task.seed + 7) });
+  const users = sessionClients.map((client, index) => {
+    const wanted = { leaseCount: task.sessionSizes[index] ?? 1, resources: task.resources };
+    const own = { client, startAt: index, recorder: new Recorder(client, sink), gate };
+    const random = seeded(task.seed * 1000 + 500 + index);
+    return new SessionUser({ ...own, ...wanted, addresses: task.addresses, random });
+  });
+  await Promise.all([...workers, ...users].map((one) => one.run(until)));
   unwatch();
 }
