@@ -4,7 +4,6 @@ import { durationToMs } from '../duration';
 import { Belief } from './belief';
 import { LeaseLostError, type LossCause } from './session-error';
 import type { OpenSession } from './open-session';
-import type { UpdateTask } from './update-task';
 
 /** setTimeout has no longer delay. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -14,6 +13,12 @@ export interface ReleaseAnswer {
   readonly released: boolean;
   /** If `released` is false: why the lease had ended, if known. */
   readonly lossCause: StoredCause;
+}
+
+/** An update of metadata without an answer. */
+export interface PendingUpdate {
+  place(): void;
+  reject(error: Error): void;
 }
 
 /** What a lease asks of the client that holds it. */
@@ -37,7 +42,7 @@ export class Lease {
   /** @internal The number of the lease in `home`. Undefined until the attach is answered. */
   number: number | undefined;
   /** @internal The update without an answer. */
-  update: UpdateTask | undefined;
+  update: PendingUpdate | undefined;
   /** @internal */
   ttl: number;
   private readonly belief: Belief;

@@ -8,11 +8,11 @@ import {
 import { aborted, type LockOptions, type PermitsOptions, type Wanted } from './acquire-intent';
 import { grpcWires, type OpenWire } from './grpc-wire';
 import type { Lease } from './lease';
+import type { SessionNews } from './session-news';
 import { OpenSession, type SessionKeeper } from './open-session';
 import { pauseBeforeSession } from './pauses';
 import { SessionTasks } from './session-tasks';
 import { SessionError } from './session-error';
-import type { SessionNews } from './session-news';
 
 export interface BearerToken {
   readonly token: string;

@@ -169,7 +169,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   update(lease: Lease, metadata: ReadonlyMap<string, string>): Promise<void> {
     if (lease.isOver) return Promise.reject(lease.signal.reason as Error);
     if (lease.update) return Promise.reject(new Error('an earlier update of this lease has no answer yet'));
-    lease.update = new UpdateTask(lease, metadata, (task, error, session) =>
+    const update = new UpdateTask(lease, metadata, (task, error, session) =>
       this.repeatLater(
         task,
         error,
@@ -177,8 +177,9 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
         () => lease.update === task && lease.home === session && task.place(),
       ),
     );
-    lease.update.place();
-    return lease.update.promise;
+    lease.update = update;
+    update.place();
+    return update.promise;
   }
 
   attached(lease: Lease, session: OpenSession): void {

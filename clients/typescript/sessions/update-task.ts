@@ -1,14 +1,6 @@
+import type { Lease } from './lease';
 import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
 import { SessionError } from './session-error';
-
-/** The lease of an update. */
-export interface UpdatedLease {
-  /** The session that holds the lease, and the number of the lease in this session. */
-  readonly home: OpenSession | undefined;
-  readonly number: number | undefined;
-  /** The update without an answer. */
-  update: UpdateTask | undefined;
-}
 
 /** One update of metadata. Repeated after each attach, because a `lease_number` is valid in one session only. */
 export class UpdateTask implements CommandOwner {
@@ -17,7 +9,7 @@ export class UpdateTask implements CommandOwner {
   private settle!: { resolve: () => void; reject: (error: Error) => void };
 
   constructor(
-    private readonly lease: UpdatedLease,
+    private readonly lease: Lease,
     private readonly metadata: ReadonlyMap<string, string>,
     /** Repeats the update after a pause. False: the error is final. */
     private readonly repeat: (task: UpdateTask, error: SessionError, session: OpenSession) => boolean,
