@@ -125,11 +125,12 @@ describe('a server over a Redis Cluster', () => {
     await Promise.all(streams.map((stream) => stream.until('renewed')));
     const before = await Promise.all(cluster.nodes.map(({ redis }) => traffic(redis)));
     await Promise.all(streams.map((stream) => stream.until('renewed')));
-    for (const [i, { redis }] of cluster.nodes.entries()) {
-      const { scripts, reads } = await traffic(redis);
-      expect(scripts - before[i]!.scripts).toBeGreaterThan(20);
-      expect(reads - before[i]!.reads).toBeLessThan((scripts - before[i]!.scripts) / 2);
-    }
+    const after = await Promise.all(cluster.nodes.map(({ redis }) => traffic(redis)));
+    const reads = after.map((node, index) => node.reads - before[index]!.reads);
+    const scripts = after.map((node, index) => node.scripts - before[index]!.scripts);
+    // A script may renew several leases of a bucket, and a write may have several scripts.
+    for (const count of scripts) expect(count).toBeGreaterThan(20);
+    expect(reads.reduce((all, count) => all + count)).toBeLessThan(streams.length / 2);
     for (const stream of streams) stream.cancel();
   });
 
