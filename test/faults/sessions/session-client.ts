@@ -104,11 +104,12 @@ export class SessionClient implements LeaseCommandOwner {
     if (current !== undefined) this.sendAttach(current, lease);
   }
 
-  /** Attaches in an older session, as a slow server reads a late command. The contract demands SUPERSEDED. */
-  attachLate(lease: SessionLease): void {
+  /** Attaches in an older session, as a slow server reads late commands. The contract demands SUPERSEDED. */
+  attachLate(mostLeases: number): void {
     const { lastOlder } = this.links;
-    if (lastOlder !== undefined && lease.speaker.linkNumber > lastOlder.number)
-      this.sendAttach(lastOlder, lease);
+    if (lastOlder === undefined) return;
+    const moved = this.book.held().filter(({ speaker }) => speaker.linkNumber > lastOlder.number);
+    for (const lease of moved.slice(0, mostLeases)) this.sendAttach(lastOlder, lease);
   }
 
   /** Replaces the metadata of a lease of the current session. Resolves with the answer. */

@@ -24,6 +24,8 @@ export interface LinksOptions {
 const LONGEST_JITTER_MS = 1000;
 /** A pause, so that a client without a server does not open sessions without end. */
 const SHORTEST_PAUSE_MS = 20;
+/** An older session stays open for this time, so that late commands reach it. */
+const LINGER_MS = 1000;
 /** The time within which all leases of an older session must have moved. */
 const MOVED_WITHIN_MS = 10_000;
 
@@ -33,7 +35,8 @@ type Closing = Pick<Ending, 'code' | 'reason'>;
 export class SessionLinks implements LinkOwner {
   current: SessionLink | undefined;
   private readonly clientId = randomUUID();
-  private readonly older = new Set<SessionLink>();
+  /** The older sessions, with the time at which the client left each of them. */
+  private readonly older = new Map<SessionLink, Micros>();
   private openCount = 0;
   private isClosed = false;
   private pause: NodeJS.Timeout | undefined;
@@ -63,17 +66,18 @@ export class SessionLinks implements LinkOwner {
 
   /** The older session with the greatest number, while it is open. */
   get lastOlder(): SessionLink | undefined {
-    return [...this.older].at(-1);
+    return [...this.older.keys()].at(-1);
   }
 
   closeMoved(): void {
-    for (const link of this.older) if (!link.isBusy) this.close(link);
+    const before = this.options.record.now() - LINGER_MS * 1000;
+    for (const [link, leftAt] of this.older) if (!link.isBusy && leftAt < before) this.close(link);
   }
 
   closeAll(): void {
     this.isClosed = true;
     clearTimeout(this.pause);
-    for (const link of [...this.older, ...(this.current === undefined ? [] : [this.current])])
+    for (const link of [...this.older.keys(), ...(this.current === undefined ? [] : [this.current])])
       this.close(link);
   }
 
@@ -102,7 +106,7 @@ export class SessionLinks implements LinkOwner {
   }
 
   private leave(link: SessionLink): void {
-    this.older.add(link);
+    this.older.set(link, this.options.record.now());
     setTimeout(() => {
       if (!link.isOver) this.close(link);
     }, MOVED_WITHIN_MS);

@@ -25,6 +25,9 @@ const LARGE_TTL_MS = [3500, 4000] as const;
 const WAIT_MS = [200, 4000] as const;
 const PAUSE_MS = [20, 200] as const;
 const MOVE_EVERY_MS = [3000, 15_000] as const;
+/** The time after a move at which the older session gets late attaches (ms), and their number. */
+const LATE_ATTACH_MS = 300;
+const LATE_ATTACHES = 5;
 /** The time by which the answer to a request may be late (ms). */
 const LATENESS_MS = 6000;
 const CLOSE_MS = 12_000;
@@ -102,6 +105,8 @@ export class SessionUser {
       if (performance.now() + pauseMs > until) return;
       await sleep(pauseMs);
       this.client.move();
+      await sleep(LATE_ATTACH_MS);
+      this.client.attachLate(LATE_ATTACHES);
     }
   }
 

@@ -37,12 +37,11 @@ async function cancelling(user: SessionUser, { waitMs: _, ...wanted }: SessionWa
   await user.client.release(lease);
 }
 
-/** Attaches again in the same session, and in an older session while there is one. */
+/** Attaches again in the same session. */
 async function attaching(user: SessionUser, wanted: SessionWanted): Promise<void> {
   const lease = await user.acquire(wanted);
   await user.work(lease, user.between(WORK_MS));
-  if (user.happens(50)) user.client.attachAgain(lease);
-  else user.client.attachLate(lease);
+  user.client.attachAgain(lease);
   await user.work(lease, user.between(LONG_WORK_MS));
   await user.client.release(lease);
 }
