@@ -35,7 +35,7 @@ export const options = {
     format: '`0` or `1`',
     example: '1',
     about:
-      'Offers SessionService. A preview: the fault suite does not test sessions yet, and their renewals cost as much as those of hold streams.',
+      'Offers SessionService. A preview: the fault suite has not run with sessions for an hour yet.',
     schema: flag(),
   }),
   connectionMaxAgeMs: option({
