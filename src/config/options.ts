@@ -34,8 +34,7 @@ export const options = {
     default: '0',
     format: '`0` or `1`',
     example: '1',
-    about:
-      'Offers SessionService. A preview: the fault suite has not run with sessions for an hour yet.',
+    about: 'Offers SessionService. A preview: the fault suite has not run with sessions for an hour yet.',
     schema: flag(),
   }),
   connectionMaxAgeMs: option({
