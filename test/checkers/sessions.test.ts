@@ -1,6 +1,12 @@
 import { checkAll } from '../support/checkers/check-all';
 import type { Invariant } from '../support/checkers/violation';
-import { compareEvents, type EventBody, type History, type HistoryEvent, type Micros } from '../support/history';
+import {
+  compareEvents,
+  type EventBody,
+  type History,
+  type HistoryEvent,
+  type Micros,
+} from '../support/history';
 
 /** A client with one lease: a ttl of 1 s, and heartbeat n at n × 100 ms. Times are milliseconds. */
 const TTL_US: Micros = 1_000_000;
