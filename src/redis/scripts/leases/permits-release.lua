@@ -17,6 +17,7 @@
 -- @include shared/answer.lua
 -- @include shared/epoch-check.lua
 -- @include shared/grant-next.lua
+-- @include shared/is-holder.lua
 -- @include shared/purge.lua
 local server, id, secret, attach, identity, retention_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 
@@ -26,7 +27,7 @@ begin(server, id)
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
 local request = records[id]
-local is_known = request and request.secret == secret and (not request.identity or request.identity == identity)
+local is_known = is_holder(request, secret, identity)
 if not is_known or request.state ~= HELD or (attach ~= '' and request.answered ~= attach) then
   grant_next() -- `purge` may have ended this lease, and freed its permits
   if not is_known then return answer(retention_ms, 'GONE') end

@@ -10,6 +10,7 @@
 --
 -- @include shared/answer-granted.lua
 -- @include shared/epoch-check.lua
+-- @include shared/is-holder.lua
 -- @include shared/next-resource.lua
 -- @include shared/quiet.lua
 local server, retention_ms = ARGV[1], tonumber(ARGV[2])
@@ -23,8 +24,7 @@ for i = 0, (#ARGV - 4) / 4 - 1 do
   begin(server, id)
   local request = records[id]
   local remaining, ttl = 0, 0
-  if request and request.state == HELD and request.attach == attach and request.secret == secret
-    and (not request.identity or request.identity == identity) and not request.revoked
+  if is_holder(request, secret, identity) and request.state == HELD and request.attach == attach and not request.revoked
     and (stored_end(id) or 0) > now and is_quiet() then
     set_end(id, now + request.ttl) -- no lease lasts longer than its ttl from now (end-of.lua)
     local renewed = answer_granted(retention_ms, id, request)

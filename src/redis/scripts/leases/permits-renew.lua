@@ -17,6 +17,7 @@
 -- @include shared/answer-granted.lua
 -- @include shared/epoch-check.lua
 -- @include shared/grant-next.lua
+-- @include shared/is-holder.lua
 -- @include shared/purge.lua
 local server, id, secret, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local attach, take_over, identity, metadata = ARGV[5], ARGV[6] == '1', ARGV[7], ARGV[8]
@@ -28,7 +29,7 @@ begin(server, id)
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
 local request = records[id]
-local is_known = request and request.secret == secret and (not request.identity or request.identity == identity)
+local is_known = is_holder(request, secret, identity)
 local may_renew = attach == '' or is_known and (
   request.attach == attach or take_over and not is_after(request.attach, attach))
 if not is_known or request.state ~= HELD or not may_renew or request.revoked then

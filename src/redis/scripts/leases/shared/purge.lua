@@ -168,7 +168,7 @@ local function forget_old_places()
 end
 
 -- Ends expired leases, takes lapsed offers back, forgets old places and tombstones. A member without a record is left
--- over from a record that was deleted manually.
+-- over from a record that was deleted manually. `is_quiet` (quiet.lua) asks whether any of these steps is due.
 local function purge()
   if own_only then return check_own_request() end
   if meta.seen > now + SET_BACK_US then follow_step_back() end
