@@ -7,7 +7,7 @@
  * Exit code 0: every audit passed. 1: an audit failed, or the program failed. 2: wrong arguments.
  */
 import { UsageError } from '../worker-typescript/options';
-import { Servers } from '../worker-typescript/servers';
+import { Servers } from '../typescript-common/servers';
 import { stopOnSignals } from '../worker-typescript/signals';
 import { auditText } from './audit';
 import { readOptions, USAGE, type Options } from './options';

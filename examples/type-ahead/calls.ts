@@ -9,8 +9,8 @@ import {
   RecordSelectionRequest,
   type RecordSelectionResponse,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { pauseAfter } from '../worker-typescript/retry';
-import { ServersOf } from '../worker-typescript/servers';
+import { pauseAfter } from '../typescript-common/retry';
+import { ServersOf } from '../typescript-common/servers';
 
 const ANSWER_TIMEOUT_MS = 2000;
 const MAX_ATTEMPTS = 4;

@@ -5,7 +5,7 @@ import {
   type SuggestStreamRequest,
   type SuggestStreamResponse,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { pauseAfter } from '../worker-typescript/retry';
+import { pauseAfter } from '../typescript-common/retry';
 import type { AutocompleteServers } from './calls';
 
 const PAGE_SIZE = 10;
