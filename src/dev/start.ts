@@ -25,7 +25,6 @@ async function startWithPrivateRedis(env: NodeJS.ProcessEnv): Promise<void> {
   try {
     await run({
       env: {
-        ...WITH_SESSIONS,
         ...env,
         HOLDFAST_REDIS_URL: redis.url,
         HOLDFAST_DEVELOPMENT: '1',
@@ -43,7 +42,7 @@ async function startWithPrivateRedis(env: NodeJS.ProcessEnv): Promise<void> {
 
 async function startWithConfiguredRedis(env: NodeJS.ProcessEnv): Promise<void> {
   await run({
-    env: { ...WITH_SESSIONS, ...env, HOLDFAST_DEVELOPMENT: '1' },
+    env: { ...env, HOLDFAST_DEVELOPMENT: '1' },
     banner: (server) => banner(server, { description: server.redis, dataFolder: undefined }),
   });
 }
@@ -57,7 +56,7 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
 /** Names of the errors with a message for the operator. Any other error is a defect and is printed with its stack. */
 const EXPECTED = ['Error', 'ConfigError', 'StartError'];
 
-main(process.env).catch((error: unknown) => {
+main({ ...WITH_SESSIONS, ...process.env }).catch((error: unknown) => {
   const expected = error instanceof Error && EXPECTED.includes(error.name);
   console.error(expected ? `[start] ${error.message}` : error);
   process.exitCode = 1;
