@@ -40,7 +40,7 @@ function asked(atMs: number, call: string, number: number, rpc: 'hold' | 'attach
   const body = { rpc, session: `s${number}`, name: LEASE.name, requestId, lease, ...waits };
   return [atMs, { type: 'asked', ...of(call), ...body }];
 }
-/** An answer about the lease, whose store command was sent at `madeMs`. */
+/** An answer about the lease. The store command of this answer was sent at `madeMs`. */
 function believed(call: string, beat: number, madeMs: number) {
   const t0 = beat * 100_000;
   const expireOffsetUs = madeMs * 1000 - t0 + TTL_US;

@@ -126,7 +126,7 @@ describe('permits-renew-many', () => {
       expect((await store.inspect(call.resource)).holders[0]?.metadata).toEqual({ a: '2' });
     });
 
-    it('a lease whose waiters do not fit, and leaves the waiters in the queue', async () => {
+    it('a lease with waiters that do not fit, and leaves the waiters in the queue', async () => {
       const call = await held();
       const waiter = await fixture.request('s2', call.resource);
       is('waiting', await waiter.queue());
@@ -169,7 +169,7 @@ describe('permits-renew-many', () => {
       expect(places.past).toBe(0);
     });
 
-    it('a lease behind one whose resource has many holders and waiters', async () => {
+    it('a lease after a lease of a resource with many holders and waiters', async () => {
       const many = await semaphore(18);
       const call = await holds(many);
       for (let count = 0; count < 17; count += 1) await holds(many, { ttlMs: 60_000 });

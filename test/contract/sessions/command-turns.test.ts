@@ -1,7 +1,7 @@
 import { CommandTurns } from '../../../src/transport/sessions/command-turns';
 import { settled } from '../../support/manual-clock';
 
-/** Pushes this many commands for each session. Returns the sessions whose commands have begun, in order. */
+/** Pushes this many commands for each session. Returns the session of each begun command, in order. */
 function pushed(counts: Readonly<Record<string, number>>): string[] {
   const turns = new CommandTurns();
   const begun: string[] = [];

@@ -40,7 +40,7 @@ test('a session ends with DRAINING when its last lease has moved', async () => {
   await drained;
 });
 
-test('a session whose leases do not move ends with DRAINING after the given time, and its leases live on', async () => {
+test('a session that keeps its leases ends with DRAINING after the given time, and the leases live on', async () => {
   await one.hold(2);
   const drained = one.sessions.drain(2000);
   await one.turns();

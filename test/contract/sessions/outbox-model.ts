@@ -14,7 +14,7 @@ import { settled } from '../../support/manual-clock';
 import { someLease } from '../fake-engines';
 import { FakeSessionStream } from './fake-session-stream';
 
-/** A step of an outbox's life. `id` is a command, of which a step picks the next event. */
+/** One step in the life of an outbox. `id` is a command: the step picks the next event of this command. */
 export type OutboxStep =
   | { readonly kind: 'say'; readonly id: number; readonly choice: number }
   | { readonly kind: 'heartbeat' }

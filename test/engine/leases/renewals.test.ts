@@ -247,7 +247,7 @@ describe('a lease that the store leaves as it is', () => {
   });
 });
 
-describe('leases whose common renewal gets no reply', () => {
+describe('leases of a common renewal without a reply', () => {
   async function inFlight(setting: HeldLeaseSetting = {}) {
     const leases = equalLeases(3, setting);
     const [first] = leases as [HeldLeaseFixture];

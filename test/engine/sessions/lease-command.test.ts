@@ -78,7 +78,7 @@ class OneCommand {
   }
 }
 
-test('a command whose client may no longer hold the name revokes a lease that is granted meanwhile', async () => {
+test('a lease is revoked if a new policy has refused its command before the grant', async () => {
   const one = new OneCommand();
   one.refuse(notAllowed);
   await one.grant();

@@ -262,7 +262,7 @@ export class SessionClient implements LeaseCommandOwner {
     return command;
   }
 
-  /** Compares all deadlines with the clock. A lease whose deadline has passed is released, because its server may still renew. */
+  /** Compares all deadlines with the clock. Releases each lease after its deadline, because the server may still renew the lease. */
   private look(): void {
     const now = this.record.now();
     for (const lease of this.book.held()) {
