@@ -121,7 +121,8 @@ class ComposedServer implements HoldfastServer {
       coreCount: coreCount(),
       onWarning: (text) => log.warn(text),
     });
-    const sessions = config.sessions ? this.newSessions(this.permits) : undefined;
+    const random = (): number => systemIdentities.random();
+    const sessions = new Sessions({ ...shared, engine: this.permits, limits: defaultSessionLimits, random });
     const { entries, recents } = store;
     const autocomplete = new Autocomplete({ ...shared, entries, recents, indexes: this.indexes });
     return new GrpcServer({
@@ -143,11 +144,6 @@ class ComposedServer implements HoldfastServer {
       reflection: config.reflection,
       extend,
     });
-  }
-
-  private newSessions(engine: Permits): Sessions {
-    const random = (): number => systemIdentities.random();
-    return new Sessions({ engine, clock: systemClock, limits: defaultSessionLimits, random });
   }
 
   /** Loads the dictionaries of HOLDFAST_PRELOAD. A dictionary that cannot be loaded does not keep the server from starting. */

@@ -42,7 +42,6 @@ test('readConfig requires only HOLDFAST_REDIS_URL, and has a default for every o
     quotaBytes: undefined,
     insecure: { tls: false, auth: false },
     reflection: true,
-    sessions: false,
     connectionMaxAgeMs: undefined,
     minTtlMs: 100,
     maxTtlMs: 120_000,

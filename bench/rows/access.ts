@@ -16,7 +16,6 @@ const CALLS = [
   ['get', 'GetLock'],
   ['release', 'ReleaseLock'],
 ] as const;
-const SESSIONS = { HOLDFAST_SESSIONS: '1' };
 const COMMANDS = ['acquire', 'release'] as const;
 const SESSION_PROCESSES = 2;
 const TOKENS = {
@@ -138,9 +137,9 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
     return one;
   };
   try {
-    const open = await add(UnarySide.open({ env: SESSIONS }));
+    const open = await add(UnarySide.open());
     const ignored = await add(open.beside(TOKENS.team));
-    const guarded = await add(UnarySide.open({ env: { ...SESSIONS, ...settingsIn(folder) } }, TOKENS.team));
+    const guarded = await add(UnarySide.open({ env: settingsIn(folder) }, TOKENS.team));
     const refused = {
       NO_CREDENTIAL: await add(guarded.beside()),
       BAD_CREDENTIAL: await add(guarded.beside(TOKENS.wrong)),

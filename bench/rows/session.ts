@@ -5,16 +5,7 @@ import type { SessionTasks, SessionWork } from '../load/session';
 import { cpuDuring } from '../support/cpu';
 import { figure, takeRounds, type Figure } from '../support/figures';
 import { LoadGroup } from '../support/load-process';
-import {
-  costOf,
-  growthOf,
-  memoryGrowth,
-  onStage,
-  warmUp,
-  type FullCost,
-  type ServerOptions,
-  type Stage,
-} from '../support/stage';
+import { costOf, growthOf, memoryGrowth, onStage, warmUp, type FullCost, type Stage } from '../support/stage';
 import { sum } from '../support/statistics';
 import { UnarySide } from '../support/unary-side';
 import type { Row, RowContext } from './row';
@@ -25,7 +16,6 @@ const IN_FLIGHT = 128;
 const HOLDERS = 20;
 /** A lease with a TTL of 30 s is renewed every 10 s, so each round has one renewal of each lease. */
 const RENEWAL_INTERVAL_MS = 10_000;
-const SERVER: ServerOptions = { env: { HOLDFAST_SESSIONS: '1' } };
 
 type Group = LoadGroup<SessionTasks>;
 
@@ -99,7 +89,7 @@ function commandFigures(
 async function commands({ quick, say }: RowContext): Promise<Figure[]> {
   const count = quick ? 2000 : 6000;
   const counts = quick ? { warmUps: 3, rounds: 5 } : { warmUps: 5, rounds: 15 };
-  const side = await UnarySide.open(SERVER);
+  const side = await UnarySide.open();
   try {
     return await withSessions(side.stage, PROCESSES, (group) =>
       withEtcd(count / 2, say, (etcdPair) => {
@@ -148,7 +138,7 @@ async function heldLeases({ quick, say }: RowContext): Promise<Figure[]> {
         ...costs,
       ];
     });
-  }, SERVER);
+  });
 }
 
 async function renewalRound(stage: Stage, group: Group, leases: number): Promise<Figure[]> {

@@ -29,14 +29,6 @@ export const options = {
       'Server reflection, with which tools such as grpcurl read the contract. Reflection needs no credential and shows no data.',
     schema: flag(),
   }),
-  sessions: option({
-    name: 'HOLDFAST_SESSIONS',
-    default: '0',
-    format: '`0` or `1`',
-    example: '1',
-    about: 'Offers SessionService. A preview: the fault suite has not run with sessions for an hour yet.',
-    schema: flag(),
-  }),
   connectionMaxAgeMs: option({
     name: 'HOLDFAST_CONNECTION_MAX_AGE',
     default: 'off',

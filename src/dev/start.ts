@@ -8,9 +8,6 @@ import { banner, type StoreInfo } from './banner';
 import { EmbeddedRedis } from './embedded-redis';
 import { endWithNpm } from './npm-parent';
 
-/** The example worker holds its lock in a session. */
-const WITH_SESSIONS = { HOLDFAST_SESSIONS: '1' };
-
 function note(text: string): void {
   console.error(`[start] ${text}`);
 }
@@ -56,7 +53,7 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
 /** Names of the errors with a message for the operator. Any other error is a defect and is printed with its stack. */
 const EXPECTED = ['Error', 'ConfigError', 'StartError'];
 
-main({ ...WITH_SESSIONS, ...process.env }).catch((error: unknown) => {
+main(process.env).catch((error: unknown) => {
   const expected = error instanceof Error && EXPECTED.includes(error.name);
   console.error(expected ? `[start] ${error.message}` : error);
   process.exitCode = 1;

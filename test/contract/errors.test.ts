@@ -96,11 +96,6 @@ describe.each(ROWS)('the error %s', (reason, [code, retryAfterMs, pushback]) => 
   });
 });
 
-test('an error that a retry does not help has no RetryInfo, also if its reason usually has', async () => {
-  const error = await unaryFailure('no', { retryAfterMs: 'never' }, 'QUOTA_EXCEEDED');
-  expect(holdfastError(error)).toMatchObject({ reason: 'QUOTA_EXCEEDED', retryAfterMs: undefined });
-});
-
 test('an error that a retry does not help has no RetryInfo, even if its reason has a delay', async () => {
   const error = await unaryFailure('no', { retryAfterMs: 'never' }, 'QUOTA_EXCEEDED');
   expect(holdfastError(error)).toMatchObject({ reason: 'QUOTA_EXCEEDED', retryAfterMs: undefined });

@@ -44,7 +44,6 @@ beforeAll(async () => {
   server = await InProcessServer.start(redis.url, {
     HOLDFAST_AUTH_TOKENS: tokenFile,
     HOLDFAST_POLICY: policyFile,
-    HOLDFAST_SESSIONS: '1',
   });
 });
 afterAll(() =>

@@ -6,7 +6,7 @@ let pair: ServerPair;
 const clients: SessionClient[] = [];
 
 beforeAll(async () => {
-  pair = await ServerPair.start({ HOLDFAST_SESSIONS: '1', HOLDFAST_DRAIN_TIMEOUT: '20s' });
+  pair = await ServerPair.start({ HOLDFAST_DRAIN_TIMEOUT: '20s' });
 });
 afterAll(async () => {
   await Promise.all(clients.map((client) => client.close()));
@@ -96,7 +96,7 @@ describe('a session client of a real server', () => {
 
 test('leases and waits move to the next server, with their tokens and places, while a server drains', async () => {
   const news: SessionNews[] = [];
-  const moving = await ServerPair.start({ HOLDFAST_SESSIONS: '1', HOLDFAST_DRAIN_TIMEOUT: '20s' });
+  const moving = await ServerPair.start({ HOLDFAST_DRAIN_TIMEOUT: '20s' });
   const one = openSession({
     addresses: [moving.first.address, moving.second.address],
     onNews: (item) => news.push(item),

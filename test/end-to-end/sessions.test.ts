@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason';
+import { Feature } from '../../generated/typescript/holdfast/v1/server_service';
 import { SessionEndCause } from '../../generated/typescript/holdfast/v1/session_service';
 import { eventually, eventuallyPasses } from '../support/eventually';
 import { ms } from '../support/clients/lease-client';
+import { serverInfo } from '../support/clients/server-calls';
 import { attach, cancel, lock, permits, release } from '../support/clients/session-commands';
 import { SessionStream, type SessionStreamOptions } from '../support/clients/session-stream';
 import { ServerPair } from './server-pair';
@@ -11,7 +13,7 @@ let pair: ServerPair;
 const open: SessionStream[] = [];
 
 beforeAll(async () => {
-  pair = await ServerPair.start({ HOLDFAST_SESSIONS: '1' });
+  pair = await ServerPair.start();
 });
 afterAll(async () => {
   for (const session of open) session.close();
@@ -30,6 +32,12 @@ async function granted(one: SessionStream, name: string, ttlMs = 5000) {
   if (lease === undefined) throw new Error('granted without a lease');
   return { number, lease };
 }
+
+test('a server with default settings lists FEATURE_SESSIONS and answers OpenSession', async () => {
+  expect((await serverInfo(pair.first.address)).features).toContain(Feature.FEATURE_SESSIONS);
+  const one = session();
+  await eventually('started', () => one.responses[0]?.started !== undefined);
+});
 
 describe('a session', () => {
   test.concurrent('tells its bounds first, and answers each heartbeat', async () => {
@@ -194,7 +202,7 @@ describe('a session that breaks a rule ends with', () => {
 });
 
 test('a server that drains asks its sessions to leave, and no lease is lost', async () => {
-  const moving = await ServerPair.start({ HOLDFAST_SESSIONS: '1', HOLDFAST_DRAIN_TIMEOUT: '20s' });
+  const moving = await ServerPair.start({ HOLDFAST_DRAIN_TIMEOUT: '20s' });
   const clientId = randomUUID();
   const old = session({ start: { clientId } }, moving.first);
   const { number, lease } = await granted(old, 'drained');
@@ -216,7 +224,7 @@ test('a server that drains asks its sessions to leave, and no lease is lost', as
 });
 
 test('a session on a connection of the maximum age moves to a new connection, and no lease is lost', async () => {
-  const aging = await ServerPair.start({ HOLDFAST_SESSIONS: '1', HOLDFAST_CONNECTION_MAX_AGE: '1s' });
+  const aging = await ServerPair.start({ HOLDFAST_CONNECTION_MAX_AGE: '1s' });
   const clientId = randomUUID();
   const old = session({ start: { clientId } }, aging.first);
   const { number, lease } = await granted(old, 'aged');

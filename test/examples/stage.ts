@@ -15,7 +15,6 @@ const STEP_MS = 50;
 const SERVER_ENV = {
   HOLDFAST_KEEPALIVE_TIME: '500ms',
   HOLDFAST_KEEPALIVE_TIMEOUT: '500ms',
-  HOLDFAST_SESSIONS: '1',
 };
 
 /** A Redis with two servers. Each test gets a new name, a new ledger and its own workers. */

@@ -13,7 +13,6 @@ const IDLE_MS = 8000;
 const TTL_MS = 2000;
 /** The server pings often, to show that pings do not help behind the proxy. */
 const ENV = {
-  HOLDFAST_SESSIONS: '1',
   HOLDFAST_KEEPALIVE_TIME: '500ms',
   HOLDFAST_KEEPALIVE_TIMEOUT: '500ms',
 };

@@ -10,7 +10,6 @@ const TTL_MS = 4000;
 /** Between two acquires of this size no answer of a busy machine misses its ttl. */
 const MANY_TTL_MS = 60_000;
 const MANY = 10_000;
-const ENV = { HOLDFAST_SESSIONS: '1' };
 
 let redis: RedisProcess;
 let servers: ServerProcess[];
@@ -19,7 +18,7 @@ let news: SessionNews[];
 
 beforeEach(async () => {
   redis = await RedisProcess.start();
-  const start = () => ServerProcess.start({ redisUrl: redis.url, env: ENV });
+  const start = () => ServerProcess.start({ redisUrl: redis.url });
   servers = await Promise.all([start(), start()]);
   news = [];
 });
@@ -66,7 +65,7 @@ test('a session client keeps its lease when its only server is killed and starte
   const listen = first().listen;
   const lease = await open([listen]).acquireLock('restarted', { ttlMs: 20_000 });
   await first().kill();
-  servers[0] = await ServerProcess.start({ redisUrl: redis.url, env: ENV, listen });
+  servers[0] = await ServerProcess.start({ redisUrl: redis.url, listen });
   await eventually('the attach', () => attached() === 1);
   expect(lease.isOver).toBe(false);
 });

@@ -33,9 +33,9 @@ export class Connections {
   constructor(
     private readonly times: KeepAliveTimes,
     private readonly log: Log,
+    private readonly moving: MovingStreams,
     /** Undefined: connections may live for ever. */
     private readonly maxAgeMs?: number | undefined,
-    private readonly moving?: MovingStreams | undefined,
   ) {}
 
   /** Must be called once, after the server is bound and before clients learn the address. `gate` gets each new call. */
@@ -77,9 +77,9 @@ export class Connections {
 
   /** Ends the streams of messages to the client, or asks them to move. Calls with one answer go on. */
   private endStreams(session: ServerHttp2Session): void {
-    this.moving?.leave(session);
+    this.moving.leave(session);
     this.calls.end(session, ({ path, responseStream }) =>
-      responseStream && !this.moving?.paths.has(path) ? toCallStatus(tooOld(), path, this.log) : undefined,
+      responseStream && !this.moving.paths.has(path) ? toCallStatus(tooOld(), path, this.log) : undefined,
     );
   }
 

@@ -47,12 +47,15 @@ import { Health } from './health';
 import { Reflection } from './reflection';
 import { serverHandlers } from './server-handlers';
 
-const SERVICES = ['holdfast.v1.LockService', 'holdfast.v1.SemaphoreService', 'holdfast.v1.ServerService'];
-const AUTOCOMPLETE = 'holdfast.v1.AutocompleteService';
-const SESSIONS = 'holdfast.v1.SessionService';
+const SERVICES = [
+  'holdfast.v1.LockService',
+  'holdfast.v1.SemaphoreService',
+  'holdfast.v1.SessionService',
+  'holdfast.v1.AutocompleteService',
+  'holdfast.v1.ServerService',
+];
 const REQUEST_BYTES = new Map([...AUTOCOMPLETE_REQUEST_BYTES, ...SESSION_REQUEST_BYTES]);
 const SESSION_PATHS: ReadonlySet<string> = new Set(SESSION_REQUEST_BYTES.keys());
-const CONTRACT = 'holdfast.v1.';
 /** The services with methods that the gate knows. Calls of other services are treated as reads. */
 const OFFERED_SERVICES = [
   lockServiceDefinition,
@@ -72,13 +75,12 @@ const DESCRIPTOR_FILE = join(__dirname, '../../../generated/descriptor.binpb');
 export interface GrpcServerParts {
   readonly engine: PermitsEngine & { drain(): Promise<void> };
   /**
-   * Undefined: this server does not offer autocomplete. `drain` is called after all streams have received the order to
-   * end. An open import may then still abandon its entries or finish its commit.
+   * `drain` is called after all streams have received the order to end. An open import may then still abandon its entries
+   * or finish its commit.
    */
-  readonly autocomplete?: (AutocompleteEngine & { drain(): void }) | undefined;
+  readonly autocomplete: AutocompleteEngine & { drain(): void };
   readonly autocompleteLimits?: AutocompleteLimits | undefined;
-  /** Undefined: this server does not offer sessions. */
-  readonly sessions?: Sessions | undefined;
+  readonly sessions: Sessions;
   readonly store: StoreHealth & StoreOperations;
   readonly limits: Limits;
   readonly intakeLimits?: IntakeLimits | undefined;
@@ -109,12 +111,12 @@ export class GrpcServer {
   private readonly intake: RequestIntake;
   private readonly health: Health;
   private readonly reflection: Reflection;
-  private readonly autocomplete: Pick<AutocompleteHandlers, 'drain' | 'close'> | undefined;
+  private readonly autocomplete: Pick<AutocompleteHandlers, 'drain' | 'close'>;
   private readonly connections: Connections;
   private readonly audit: AuditLog;
 
   constructor(private readonly parts: GrpcServerParts) {
-    const { engine, autocomplete, sessions, store, limits, version, clock, log, access } = parts;
+    const { engine, sessions, store, limits, version, clock, log, access } = parts;
     const descriptors = readFileSync(DESCRIPTOR_FILE);
     this.audit = new AuditLog(parts.auditLog ?? log, clock);
     const control = {
@@ -125,11 +127,11 @@ export class GrpcServer {
     };
     const context: CallContext = { clock, log, access, control };
     const times = { timeMs: parts.keepaliveTimeMs, timeoutMs: parts.keepaliveTimeoutMs };
-    const moving = sessions && {
+    const moving = {
       paths: SESSION_PATHS,
       leave: (connection: object) => sessions.leaveConnection(connection),
     };
-    this.connections = new Connections(times, log, parts.connectionMaxAgeMs, moving);
+    this.connections = new Connections(times, log, moving, parts.connectionMaxAgeMs);
     this.intake = new RequestIntake({
       clock,
       log,
@@ -143,18 +145,13 @@ export class GrpcServer {
       'grpc.enable_channelz': 0,
       interceptors: [callAnswers, this.connections.interceptor, this.intake.interceptor],
     });
-    const services = [...SERVICES, ...(autocomplete ? [AUTOCOMPLETE] : []), ...(sessions ? [SESSIONS] : [])];
-    this.health = new Health(services);
-    // The descriptors also have services of the contract that this server does not offer.
-    const isOffered = (name: string) => !name.startsWith(CONTRACT) || services.includes(name);
-    this.reflection = new Reflection(new Descriptors(descriptors), log, isOffered);
+    this.health = new Health(SERVICES);
+    this.reflection = new Reflection(new Descriptors(descriptors), log);
     this.server.addService(lockServiceDefinition, lockHandlers(context, engine, limits));
     this.server.addService(semaphoreServiceDefinition, semaphoreHandlers(context, engine, limits));
     this.autocomplete = this.addAutocomplete(context);
-    if (sessions)
-      this.server.addService(sessionServiceDefinition, sessionHandlers(context, sessions, limits));
-    const offered = { autocomplete: autocomplete !== undefined, sessions: sessions !== undefined };
-    this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store, offered));
+    this.server.addService(sessionServiceDefinition, sessionHandlers(context, sessions, limits));
+    this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store));
     this.server.addService(HealthService, this.health.handlers);
     if (parts.reflection !== false) {
       this.server.addService(ReflectionV1, this.reflection.handlers);
@@ -183,17 +180,17 @@ export class GrpcServer {
     const { log } = this.parts;
     const engine = {
       drain: () => {
-        autocomplete?.drain();
-        this.parts.autocomplete?.drain();
+        autocomplete.drain();
+        this.parts.autocomplete.drain();
         return Promise.all([
           this.parts.engine.drain(),
-          this.parts.sessions?.drain(timeoutMs * SESSIONS_SHARE),
+          this.parts.sessions.drain(timeoutMs * SESSIONS_SHARE),
         ]);
       },
     };
     await drainServer({ server, connections, health, reflection, engine, log }, timeoutMs);
     this.intake.unfinished.close();
-    await autocomplete?.close();
+    await autocomplete.close();
     this.audit.close();
   }
 
@@ -202,9 +199,8 @@ export class GrpcServer {
     return this.intake.unfinished.stats();
   }
 
-  private addAutocomplete(context: CallContext): AutocompleteHandlers | undefined {
+  private addAutocomplete(context: CallContext): AutocompleteHandlers {
     const { autocomplete, autocompleteLimits = defaultAutocompleteLimits } = this.parts;
-    if (autocomplete === undefined) return undefined;
     const added = autocompleteHandlers(context, autocomplete, autocompleteLimits);
     this.server.addService(autocompleteServiceDefinition, added.handlers);
     return added;

@@ -26,11 +26,9 @@ export class Reflection {
   private readonly streams = new Set<ReflectionStream>();
   private readonly open = new OpenStreams(MAX_STREAMS, 'reflection streams', MAX_STREAMS_OF_CONNECTION);
 
-  /** @param isOffered whether this server offers the service with this full name */
   constructor(
     private readonly descriptors: Descriptors,
     private readonly log: Log,
-    private readonly isOffered: (service: string) => boolean,
   ) {
     this.handlers = { serverReflectionInfo: (stream) => this.serve(stream) };
   }
@@ -84,7 +82,7 @@ export class Reflection {
   private answer(question: Question, sent: Set<string>): Answer {
     switch (question?.$case) {
       case 'listServices': {
-        const service = this.descriptors.services.filter(this.isOffered).map((name) => ({ name }));
+        const service = this.descriptors.services.map((name) => ({ name }));
         return { $case: 'listServicesResponse', value: { service } };
       }
       case 'fileByFilename':

@@ -25,6 +25,8 @@ const FEATURES = [
   Feature.FEATURE_WATCHES,
   Feature.FEATURE_REVOCATION,
   Feature.FEATURE_METADATA_UPDATE,
+  Feature.FEATURE_AUTOCOMPLETE,
+  Feature.FEATURE_SESSIONS,
 ];
 
 /** Bound of the reason that an operator gives to end a quarantine. */
@@ -42,13 +44,7 @@ export function serverHandlers(
   version: string,
   limits: Limits,
   store: StoreHealth & StoreOperations,
-  offered: { readonly autocomplete: boolean; readonly sessions: boolean },
 ): ServerServiceServer {
-  const features = [
-    ...FEATURES,
-    ...(offered.autocomplete ? [Feature.FEATURE_AUTOCOMPLETE] : []),
-    ...(offered.sessions ? [Feature.FEATURE_SESSIONS] : []),
-  ];
   return {
     getServerInfo: unary<GetServerInfoRequest, GetServerInfoResponse>(context, () =>
       Promise.resolve({
@@ -58,7 +54,7 @@ export function serverHandlers(
         defaultTtl: msToDuration(limits.defaultTtlMs),
         maxStreamAge: msToDuration(limits.maxStreamAgeMs),
         maxWaiterCount: limits.maxWaitersPerName,
-        features,
+        features: FEATURES,
         storeState: storeState(store),
         storeWarnings: [...store.warnings],
         quarantine: store.quarantine && quarantineMessage(store.quarantine),
