@@ -106,10 +106,13 @@ test('a message with a thousand commands leaves the leases of other sessions ren
   const [other, one] = [session(), session()];
   const { number } = await held(other, 'beside many');
   const names = Array.from({ length: 1000 }, (_, index) => lock(`many ${index}`, { ttlMs: LONG_MS }));
-  const first = one.run(...names);
-  await eventually('a thousand leases', () => one.events.length === names.length);
-  one.run(...names.map((_, index) => release(first + index)));
-  const ended = () => one.events.filter(({ event }) => event.$case === 'ended').length;
-  await eventually('the ends', () => ended() === names.length);
+  one.run(...names);
+  await eventually('a thousand answers', () => one.events.length === names.length);
+  const of = (kind: string) => one.events.filter(({ event }) => event.$case === kind);
+  // A busy machine refuses some of the acquires with OVERLOADED.
+  const leases = of('granted').map(({ commandId }) => commandId);
+  expect(leases).not.toEqual([]);
+  one.run(...leases.map((lease) => release(lease)));
+  await eventually('the ends', () => of('ended').length === leases.length);
   expect(other.kinds(number)).toEqual(['granted']);
 });
