@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason';
 import { Feature } from '../../generated/typescript/holdfast/v1/server_service';
 import { SessionEndCause } from '../../generated/typescript/holdfast/v1/session_service';
@@ -221,6 +222,22 @@ test('a server that drains asks its sessions to leave, and no lease is lost', as
   await next.event(attaching, 'ended');
   next.close();
   await moving.close();
+});
+
+test('a session outlasts HOLDFAST_STREAM_MAX_AGE, with its leases and its waits', async () => {
+  const aging = await ServerPair.start({ HOLDFAST_STREAM_MAX_AGE: '1s' });
+  const [holder, waiter] = [session({}, aging.first), session({}, aging.second)];
+  const { number } = await granted(holder, 'long');
+  const waiting = waiter.run(lock('long'));
+  await waiter.event(waiting, 'queued');
+  const stream = aging.first.client().hold({ name: 'aged' });
+  expect((await stream.ending).reason).toBe('REATTACH');
+  await sleep(2000);
+  expect([holder.kinds(number), waiter.kinds(waiting)]).toEqual([['granted'], ['queued']]);
+  holder.run(release(number));
+  await waiter.event(waiting, 'granted');
+  for (const one of [holder, waiter]) one.close();
+  await aging.close();
 });
 
 test('a session on a connection of the maximum age moves to a new connection, and no lease is lost', async () => {

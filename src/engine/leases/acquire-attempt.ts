@@ -250,7 +250,7 @@ export class AcquireAttempt implements AttemptFacts {
       this.giveBackLater();
       throw callCancelled();
     }
-    if (hasOffsetPassed(call.receivedAt, granted, context.clock.now())) {
+    if (hasOffsetPassed(call, granted, context.clock.now())) {
       this.late = { fencingToken: granted.fencingToken, state };
       return 'returning';
     }

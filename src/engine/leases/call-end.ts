@@ -14,7 +14,7 @@ export function waitEnd(call: Call, request: AcquireRequest, ageLimitAt: number)
   const byRequest = call.receivedAt + (request.waitTimeoutMs ?? Infinity);
   const byDeadline = call.receivedAt + answerWithinMs(call.timeoutMs);
   const at = Math.min(ageLimitAt, byRequest, byDeadline);
-  return { at, byAge: at === ageLimitAt };
+  return { at, byAge: at === ageLimitAt && at < Infinity };
 }
 
 /** The longest age of a stream or a wait, in ttls. */
@@ -24,9 +24,11 @@ const JITTER = 0.1;
 /**
  * The time at which a stream or a wait must end, so that clock drift does not add up (docs/design/leases.md, rule 1).
  * The server's clock is enough, because the lease lives on: only its own offset tells the client when to stop.
- * `random` is at least 0 and below 1. Without jitter, all streams of a server would end together.
+ * `random` is at least 0 and below 1. Without jitter, all streams of a server would end together. A session has no age
+ * limit, because its offsets count from its latest heartbeat.
  */
 export function ageLimitAt(call: Call, ttlMs: number, maxAgeMs: number, random: number): number {
+  if (call.session !== undefined) return Infinity;
   return call.receivedAt + Math.min(maxAgeMs, MAX_AGE_TTLS * ttlMs) * (1 - JITTER * random);
 }
 

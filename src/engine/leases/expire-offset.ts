@@ -1,3 +1,5 @@
+import type { Call } from '../call';
+
 /**
  * The clocks of a client, a server and the store may differ in rate by this much (500 ppm). On a worse clock, or on a
  * suspended host, only the fencing token protects.
@@ -39,7 +41,15 @@ export function latestEnd(repliedAt: number, remainingMs: number): number {
   return repliedAt + remainingMs * (1 + DRIFT);
 }
 
-/** Whether the offset of a lease has passed. Such a lease must not be reported any more. */
-export function hasOffsetPassed(receivedAt: number, end: LeaseEnd, now: number): boolean {
-  return receivedAt + expireOffsetMs(receivedAt, end) <= now;
+/**
+ * Whether the offset of a lease has passed. Such a lease must not be reported any more. The drift of a session does not
+ * add up in a long wait, because its offsets count from its latest heartbeat.
+ */
+export function hasOffsetPassed(
+  { receivedAt, session }: Pick<Call, 'receivedAt' | 'session'>,
+  end: LeaseEnd,
+  now: number,
+): boolean {
+  const from = session?.signs.lastAt ?? receivedAt;
+  return from + expireOffsetMs(from, end) <= now;
 }

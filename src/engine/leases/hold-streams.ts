@@ -176,7 +176,7 @@ export class HoldStreams {
     if (reply.kind === 'superseded') throw errors.superseded(resource);
     if (reply.kind !== 'granted') throw errors.leaseNotHeld(resource, undefined);
     // A lease is never reported after its offset has passed. The client may attach again.
-    if (hasOffsetPassed(call.receivedAt, reply, context.clock.now())) {
+    if (hasOffsetPassed(call, reply, context.clock.now())) {
       throw errors.notAnswered(resource, 'lease_id', knownRequestId(call, requestId));
     }
     // An acquire counts its lease itself.
@@ -197,7 +197,7 @@ export class HoldStreams {
     if (call.cancelled) return;
     const lease = grantedLease(resource, { requestId, clientRequestId }, granted);
     owner.send({ kind: 'granted', lease });
-    const ageLimitAt = call.session === undefined ? context.ageLimitAt(call, granted.ttlMs) : Infinity;
+    const ageLimitAt = context.ageLimitAt(call, granted.ttlMs);
     const ref = { requestId, attach };
     const held = new HeldLease(
       { context: this.heldContext, owner, call, resource, ref, ageLimitAt },

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../errors';
+import type { HoldfastError } from '../errors';
 import { WaitGivenUp } from '../leases/acquire-refusals';
 import type { HoldEvent, Service } from '../leases/lease';
 import type { HoldStart, LeaseOwner, OwnedLease } from '../leases/requests';
@@ -42,21 +42,15 @@ export class LeaseCommand implements LeaseOwner {
   }
 
   /**
-   * Waits for a lease. At the age limit of a wait, the wait goes on with another call of the request. Nothing begins after
-   * the end of the session.
+   * Waits for a lease. Nothing begins after the end of the session.
    * @param answered called once, when the store has answered
    */
   async run(engine: LeaseEngine, service: Service, start: HoldStart, answered: () => void): Promise<void> {
     this.whenAnswered = answered;
-    while (!this.session.isOver) {
-      try {
-        await engine.take(this.call, service, start, this);
-        break;
-      } catch (error) {
-        if (error instanceof HoldfastError && error.reason === 'REATTACH') continue;
-        this.refuse(error);
-        break;
-      }
+    try {
+      if (!this.session.isOver) await engine.take(this.call, service, start, this);
+    } catch (error) {
+      this.refuse(error);
     }
     this.answer();
     if (this.lease === undefined) this.close();

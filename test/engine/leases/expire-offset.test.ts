@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { confirmedEnd, expireOffsetMs } from '../../../src/engine/leases/expire-offset';
+import { confirmedEnd, expireOffsetMs, hasOffsetPassed } from '../../../src/engine/leases/expire-offset';
 
 const RHO = 0.0005;
 const DAY_MS = 86_400_000;
@@ -76,4 +76,14 @@ describe('expireOffsetMs and confirmedEnd', () => {
       }),
     );
   });
+});
+
+test('a grant to a session after a long wait is judged from the latest heartbeat, so drift does not add up', () => {
+  const hour = 3_600_000;
+  const end = { sentAt: hour, remainingMs: 1000 };
+  const signs = { lastAt: hour - 5000, timeoutMs: 15_000, onNext: () => undefined };
+  const session = { speaker: 'client/1.1', signs, onGivenUp: () => undefined };
+  expect(hasOffsetPassed({ receivedAt: 0 }, end, hour + 10)).toBe(true);
+  expect(hasOffsetPassed({ receivedAt: 0, session }, end, hour + 10)).toBe(false);
+  expect(hasOffsetPassed({ receivedAt: 0, session }, end, hour + 1000)).toBe(true);
 });

@@ -92,15 +92,6 @@ test('a new policy that no longer allows the name revokes the lease of the comma
   expect(one.log.at(-1)).toBe('revoke');
 });
 
-test('the wait begins again at its age limit, unless the session has ended', async () => {
-  const one = new OneCommand();
-  await one.fail(new HoldfastError('REATTACH', 'the wait is too old'));
-  expect(one.log).toEqual(['take', 'take']);
-  one.isOver = true;
-  await one.fail(new HoldfastError('REATTACH', 'the wait is too old'));
-  expect(one.log).toEqual(['take', 'take', 'answered', 'rights closed', 'ended']);
-});
-
 test('a failed command ends with one event, and answers its name once', async () => {
   const one = new OneCommand();
   await one.fail(new HoldfastError('CONTENDED', 'the lock is taken'));
