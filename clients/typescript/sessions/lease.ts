@@ -46,7 +46,9 @@ export class Lease {
   /** @internal */
   ttl: number;
   private readonly belief: Belief;
-  private readonly ended = new AbortController();
+  private loss: LeaseLostError | undefined;
+  /** Made when the caller first asks for a signal, because an attach of 10,000 leases must not make 10,000 signals. */
+  private ended: AbortController | undefined;
   private timer: NodeJS.Timeout | undefined;
 
   /** @internal */
@@ -81,22 +83,26 @@ export class Lease {
 
   /** Compares the clock too, because the timer of the deadline may be late. */
   get isOver(): boolean {
-    if (this.belief.isOver(performance.now())) this.end('DEADLINE');
-    return this.ended.signal.aborted;
+    if (this.loss === undefined && this.belief.isOver(performance.now())) this.end('DEADLINE');
+    return this.loss !== undefined;
   }
 
   /** Call before each step of the work. Throws a LeaseLostError if the lease is over. */
   check(): void {
-    if (this.isOver) this.ended.signal.throwIfAborted();
+    if (this.isOver && this.loss) throw this.loss;
   }
 
   /** Why the lease is over. Undefined while the lease is held. */
   get lossCause(): LossCause | undefined {
-    return this.isOver ? (this.signal.reason as LeaseLostError).lossCause : undefined;
+    return this.isOver ? this.loss?.lossCause : undefined;
   }
 
   /** Aborts when the lease is over, with a LeaseLostError as its reason. Also after a release. */
   get signal(): AbortSignal {
+    if (this.ended === undefined) {
+      this.ended = new AbortController();
+      if (this.loss) this.ended.abort(this.loss);
+    }
     return this.ended.signal;
   }
 
@@ -130,11 +136,12 @@ export class Lease {
 
   /** @internal Only the first cause counts. A deadline that has passed is an earlier cause. */
   end(cause: LossCause): void {
-    if (this.ended.signal.aborted) return;
+    if (this.loss) return;
     const passed = this.deadline <= performance.now();
     this.belief.end();
     clearTimeout(this.timer);
-    this.ended.abort(new LeaseLostError(passed ? 'DEADLINE' : cause, this.deadline));
+    this.loss = new LeaseLostError(passed ? 'DEADLINE' : cause, this.deadline);
+    this.ended?.abort(this.loss);
     this.keeper.over(this);
   }
 

@@ -184,9 +184,7 @@ export class OpenSession {
       }
       count += 1;
     }
-    const commands = this.queue.slice(0, count);
-    this.queue = this.queue.slice(count);
-    return commands;
+    return this.queue.splice(0, count);
   }
 
   private read(response: OpenSessionResponse): void {

@@ -169,6 +169,26 @@ describe('a session client', () => {
     expect(next.commands('attach')).toHaveLength(2000);
   });
 
+  test('makes no signal for the leases of a caller that asks for none', async () => {
+    const made = jest.spyOn(globalThis, 'AbortController');
+    const { wires, leases } = await holding(['one', 'two']);
+    const next = await afterBreak(wires);
+    next.start();
+    for (const [index, { id }] of leases.entries()) next.grant(next.id('attach', index), id);
+    void leases[0]?.release();
+    expect(leases.map(({ isOver }) => isOver)).toEqual([true, false]);
+    expect(made).not.toHaveBeenCalled();
+  });
+
+  test('gives the cause to a signal that is first asked for after the end of the lease', async () => {
+    const { wire, lease } = await holding();
+    wire.event(wire.id('acquireLock'), ended(SessionEndCause.SESSION_END_CAUSE_REVOKED));
+    expect(lease.signal.aborted).toBe(true);
+    expect(lease.signal.reason).toMatchObject({ lossCause: 'REVOKED' });
+    expect(await lease.lost).toBe(lease.signal.reason);
+    expect(() => lease.check()).toThrow(lease.signal.reason as Error);
+  });
+
   test('believes in a lease without a session until its deadline', async () => {
     const { wires, lease } = await holding();
     const next = await afterBreak(wires);
