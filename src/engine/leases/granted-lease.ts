@@ -9,11 +9,17 @@ export function grantedLease(
   {
     requestId,
     clientRequestId,
-  }: { readonly requestId: string; readonly clientRequestId?: string | undefined },
+    leaseId,
+  }: {
+    readonly requestId: string;
+    readonly clientRequestId?: string | undefined;
+    /** The decoded id of the caller, whose secret the store has confirmed. */
+    readonly leaseId?: string | undefined;
+  },
   granted: Granted,
 ): Lease {
   return {
-    leaseId: encodeLeaseId({ resource, requestId, secret: granted.secret }),
+    leaseId: leaseId ?? encodeLeaseId({ resource, requestId, secret: granted.secret }),
     name: resource.name,
     requestId: clientRequestId ?? granted.clientRequestId ?? requestId,
     fencingToken: granted.fencingToken,

@@ -17,6 +17,12 @@ import type { Waiter } from './waiter';
 
 const POSITION_INTERVAL_MS = 2000;
 
+interface KeptRef extends CallRef {
+  readonly clientRequestId?: string;
+  /** The id that an attach has named. */
+  readonly leaseId?: string;
+}
+
 /** The client of a hold stream as the owner of its lease. */
 class StreamOwner implements LeaseOwner {
   /** The end of the lease, if the stream has one. Rejects with the error that ends the stream. */
@@ -183,19 +189,19 @@ export class HoldStreams {
     if (call.account) {
       context.countedLeases.lives(call.account, requestKey(resource, requestId), reply.remainingMs);
     }
-    this.keep(call, resource, { requestId, attach }, reply, owner);
+    this.keep(call, resource, { requestId, attach, leaseId }, reply, owner);
   }
 
   private keep(
     call: Call,
     resource: Resource,
-    { requestId, attach, clientRequestId }: CallRef & { readonly clientRequestId?: string },
+    { requestId, attach, clientRequestId, leaseId }: KeptRef,
     granted: Granted,
     owner: LeaseOwner,
   ): void {
     const { context } = this;
     if (call.cancelled) return;
-    const lease = grantedLease(resource, { requestId, clientRequestId }, granted);
+    const lease = grantedLease(resource, { requestId, clientRequestId, leaseId }, granted);
     owner.send({ kind: 'granted', lease });
     const ageLimitAt = context.ageLimitAt(call, granted.ttlMs);
     const ref = { requestId, attach };
