@@ -60,6 +60,11 @@ export class AttachOwner implements CommandOwner {
     private readonly keeper: OwnerKeeper,
   ) {}
 
+  /** Thousands of attaches may wait for the window, while the work of their leases ends. */
+  get isOver(): boolean {
+    return this.lease.isOver;
+  }
+
   event(event: Event, receipt: Receipt, session: OpenSession, number: number): CommandOwner | void {
     if (event.$case === 'failed') return this.failed(event.value, session);
     if (event.$case !== 'granted' || event.value.lease === undefined) return;

@@ -23,6 +23,8 @@ export interface Receipt {
 
 /** The owner of a command, and later of its lease. */
 export interface CommandOwner {
+  /** True: the command is not sent any more, if it waits. */
+  readonly isOver?: boolean;
   /** Returns the owner of the lease after `granted`. Without one the session forgets the command at its last event. */
   event(event: Event, receipt: Receipt, session: OpenSession, commandId: number): CommandOwner | void;
   renewed?(renewal: LeaseRenewal, receipt: Receipt, session: OpenSession): void;
@@ -169,22 +171,26 @@ export class OpenSession {
   }
 
   private nextCommands(): SessionCommand[] {
+    const commands: SessionCommand[] = [];
     let bytes = 0;
-    let count = 0;
+    let takenCount = 0;
     for (const command of this.queue) {
-      if (count >= this.maxCommands) break;
-      if (command.command?.$case === 'attach') {
-        if (this.attaches.size >= MAX_ATTACHES) break;
-        this.attaches.add(Number(command.commandId));
+      if (commands.length >= this.maxCommands) break;
+      const id = Number(command.commandId);
+      const isAttach = command.command?.$case === 'attach';
+      if (this.owners.get(id)?.isOver) {
+        this.owners.delete(id);
+      } else {
+        if (isAttach && this.attaches.size >= MAX_ATTACHES) break;
+        bytes += SessionCommand.encode(command).finish().length + 8;
+        if (commands.length > 0 && bytes > this.maxBytes * SHARE) break;
+        if (isAttach) this.attaches.add(id);
+        commands.push(command);
       }
-      bytes += SessionCommand.encode(command).finish().length + 8;
-      if (count > 0 && bytes > this.maxBytes * SHARE) {
-        this.attaches.delete(Number(command.commandId));
-        break;
-      }
-      count += 1;
+      takenCount += 1;
     }
-    return this.queue.splice(0, count);
+    this.queue.splice(0, takenCount);
+    return commands;
   }
 
   private read(response: OpenSessionResponse): void {

@@ -169,6 +169,26 @@ describe('a session client', () => {
     expect(next.commands('attach')).toHaveLength(2000);
   });
 
+  test('releases a lease whose attach still waits for the window, and never sends the attach', async () => {
+    const { client, wire, wires } = await opened();
+    const acquiring = Array.from({ length: 1002 }, (_, n) => client.acquireLock(`n${n}`));
+    await pass(0);
+    for (const { id } of wire.commands('acquireLock')) wire.grant(id, `lease ${id}`);
+    const leases = await Promise.all(acquiring);
+    const next = await afterBreak(wires);
+    next.start();
+    void leases[1000]?.release();
+    await pass(0);
+    expect(next.commands('release')).toHaveLength(0);
+    next.grant(next.id('attach'), 'lease 1');
+    await pass(0);
+    expect(next.commands('attach').map(({ command }) => command.value)).toHaveLength(1001);
+    expect(next.commands('attach').at(-1)?.command.value).toEqual({ leaseId: 'lease 1002' });
+    expect(next.commands('release')[0]?.command.value).toEqual({
+      lease: { $case: 'leaseId', value: 'lease 1001' },
+    });
+  });
+
   test('makes no signal for the leases of a caller that asks for none', async () => {
     const made = jest.spyOn(globalThis, 'AbortController');
     const { wires, leases } = await holding(['one', 'two']);
