@@ -7,7 +7,7 @@ import { unpackBatch } from '../../engine/autocomplete/entry-batch';
 import type { Clock } from '../../engine/clock';
 import { HoldfastError } from '../../engine/errors';
 import { TaskThread, ThreadLost } from '../../engine/task-thread';
-import { UndecodedMessage } from '../grpc/bounded-decoding';
+import { UndecodedMessage, undecodableRequest } from '../grpc/bounded-decoding';
 import {
   checkImportPart,
   checkPut,
@@ -56,8 +56,7 @@ export class EntryRequests {
     const answer = await this.#thread.call(name, message, [message.buffer]).catch((error: unknown) => {
       throw error instanceof ThreadLost ? threadLost(error) : error;
     });
-    if (answer.$case === 'undecodable')
-      throw new HoldfastError('INTERNAL', 'the request is not a valid message');
+    if (answer.$case === 'undecodable') throw undecodableRequest();
     return answer as Exclude<EntryThreadCalls[Name]['answers'], Undecodable>;
   }
 

@@ -1,4 +1,5 @@
-import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { HoldfastError } from '../../engine/errors';
+import { FieldWalk, LENGTH_DELIMITED } from './field-walk';
 
 /** The bounds of a message's lists, by field number. */
 export type ListBounds = ReadonlyMap<number, FieldBounds>;
@@ -12,10 +13,6 @@ interface FieldBounds {
 
 /** Three times the fields of the largest valid request: 1000 entries with 16 aliases. Leaves room for later fields. */
 const MAX_FIELDS = 65_536;
-
-const LENGTH_DELIMITED = 2;
-const START_GROUP = 3;
-const END_GROUP = 4;
 
 interface Decoder<Message> {
   decode(input: Uint8Array): Message;
@@ -36,6 +33,11 @@ export function boundedDecoder<Message>(
 /** A checked message that is too large to be decoded on the main thread. */
 export class UndecodedMessage {
   constructor(readonly bytes: Buffer) {}
+}
+
+/** The error of a checked message that the generated code cannot decode later. */
+export function undecodableRequest(): HoldfastError {
+  return new HoldfastError('INTERNAL', 'the request is not a valid message');
 }
 
 /** The work for a message of this size takes less than 1 ms, also before its code is compiled. */
@@ -59,31 +61,31 @@ export function smallMessageDecoder<Message>(
 type Cut = () => Buffer;
 
 /**
- * Walks over the fields of an encoded message as the generated code does, but creates no objects. A nested message
- * that ends early does not move the position to its end, because the generated code does not move the position either.
- * Throws for a message that is cut short.
+ * Looks for a list that is too long. A nested message that ends early does not move the position to its end, because the
+ * generated code does not move the position either. Throws for a message that is cut short.
  */
 class ListSkim {
-  private readonly reader: BinaryReader;
-  fieldCount = 0;
+  private readonly walk: FieldWalk;
 
   constructor(private readonly bytes: Buffer) {
-    this.reader = new BinaryReader(bytes);
+    this.walk = new FieldWalk(bytes, MAX_FIELDS);
+  }
+
+  get fieldCount(): number {
+    return this.walk.fieldCount;
   }
 
   /** Cuts the message from here to `end` after the first list that is too long. Undefined: no list is too long. */
   cut(end: number, bounds: ListBounds): Cut | undefined {
-    const { reader } = this;
+    const { reader } = this.walk;
     const start = reader.pos;
     let counts: Map<FieldBounds, number> | undefined;
     while (reader.pos < end) {
-      const tag = reader.uint32();
-      const wireType = tag & 7;
-      if (tag === 0 || wireType === END_GROUP) return undefined;
-      this.countField();
-      const field = wireType === LENGTH_DELIMITED ? bounds.get(tag >>> 3) : undefined;
+      const tag = this.walk.tag();
+      if (tag === undefined) return undefined;
+      const field = (tag & 7) === LENGTH_DELIMITED ? bounds.get(tag >>> 3) : undefined;
       if (field === undefined) {
-        this.skip(wireType);
+        this.walk.skip(tag);
         continue;
       }
       counts ??= new Map();
@@ -97,32 +99,13 @@ class ListSkim {
   }
 
   private cutInside({ inside }: FieldBounds): Cut | undefined {
-    const { reader } = this;
+    const { walk } = this;
     if (inside !== undefined) {
-      const length = reader.uint32();
-      return this.cut(reader.pos + length, inside);
+      const length = walk.reader.uint32();
+      return this.cut(walk.reader.pos + length, inside);
     }
-    this.skip(LENGTH_DELIMITED);
+    walk.skip(LENGTH_DELIMITED);
     return undefined;
-  }
-
-  private countField(): void {
-    this.fieldCount += 1;
-    if (this.fieldCount > MAX_FIELDS) throw new Error(`the message has more than ${MAX_FIELDS} fields`);
-  }
-
-  private skip(wireType: number): void {
-    const { reader } = this;
-    // A group may contain any number of fields, and no client of a proto3 service writes groups.
-    if (wireType === START_GROUP) throw new Error('the message has a group');
-    if (wireType !== LENGTH_DELIMITED) {
-      reader.skip(wireType);
-      return;
-    }
-    // The reader's own skip creates a view of the skipped bytes.
-    const length = reader.uint32();
-    reader.pos += length;
-    if (reader.pos > reader.len) throw new RangeError('the message is cut short');
   }
 }
 

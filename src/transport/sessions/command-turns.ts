@@ -1,15 +1,21 @@
+import type { Clock } from '../../engine/clock';
 import { FairQueue } from '../../engine/fair-queue';
 
 /** Commands that begin in one turn of the event loop. */
 const COMMANDS_PER_TURN = 32;
+/** No command begins later in a turn (ms). */
+const LONGEST_TURN_MS = 0.5;
 
 /**
  * Lets the commands of all sessions begin in an order that is fair to the sessions, and few in each turn of the event loop,
- * as the gate does with calls. So a message with a thousand commands delays neither other clients nor renewals.
+ * as the gate does with calls. So a message with a thousand commands, or with 1 MiB of metadata, delays neither other
+ * clients nor renewals.
  */
 export class CommandTurns {
   private readonly queue = new FairQueue<() => void>();
   private isDue = false;
+
+  constructor(private readonly clock: Pick<Clock, 'now'>) {}
 
   /** Runs `begin` in a later turn, after the earlier commands of the session. */
   push(session: object, begin: () => void): void {
@@ -25,7 +31,11 @@ export class CommandTurns {
 
   private turn(): void {
     this.isDue = false;
-    for (let count = 0; count < COMMANDS_PER_TURN; count += 1) this.queue.shift()?.();
+    const endsAt = this.clock.now() + LONGEST_TURN_MS;
+    for (let count = 0; count < COMMANDS_PER_TURN && this.queue.size > 0; count += 1) {
+      this.queue.shift()?.();
+      if (this.clock.now() >= endsAt) break;
+    }
     if (this.queue.size > 0) this.turnSoon();
   }
 }

@@ -1,23 +1,21 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
-import type {
-  OpenSessionRequest,
-  OpenSessionResponse,
-  SessionCommand as CommandMessage,
-} from '../../../generated/typescript/holdfast/v1/session_service';
+import type { OpenSessionResponse } from '../../../generated/typescript/holdfast/v1/session_service';
 import { HoldfastError } from '../../engine/errors';
 import type { Session } from '../../engine/sessions/session';
 import { sessionSilent, tooManyCommands, tooManyRefusals } from '../../engine/sessions/session-errors';
 import type { Sessions } from '../../engine/sessions/sessions';
 import type { Clock, Timer } from '../../engine/clock';
 import type { CallContext, HandledCall } from '../grpc/call';
+import { undecodableRequest } from '../grpc/bounded-decoding';
 import { Violations } from '../grpc/fields';
 import type { CommandTurns } from './command-turns';
 import type { SessionCommands } from './session-commands';
 import { readRisingId, readStart, type CommandDefaults } from './session-fields';
 import { SessionOutbox } from './session-outbox';
+import type { EncodedCommand, SessionRequest } from './session-request';
 
 export interface ConversationParts {
-  readonly stream: ServerDuplexStream<OpenSessionRequest, OpenSessionResponse>;
+  readonly stream: ServerDuplexStream<SessionRequest, OpenSessionResponse>;
   readonly call: HandledCall;
   readonly context: CallContext;
   readonly sessions: Sessions;
@@ -27,6 +25,8 @@ export interface ConversationParts {
 
 /** From this number on, commands that have not begun and events that wait stop the reading of the stream. */
 const MOST_BEFORE_PAUSE = 1000;
+/** The same for the bytes of requests with commands that have not begun. */
+const MOST_BYTES_BEFORE_PAUSE = 2 ** 20;
 
 /** One stream of OpenSession: reads the client's messages, and passes heartbeats and commands to the session. */
 export class SessionConversation {
@@ -36,6 +36,8 @@ export class SessionConversation {
   private lastCommandId = 0;
   /** The commands that have arrived and not begun. */
   private arrivedCount = 0;
+  /** The bytes of the requests with such commands. */
+  private arrivedBytes = 0;
   /** True: the stream ends, and its client is not heard any more. */
   private isOver = false;
   private stuckTimer: Timer | undefined;
@@ -64,7 +66,7 @@ export class SessionConversation {
       await new Promise<void>((resolve, reject) => {
         this.settle = { resolve, reject };
         call.onCancelled(resolve);
-        stream.on('data', (message: OpenSessionRequest) => this.receive(message));
+        stream.on('data', (message: SessionRequest) => this.receive(message));
         stream.on('end', () => this.end(undefined));
       });
     } finally {
@@ -87,20 +89,20 @@ export class SessionConversation {
     this.session?.end(error);
   }
 
-  private receive(message: OpenSessionRequest): void {
+  private receive(message: SessionRequest): void {
     if (this.isOver) return;
     const receivedAt = this.clock.now();
     try {
       if (this.session === undefined) this.start(message, receivedAt);
       else this.takeHeartbeat(this.session, message, receivedAt);
-      this.takeCommands(message.commands, receivedAt);
+      this.takeCommands(message, receivedAt);
     } catch (error) {
       if (error instanceof HoldfastError) this.end(error);
       else this.settle?.reject(error);
     }
   }
 
-  private start(message: OpenSessionRequest, receivedAt: number): void {
+  private start(message: SessionRequest, receivedAt: number): void {
     const { sessions, call } = this.parts;
     const { holderId, metadata, ...start } = readStart(message, receivedAt);
     this.defaults = { holderId, metadata };
@@ -113,11 +115,7 @@ export class SessionConversation {
     );
   }
 
-  private takeHeartbeat(
-    session: Session,
-    { start, heartbeatId }: OpenSessionRequest,
-    receivedAt: number,
-  ): void {
+  private takeHeartbeat(session: Session, { start, heartbeatId }: SessionRequest, receivedAt: number): void {
     if (start !== undefined) {
       const violations = new Violations();
       violations.add('start', 'is allowed only in the first message of a session');
@@ -128,29 +126,38 @@ export class SessionConversation {
     this.outbox.echo();
   }
 
-  private takeCommands(commands: readonly CommandMessage[], receivedAt: number): void {
+  private takeCommands({ commands, byteLength }: SessionRequest, receivedAt: number): void {
     const { turns, sessions } = this.parts;
     const { maxCommandCount } = sessions.limits;
     if (commands.length > maxCommandCount) throw tooManyCommands(maxCommandCount);
     for (const command of commands) {
       this.lastCommandId = readRisingId('command_id', command.commandId, this.lastCommandId);
       const commandId = this.lastCommandId;
+      // The commands begin in their order, so the last one is the end of the request.
+      const endedBytes = command === commands.at(-1) ? byteLength : 0;
       this.arrivedCount += 1;
-      turns.push(this, () => this.begin(commandId, command, receivedAt));
+      this.arrivedBytes += endedBytes;
+      turns.push(this, () => {
+        this.arrivedCount -= 1;
+        this.arrivedBytes -= endedBytes;
+        this.begin(commandId, command, receivedAt);
+      });
     }
     if (this.mustPause) this.parts.stream.pause();
   }
 
   private get mustPause(): boolean {
+    if (this.arrivedBytes >= MOST_BYTES_BEFORE_PAUSE) return true;
     return this.arrivedCount + this.outbox.waitingCount >= MOST_BEFORE_PAUSE;
   }
 
-  private begin(commandId: number, message: CommandMessage, receivedAt: number): void {
-    this.arrivedCount -= 1;
+  private begin(commandId: number, encoded: EncodedCommand, receivedAt: number): void {
     const { session, defaults } = this;
     if (session === undefined || defaults === undefined || session.isOver) return;
     const { commands, call } = this.parts;
     try {
+      const message = encoded.decode();
+      if (message === undefined) return this.end(undecodableRequest());
       const { command, rights } = commands.check(message, call, defaults, session);
       session.run(commandId, command, rights, receivedAt);
     } catch (error) {

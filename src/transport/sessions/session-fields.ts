@@ -1,5 +1,4 @@
 import type {
-  OpenSessionRequest,
   ReleaseCommand,
   SessionCommand as CommandMessage,
 } from '../../../generated/typescript/holdfast/v1/session_service';
@@ -12,6 +11,7 @@ import { checkHolderId, checkMetadata, checkRequestId } from '../leases/fields';
 import { leaseRequestReaders, type AcquireFields, type LeaseRequestReaders } from '../leases/lease-requests';
 import { readMode } from '../leases/lock-handlers';
 import { readPermits } from '../leases/semaphore-handlers';
+import { checkPartBytes, type SessionRequest } from './session-request';
 
 /** Reads the messages of a session's client. Every function throws INVALID_FIELD. */
 
@@ -25,7 +25,7 @@ export interface CommandDefaults {
 
 /** @param receivedAt the receipt of the message (ms) */
 export function readStart(
-  { start, heartbeatId }: OpenSessionRequest,
+  { start, startBytes, heartbeatId }: SessionRequest,
   receivedAt: number,
 ): SessionStart & CommandDefaults {
   const violations = new Violations();
@@ -33,6 +33,7 @@ export function readStart(
     violations.add('start', 'is required in the first message of a session');
     return violations.throw();
   }
+  checkPartBytes('start', startBytes);
   if (heartbeatId !== 1n) violations.add('heartbeat_id', 'must be 1 in the first message of a session');
   const clientId = checkRequestId(violations, 'start.client_id', start.clientId, true);
   const sessionNumber = checkId(violations, 'start.session_number', start.sessionNumber);

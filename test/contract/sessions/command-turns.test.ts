@@ -3,7 +3,7 @@ import { settled } from '../../support/manual-clock';
 
 /** Pushes this many commands for each session. Returns the session of each begun command, in order. */
 function pushed(counts: Readonly<Record<string, number>>): string[] {
-  const turns = new CommandTurns();
+  const turns = new CommandTurns({ now: () => 0 });
   const begun: string[] = [];
   for (const [name, count] of Object.entries(counts)) {
     const session = { name };

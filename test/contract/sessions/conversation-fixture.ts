@@ -61,7 +61,7 @@ export class ConversationFixture {
       context,
       sessions: this.sessions,
       commands: new SessionCommands(context, defaultLimits),
-      turns: new CommandTurns(),
+      turns: new CommandTurns(clock),
     };
     new SessionConversation(parts as unknown as ConversationParts).run().then(
       () => (this.status = 'OK'),

@@ -3,13 +3,14 @@ import {
   OpenSessionRequest,
   type OpenSessionResponse,
 } from '../../../generated/typescript/holdfast/v1/session_service';
+import { readSessionRequest, type SessionRequest } from '../../../src/transport/sessions/session-request';
 
 /** The server's side of an OpenSession stream. The test is the client. */
 export class FakeSessionStream extends EventEmitter {
   readonly sent: OpenSessionResponse[] = [];
   /** False: the client does not read. */
   reads = true;
-  private readonly unread: OpenSessionRequest[] = [];
+  private readonly unread: SessionRequest[] = [];
   private paused = false;
 
   write(message: OpenSessionResponse): boolean {
@@ -37,7 +38,12 @@ export class FakeSessionStream extends EventEmitter {
 
   /** The client sends a message. The server gets the message when the server reads. */
   deliver(message: Partial<OpenSessionRequest>): void {
-    this.unread.push({ ...OpenSessionRequest.create(), ...message });
+    const bytes = OpenSessionRequest.encode({ ...OpenSessionRequest.create(), ...message }).finish();
+    this.deliverBytes(Buffer.from(bytes));
+  }
+
+  deliverBytes(bytes: Buffer): void {
+    this.unread.push(readSessionRequest(bytes));
     if (!this.paused) this.resume();
   }
 
