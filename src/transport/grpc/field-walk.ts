@@ -4,6 +4,11 @@ export const LENGTH_DELIMITED = 2;
 const VARINT = 0;
 const START_GROUP = 3;
 const END_GROUP = 4;
+/**
+ * A valid varint has at most 10 bytes. The generated code refuses a longer number of a known field, but skips a varint of
+ * any length.
+ */
+const MOST_VARINT_BYTES = 16;
 
 /**
  * Walks over the fields of an encoded message as the generated code does, but creates no objects. Throws for a message
@@ -35,10 +40,13 @@ export class FieldWalk {
     const { reader } = this;
     switch (tag & 7) {
       // The reader's own skip creates a view of the skipped bytes.
-      case VARINT:
-        while ((this.bytes[reader.pos] ?? 0) > 0x7f) reader.pos += 1;
+      case VARINT: {
+        const mostAt = reader.pos + MOST_VARINT_BYTES;
+        while ((this.bytes[reader.pos] ?? 0) > 0x7f && reader.pos < mostAt) reader.pos += 1;
+        if (reader.pos === mostAt) throw new Error('the message has a number that is too long');
         reader.pos += 1;
         break;
+      }
       case LENGTH_DELIMITED: {
         const length = reader.uint32();
         reader.pos += length;

@@ -31,3 +31,22 @@ test('a session with few commands does not wait for a session with a thousand', 
   while (!begun.includes('b1')) await settled();
   expect(begun.length).toBeLessThanOrEqual(64);
 });
+
+test('no command begins later than half a millisecond after the first one of its turn', async () => {
+  let now = 0;
+  const turns = new CommandTurns({ now: () => now });
+  const begunAt: number[] = [];
+  for (let index = 0; index < 5; index += 1) {
+    turns.push(turns, () => {
+      begunAt.push(now);
+      now += 0.3;
+    });
+  }
+  const counts: number[] = [];
+  while (begunAt.length < 5) {
+    await settled();
+    counts.push(begunAt.length);
+  }
+  const inOneTurn = counts.map((count, turn) => count - (counts[turn - 1] ?? 0));
+  expect(Math.max(...inOneTurn)).toBe(2);
+});

@@ -178,7 +178,7 @@ func (x *OpenSessionRequest) GetCommands() []*SessionCommand {
 	return nil
 }
 
-// Who opens the session.
+// Who opens the session. At most 8192 bytes.
 type SessionStart struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache
@@ -259,7 +259,8 @@ func (x *SessionStart) GetMetadata() map[string]string {
 	return nil
 }
 
-// One command.
+// One command. At most 8192 bytes: a longer command fails with INVALID_FIELD. The longest valid command
+// has 5200 bytes.
 type SessionCommand struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache

@@ -135,7 +135,7 @@ global___OpenSessionRequest = OpenSessionRequest
 
 @typing.final
 class SessionStart(google.protobuf.message.Message):
-    """Who opens the session."""
+    """Who opens the session. At most 8192 bytes."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -191,7 +191,9 @@ global___SessionStart = SessionStart
 
 @typing.final
 class SessionCommand(google.protobuf.message.Message):
-    """One command."""
+    """One command. At most 8192 bytes: a longer command fails with INVALID_FIELD. The longest valid command
+    has 5200 bytes.
+    """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

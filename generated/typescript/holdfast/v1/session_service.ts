@@ -110,7 +110,7 @@ export interface OpenSessionRequest {
   commands: SessionCommand[];
 }
 
-/** Who opens the session. */
+/** Who opens the session. At most 8192 bytes. */
 export interface SessionStart {
   /**
    * A UUID of version 4 or 7, chosen when the process starts: the same in all sessions of the process,
@@ -138,7 +138,10 @@ export interface SessionStart_MetadataEntry {
   value: string;
 }
 
-/** One command. */
+/**
+ * One command. At most 8192 bytes: a longer command fails with INVALID_FIELD. The longest valid command
+ * has 5200 bytes.
+ */
 export interface SessionCommand {
   /**
    * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Who opens the session.
+ * Who opens the session. At most 8192 bytes.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SessionStart}
@@ -470,7 +470,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Who opens the session.
+   * Who opens the session. At most 8192 bytes.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SessionStart}
