@@ -151,7 +151,9 @@ describe('over gRPC', () => {
     const client = harness.client(SessionServiceClient);
     const commands = fullCommands().flatMap(({ command }) => command ?? []);
     const { answers, error } = await callSession(client, commands, new Metadata());
-    const granted = (answers as OpenSessionResponse[]).flatMap(({ events }) => events.filter(({ event }) => event?.$case === 'granted'));
+    const granted = (answers as OpenSessionResponse[]).flatMap(({ events }) =>
+      events.filter(({ event }) => event?.$case === 'granted'),
+    );
     expect([error, granted.length]).toEqual([undefined, commands.length]);
   });
 
