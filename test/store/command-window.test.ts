@@ -21,7 +21,9 @@ class SlowStore {
     };
     if (this.window.tryEnter(turn.priority)) return send();
     const fail = (kind: string) => void (this.failed[name] = kind);
-    this.window.wait({ turn, sheddable, deadline: this.clock.now() + 2000, send, fail });
+    const now = this.clock.now();
+    const patientUntil = now + (turn.patienceMs ?? 0);
+    this.window.wait({ turn, sheddable, deadline: now + 2000, patientUntil, send, fail });
   }
 
   giveMany(count: number, name: string, turn: Turn): void {
@@ -111,6 +113,35 @@ it('fails a renewal only at its own deadline', async () => {
   expect(store.failed).toEqual({});
   await store.pass(200);
   expect(store.failed).toHaveProperty('renewal 99', 'unavailable');
+});
+
+describe('a patient command', () => {
+  const PATIENT: Turn = { priority: 'high', caller: ALICE, patienceMs: 10_000 };
+
+  it('waits past its deadline while the store answers, and fails at the end of its patience', async () => {
+    store.giveMany(1000, 'withdrawal', PATIENT);
+    await store.answerEach(100, 90);
+    expect([store.sent.length, store.failed]).toEqual([64 + 90, {}]);
+    await store.answerEach(100, 9);
+    await store.pass(200);
+    expect(Object.keys(store.failed)).toHaveLength(1000 - 64 - 99);
+  });
+
+  it('fails half a second after the last answer of the store, but not before its deadline', async () => {
+    store.giveMany(100, 'withdrawal', PATIENT);
+    await store.answerEach(100, 1);
+    await store.pass(1800);
+    expect(store.failed).toEqual({});
+    await store.pass(200);
+    expect(store.failed).toHaveProperty('withdrawal 99', 'unavailable');
+  });
+
+  it('delays no renewal of the server', () => {
+    store.giveMany(5000, 'withdrawal', PATIENT);
+    store.give('renewal', HIGH);
+    for (let answers = 0; answers < 3; answers += 1) store.answer();
+    expect(store.sent.slice(-3)).toContain('renewal');
+  });
 });
 
 it('waits with a command that may have run until its deadline, also if the command is an acquire', async () => {

@@ -78,7 +78,9 @@ export class Withdrawals {
 
   private runLater(resource: Resource, command: WithdrawCommand, durationMs: number): void {
     if (this.giveBacks.count >= MAX_RUNNING) return;
-    this.giveBacks.run(() => this.store.withdraw(resource, command), this.clock.now() + durationMs);
+    // Thousands of give-backs must not wait in one line with the renewals, which have no caller.
+    const send = () => this.store.withdraw(resource, { ...command, caller: this });
+    this.giveBacks.run(send, this.clock.now() + durationMs);
   }
 
   private async withdraw(

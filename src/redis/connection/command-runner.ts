@@ -165,16 +165,22 @@ export class CommandRunner {
   }
 
   private start<T>(
-    wanted: Omit<Operation<T>, 'deadline' | 'resolve' | 'reject' | 'redirectCount' | 'once' | 'isTimed'> &
+    wanted: Omit<
+      Operation<T>,
+      'deadline' | 'patientUntil' | 'resolve' | 'reject' | 'redirectCount' | 'once' | 'isTimed'
+    > &
       Partial<Pick<Operation<T>, 'once' | 'isTimed'>>,
   ): Promise<T> {
-    const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
+    const now = this.options.clock.now();
+    const deadline = now + this.options.commandTimeoutMs;
+    const patientUntil = now + (wanted.turn.patienceMs ?? 0);
     return new Promise((resolve, reject) => {
       const operation = {
         once: false,
         isTimed: false,
         ...wanted,
         deadline,
+        patientUntil,
         resolve,
         reject,
         redirectCount: 0,
@@ -195,20 +201,28 @@ export class CommandRunner {
     mayHaveRun: boolean,
     asking = false,
   ): void {
-    const { turn, deadline } = operation;
+    const { turn, deadline, patientUntil } = operation;
     if (this.window.tryEnter(turn.priority)) return this.send(operation, verb, mayHaveRun, asking);
     this.window.wait({
       turn,
       // The caller of an operation that may have run must learn the outcome.
       sheddable: turn.priority !== 'high' && !mayHaveRun,
       deadline,
+      patientUntil: mayHaveRun ? 0 : patientUntil,
       send: () => {
+        if (!mayHaveRun) this.renewTime(operation);
         if (this.link.isReady) return this.send(operation, verb, mayHaveRun, asking);
         this.window.leave(turn.priority, undefined);
         this.retry(operation, mayHaveRun);
       },
       fail: (kind) => operation.reject(new StoreFailure(mayHaveRun ? 'unknown' : 'no', kind)),
     });
+  }
+
+  /** Begins the time of an operation with patience anew. */
+  private renewTime<T>(operation: Operation<T>): void {
+    const now = this.options.clock.now();
+    if (now < operation.patientUntil) operation.deadline = now + this.options.commandTimeoutMs;
   }
 
   /** Sends an operation that has a place in the window. */

@@ -12,6 +12,8 @@ export interface WaitingCommand {
   readonly sheddable: boolean;
   /** By the monotonic clock (ms). */
   readonly deadline: number;
+  /** The command waits until this time if the deadline is earlier and Redis answers other commands (ms). */
+  readonly patientUntil: number;
   /** Sends the command, which has a place in the window now. Each send ends with one call of `leave`. */
   send(): void;
   /** Called instead of `send`. */
@@ -88,14 +90,18 @@ export class CommandWindow {
     const { turn, sheddable } = command;
     const lane = this.lanes[turn.priority];
     const now = this.clock.now();
-    const deadline = sheddable ? latestSend(command, now) : command.deadline;
+    const deadline = sheddable ? latestShed(command, now) : command.deadline;
     const expectedMs = lane.spacingMs * Math.min(lane.queue.ahead(turn.caller), lane.waitingCount);
     const isRefused = now + expectedMs > deadline || lane.queue.size >= MOST_WAITING;
     if (sheddable && isRefused) return this.fail(command);
-    const waiting = new Waiting(command, deadline, () => {
-      lane.waitingCount -= 1;
-      this.fail(command);
-    });
+    const waiting = new Waiting(
+      command,
+      () => this.latestSend(deadline, command.patientUntil),
+      () => {
+        lane.waitingCount -= 1;
+        this.fail(command);
+      },
+    );
     lane.limit.full();
     // The average of an earlier time of load says little after a time without a queue.
     if (lane.waitingCount === 0) lane.spacingMs /= 2;
@@ -125,8 +131,17 @@ export class CommandWindow {
 
   /** A node that answers nothing is not overloaded but unavailable. */
   private fail(command: WaitingCommand): void {
-    const isAnswering = this.clock.now() - (this.silentSince ?? Infinity) <= LONGEST_WAIT_MS;
+    const isAnswering = this.clock.now() <= this.answeringUntil;
     command.fail(command.sheddable && isAnswering ? 'overloaded' : 'unavailable');
+  }
+
+  /** The node counts as answering until this time (ms). */
+  private get answeringUntil(): number {
+    return (this.silentSince ?? Infinity) + LONGEST_WAIT_MS;
+  }
+
+  private latestSend(deadline: number, patientUntil: number): number {
+    return Math.max(deadline, Math.min(patientUntil, this.answeringUntil));
   }
 
   private sendWaiting(): void {
@@ -183,7 +198,7 @@ function newLane(priority: Priority, initial: number): Lane {
   return { limit, queue: new FairQueue(), waitingCount: 0, inFlight: 0, spacingMs: 0, lastBusyAt: undefined };
 }
 
-function latestSend({ turn, deadline }: WaitingCommand, now: number): number {
+function latestShed({ turn, deadline }: WaitingCommand, now: number): number {
   return Math.min(now + LONGEST_WAIT_MS, deadline, turn.sendBefore ?? Infinity);
 }
 
@@ -193,9 +208,13 @@ class Waiting implements Expiring {
 
   constructor(
     readonly command: WaitingCommand,
-    readonly deadline: number,
+    private readonly latestSend: () => number,
     private readonly fail: () => void,
   ) {}
+
+  get deadline(): number {
+    return this.latestSend();
+  }
 
   expire(): void {
     this.settled = true;

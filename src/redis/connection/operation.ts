@@ -48,6 +48,11 @@ export interface Turn {
   readonly caller?: object | undefined;
   /** The operation is refused if it cannot be sent before this time (ms, monotonic clock). */
   readonly sendBefore?: number | undefined;
+  /**
+   * How long an operation that was not sent may wait while Redis answers other operations (ms). The time of the operation
+   * begins anew when it is sent. Default: the operation waits in its own time.
+   */
+  readonly patienceMs?: number | undefined;
 }
 
 export const HIGH: Turn = { priority: 'high' };
@@ -70,7 +75,10 @@ export interface Operation<T> {
   readonly once: boolean;
   readonly guard: GuardChoice | undefined;
   readonly read: (reply: never, sentAt: number, by: AnsweringNode) => T | Promise<T>;
-  readonly deadline: number;
+  /** Moves only when an operation with patience is sent. */
+  deadline: number;
+  /** The end of the patience, by the monotonic clock (ms). */
+  readonly patientUntil: number;
   readonly resolve: (answer: T | Promise<T>) => void;
   readonly reject: (error: unknown) => void;
   /** How many nodes have redirected the operation. */

@@ -148,7 +148,8 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   withdraw(resource: Resource, command: WithdrawCommand): Promise<WithdrawReply> {
-    return this.run(urgent(command), scripts.withdraw, resource, parseWithdraw, [
+    const turn = { ...urgent(command), patienceMs: WITHDRAWAL_PATIENCE_MS };
+    return this.run(turn, scripts.withdraw, resource, parseWithdraw, [
       command.requestId,
       command.attach,
       command.onlyUnheard ? GIVE_BACK_UNHEARD : flag(command.giveBack),
@@ -348,6 +349,12 @@ function isRefusal(error: unknown): boolean {
 function urgent({ caller }: { readonly caller?: object | undefined }): Turn {
   return { priority: 'high', caller };
 }
+
+/**
+ * A client may cancel ten thousand waits at once. Their withdrawals wait for each other, because a withdrawal that fails
+ * leaves its client without an answer, and adds a give-back to the load.
+ */
+const WITHDRAWAL_PATIENCE_MS = 10_000;
 
 /** The value of the flag `give back` in permits-withdraw.lua for `onlyUnheard`. */
 const GIVE_BACK_UNHEARD = '2';

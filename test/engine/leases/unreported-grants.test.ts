@@ -97,6 +97,21 @@ describe('an acquire whose lease ended before the caller was answered', () => {
     on.expectRest();
   });
 
+  it('sends all give-backs in the background as one caller, which delays neither renewals nor clients', async () => {
+    const callers: unknown[] = [undefined];
+    for (const name of ['first', 'second']) {
+      const pending = on.acquire({ requestId: undefined });
+      await (await on.store.next('acquire')).fail('unknown');
+      expect([name, pending.outcome]).toEqual([name, 'OUTCOME_UNKNOWN']);
+      callers.push(pending.call.connection);
+      const back = await on.store.next('withdraw');
+      callers.push(back.command.caller);
+      await back.answer(WITHDRAWN);
+    }
+    expect(callers[2]).toBe(callers[4]);
+    expect([callers[0], callers[1], callers[3]]).not.toContain(callers[2]);
+  });
+
   it('answers OUTCOME_UNKNOWN if the give-back has no reply, and gives the place back in the background', async () => {
     const pending = on.acquire();
     const sent = await on.store.next('acquire');

@@ -1,0 +1,74 @@
+import type { Redis } from 'ioredis';
+import type { CommandLink } from '../../src/redis/connection/command-link';
+import { CommandRunner } from '../../src/redis/connection/command-runner';
+import { script, type Turn } from '../../src/redis/connection/operation';
+import type { ScriptCommand } from '../../src/redis/connection/script-command';
+import { ManualClock, settled } from '../support/manual-clock';
+
+/** The time of an operation with patience begins anew when the operation is sent. */
+
+const TIMEOUT_MS = 2000;
+/** The window sends this number of commands at once. */
+const AT_ONCE = 64;
+const SCRIPT = script('return 1');
+
+/** A Redis that answers only when the test says so. */
+class SlowRedis {
+  readonly clock = new ManualClock();
+  readonly inFlight: ScriptCommand[] = [];
+  /** `answered` or the kind of the failure, by the number of the operation. */
+  readonly outcomes: (string | undefined)[] = [];
+  private readonly runner: CommandRunner;
+
+  constructor() {
+    const client = {
+      stream: { cork: () => undefined, uncork: () => undefined },
+      sendCommand: (command: ScriptCommand) => Promise.resolve(this.inFlight.push(command)),
+    };
+    const link = { client: client as unknown as Redis, isReady: true, answering: {} } as CommandLink;
+    this.runner = new CommandRunner(link, {
+      commandTimeoutMs: TIMEOUT_MS,
+      clock: this.clock,
+      isRedirectable: false,
+    });
+  }
+
+  run(count: number, turn: Turn): void {
+    for (let at = 0; at < count; at += 1) {
+      const number = this.outcomes.push(undefined) - 1;
+      const running = this.runner.run(SCRIPT, ['key'], [], () => 'answered', turn);
+      running
+        .catch((error: { kind: string }) => error.kind)
+        .then((outcome) => (this.outcomes[number] = outcome))
+        .catch(() => undefined);
+    }
+  }
+
+  /** Answers the oldest command, and lets time pass. */
+  async answerEach(ms: number, count: number): Promise<void> {
+    for (let at = 0; at < count; at += 1) {
+      await this.clock.advance(ms);
+      while (this.inFlight[0]?.settled === true) this.inFlight.shift();
+      this.inFlight.shift()?.resolve([]);
+      await settled();
+    }
+  }
+}
+
+/** What becomes of the last of 264 operations. Redis answers one in 100 ms until 2 s, and afterwards one in 20 ms. */
+async function lastOutcome(turn: Turn): Promise<string | undefined> {
+  const redis = new SlowRedis();
+  redis.run(AT_ONCE + 200, turn);
+  await redis.answerEach(100, TIMEOUT_MS / 100);
+  await redis.answerEach(20, 240);
+  expect(redis.outcomes.slice(0, 19)).toEqual(Array(19).fill('answered'));
+  return redis.outcomes.at(-1);
+}
+
+it('answers an operation with patience that was sent after its first deadline', async () => {
+  expect(await lastOutcome({ priority: 'high', patienceMs: 10_000 })).toBe('answered');
+});
+
+it('fails an operation without patience at its first deadline', async () => {
+  expect(await lastOutcome({ priority: 'high' })).toBe('unavailable');
+});
