@@ -1,4 +1,5 @@
-import { attach, lock, permits, release } from '../../support/clients/session-commands';
+import { WaitGivenUp } from '../../../src/engine/leases/acquire-refusals';
+import { attach, cancel, lock, permits, release } from '../../support/clients/session-commands';
 import { someLease } from '../fake-engines';
 import { ConversationFixture } from './conversation-fixture';
 
@@ -38,6 +39,41 @@ test('releases and attaches begin while the unfinished commands have no room', a
   const first = await one.run(lock('a'), anyLease, release(held));
   expect(one.engine.takes.map(({ start }) => start.kind)).toEqual(['acquire', 'attach']);
   expect(one.kinds(first + 2)).toEqual(['released']);
+});
+
+test('a release, an attach and a cancel begin beside ten thousand acquires without an end', async () => {
+  await withBounds({});
+  const held = await one.hold();
+  for (let message = 0; message < 10; message += 1) {
+    await one.run(...Array.from({ length: 1000 }, (_, index) => lock(`${message} ${index}`)));
+  }
+  expect(one.engine.takes).toHaveLength(10_000);
+  const waiting = one.engine.takes[0];
+  waiting?.call.session?.onGivenUp(() => void waiting.fail(new WaitGivenUp()));
+  const first = await one.run(lock('refused'), release(held), anyLease, cancel(held + 1));
+  expect(one.kinds(first)).toEqual(['QUOTA_EXCEEDED']);
+  expect(one.kinds(first + 1)).toEqual(['released']);
+  expect(one.engine.takes.some(({ start }) => start.kind === 'attach')).toBe(true);
+  expect(one.kinds(held + 1)).toEqual(['cancelled']);
+  const again = await one.run(lock('room again'));
+  expect(one.kinds(again)).toEqual([]);
+  expect(one.status).toBeUndefined();
+});
+
+test('a release past the bound of unanswered releases fails, until an answer has come', async () => {
+  await withBounds({ maxLeaseCount: 2 });
+  const held = await one.hold();
+  let answer: () => void = () => undefined;
+  one.engine.released = new Promise((resolve) => {
+    answer = () => resolve({ released: true, lossCause: undefined });
+  });
+  const first = await one.run(release(held), release(held), release(held));
+  expect([0, 1, 2].map((index) => one.kinds(first + index))).toEqual([[], [], ['QUOTA_EXCEEDED']]);
+  answer();
+  await one.turns();
+  expect(one.kinds(first + 1)).toEqual(['released']);
+  expect(one.kinds(await one.run(release(held)))).toEqual(['released']);
+  expect(one.status).toBeUndefined();
 });
 
 test('attaches take no room of acquires', async () => {

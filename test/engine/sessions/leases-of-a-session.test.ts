@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import {
+  defaultSessionLimits,
+  type CommandRights,
+  type SessionEvent,
+} from '../../../src/engine/sessions/session-requests';
+import type { Session } from '../../../src/engine/sessions/session';
+import { Sessions } from '../../../src/engine/sessions/sessions';
+import { answerTouch, answerWaiting, EngineFixture } from '../../support/engine-fixture';
+import { ALICE, acquireRequest, FakeCall } from '../../support/fake-call';
+import { grantedAt } from '../../support/fake-store';
+import { settled } from '../../support/manual-clock';
+
+/** A session over the engine of leases, with a store that the test answers. */
+
+const RIGHTS: CommandRights = { hidesHolders: false, onNotAllowed: () => undefined, close: () => undefined };
+const HEARTBEAT_MS = 1000;
+
+class Fixture {
+  readonly on = EngineFixture.onFakeStore();
+  readonly told: (SessionEvent & { readonly at: number })[] = [];
+  readonly startedAt = this.on.clock.now();
+  private readonly session: Session;
+
+  constructor() {
+    const { permits: engine, clock } = this.on;
+    const limits = defaultSessionLimits;
+    const start = { clientId: randomUUID(), sessionNumber: 1, heartbeatId: 1, receivedAt: clock.now() };
+    this.session = new Sessions({ engine, clock, limits, random: () => 0.5 }).begin(
+      new FakeCall(clock),
+      start,
+      {
+        send: (event) => void this.told.push({ ...event, at: clock.now() - this.startedAt }),
+        leave: () => undefined,
+      },
+    );
+  }
+
+  acquire(commandId: number, ttlMs = 30_000): void {
+    const request = { ...acquireRequest({ ttlMs, waitTimeoutMs: Infinity }), requestId: ALICE };
+    this.session.run(commandId, { kind: 'acquire', service: 'lock', request }, RIGHTS, this.on.clock.now());
+  }
+
+  async granted(ttlMs: number): Promise<void> {
+    this.acquire(1, ttlMs);
+    const sent = await this.on.store.next('acquire');
+    await sent.answer(grantedAt(sent.at, { remainingMs: ttlMs, ttlMs }));
+    await settled();
+  }
+
+  /** Lets time pass while the client sends heartbeats. */
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += HEARTBEAT_MS) {
+      await this.on.clock.advance(Math.min(HEARTBEAT_MS, ms - passed));
+      this.session.heartbeat(this.session.heartbeats.id + 1, this.on.clock.now());
+      await settled();
+    }
+  }
+
+  /** The kinds of all events, with the causes of ends and the positions of waits. */
+  get events(): unknown[][] {
+    return this.told.map((event) => {
+      if (event.kind === 'queued') return [event.kind, event.at, event.position];
+      if (event.kind === 'ended') return [event.kind, event.cause];
+      return [event.kind];
+    });
+  }
+}
+
+test('a command is told its position at once, then the latest position at most every two seconds', async () => {
+  const one = new Fixture();
+  one.acquire(1);
+  await answerWaiting(one.on, { position: 9 });
+  for (const position of [9, 8, 7, 6, 5, 4, 4, 4, 3]) {
+    await one.pass(1000);
+    await answerTouch(one.on, [position]);
+  }
+  expect(one.events).toEqual([
+    ['queued', 0, 9],
+    ['queued', 2000, 8],
+    ['queued', 4000, 6],
+    ['queued', 6000, 4],
+    ['queued', 9000, 3],
+  ]);
+});
+
+test('a lease that the store has forgotten ends with store-reset', async () => {
+  const one = new Fixture();
+  await one.granted(30_000);
+  await one.pass(10_000);
+  await (await one.on.store.next('renew')).answer({ kind: 'gone' });
+  await settled();
+  expect(one.events).toEqual([['granted'], ['ended', 'store-reset']]);
+});
+
+test('a lease whose renewals reach no store ends with store-unavailable, after a warning', async () => {
+  const one = new Fixture();
+  await one.granted(3000);
+  await one.pass(1000);
+  await (await one.on.store.next('renew')).fail('unknown');
+  await settled();
+  expect(one.events).toEqual([['granted'], ['renewal-failed']]);
+  await one.pass(2000);
+  expect(one.events.at(-1)).toEqual(['ended', 'store-unavailable']);
+});
+
+test('a lease whose renewal has no answer ends with store-unavailable', async () => {
+  const one = new Fixture();
+  await one.granted(3000);
+  await one.pass(2000);
+  expect(one.events).not.toContainEqual(['ended', 'store-unavailable']);
+  await one.pass(1000);
+  expect(one.events.at(-1)).toEqual(['ended', 'store-unavailable']);
+});
