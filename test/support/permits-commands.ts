@@ -35,6 +35,7 @@ const acquire = fc
     fresh: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
     resend: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
     stream: fc.boolean(),
+    session: fc.constantFrom(undefined, undefined, 'a/1.2', 'a/2.1', 'a/10.1', 'a/2.3', 'b/1.1'),
     wait: fc.integer({ min: 0, max: 4 }).map((n) => n > 0),
     permits: fc.integer({ min: 1, max: 6 }),
     brings: fc.integer({ min: 0, max: 4 }).map((n) => n > 0),
@@ -66,6 +67,7 @@ const acquire = fc
 function optionsOf(
   drawn: {
     stream: boolean;
+    session: string | undefined;
     permits: number;
     brings: boolean;
     shared: boolean;
@@ -78,7 +80,8 @@ function optionsOf(
   first: Requester | undefined,
 ): RequesterOptions {
   const semaphore = at.resource.service === 'semaphore';
-  const { stream, ttlMs, maxWaiters, holderId, identity } = drawn;
+  const { session, ttlMs, maxWaiters, holderId, identity } = drawn;
+  const stream = drawn.stream || session !== undefined;
   // A repeated request usually has the same fields. Another holder_id represents all mismatches.
   const same = first?.options ?? {
     holderId,
@@ -91,6 +94,7 @@ function optionsOf(
   return {
     ...same,
     stream,
+    ...(drawn.session === undefined ? {} : { session: drawn.session }),
     ttlMs,
     maxWaiters,
     requestId: first?.clientRequestId ?? randomUUID(),

@@ -21,6 +21,29 @@ const PLACES = 64;
 
 export const serverOf = (attach: string) => attach.slice(0, attach.indexOf('.'));
 export const isStream = (attach: string) => attach.endsWith('s');
+
+/**
+ * True: a later session of the same client, or a later command of the same session, speaks for the request than the call
+ * with `attach`. The call may have come late.
+ */
+export function isAfter(stored: string, attach: string): boolean {
+  const [now, late] = [speakerOf(stored), speakerOf(attach)];
+  if (now === undefined || late === undefined || now.client !== late.client) return false;
+  return now.session > late.session || (now.session === late.session && now.command > late.command);
+}
+
+interface Speaker {
+  readonly client: string;
+  readonly session: number;
+  readonly command: number;
+}
+
+/** The command of a session that an attach names. Undefined: the attach names no session. */
+export function speakerOf(attach: string): Speaker | undefined {
+  const [, client = '', session, command] = /\/([^/]+)\/(\d+)\.(\d+)s$/.exec(attach) ?? [];
+  return client === '' ? undefined : { client, session: Number(session), command: Number(command) };
+}
+
 export const micros = (ms: number) => Math.round(ms * 1000);
 
 /** The state of one resource in the model, with the steps that commands share: purge, grantNext, changes of state. */

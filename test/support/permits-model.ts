@@ -23,7 +23,7 @@ import type {
 } from '../../src/engine/leases/permits-store';
 import type { ResourceView } from '../../src/engine/leases/lease';
 import { queueSnapshotOf, viewOf, type ModelRequest, type State, type Unsent } from './permits-model-request';
-import { isStream, micros, ModelResource, serverOf } from './permits-model-resource';
+import { isAfter, isStream, micros, ModelResource, serverOf } from './permits-model-resource';
 
 /**
  * The rules of grants, queues and leases for one resource in their simplest form, without batches and storage. Tests
@@ -65,6 +65,10 @@ export class PermitsModel extends ModelResource {
     if (known.holderId !== command.holderId) return { kind: 'mismatch', field: 'holder_id' };
     if (known.mode !== command.mode) return { kind: 'mismatch', field: 'mode' };
     if (known.permits !== command.permits) return { kind: 'mismatch', field: 'permit_count' };
+    if (command.takeOver && isAfter(known.attach, attach)) {
+      this.grantNext();
+      return { kind: 'superseded' };
+    }
     if (known.revoked) {
       this.grantNext();
       return this.finished(known, attach);
@@ -199,7 +203,10 @@ export class PermitsModel extends ModelResource {
     const request = this.find(command.requestId);
     if (!request || !proves(command, request)) return { kind: 'gone' };
     if (request.state !== 'held' && request.state !== 'ended') return { kind: 'gone' };
-    if (stream && !stream.takeOver && request.attach !== stream.attach) return { kind: 'superseded' };
+    if (stream && request.attach !== stream.attach) {
+      const mayTakeOver = stream.takeOver && !isAfter(request.attach, stream.attach);
+      if (!mayTakeOver) return { kind: 'superseded' };
+    }
     if (request.state === 'ended') return { kind: 'finished', cause: request.cause };
     if (request.revoked) return { kind: 'finished', cause: 'revoked' };
     const ttl = command.ttlMs === undefined ? 0 : micros(command.ttlMs);
