@@ -1,4 +1,5 @@
 import type { AcquireRequest, Renewal } from '../../src/engine/leases/requests';
+import type { Clock } from '../../src/engine/clock';
 import { HoldfastError, type Reason } from '../../src/engine/errors';
 import type { Identities } from '../../src/engine/identities';
 import type { Lease, Service } from '../../src/engine/leases/lease';
@@ -81,19 +82,20 @@ export class Pending<Result, Sink = RecordedSink> {
   }
 }
 
-/** The engine of one server, on a manual clock and a given store. */
-export class EngineFixture<Store extends PermitsStore = FakeStore> {
+/** The engine of one server, on a given store, and on a manual clock or a clock with another rate. */
+export class EngineFixture<Store extends PermitsStore = FakeStore, ServerClock extends Clock = ManualClock> {
   readonly identities: CountedIdentities;
   readonly defects: unknown[] = [];
   readonly permits: Permits;
 
   constructor(
-    readonly clock: ManualClock,
+    readonly clock: ServerClock,
     readonly store: Store,
     limits: Partial<Limits> = {},
     readonly serverId = 's1',
   ) {
-    this.identities = new CountedIdentities(serverId === 's1' ? 0 : 1_000_000);
+    const [serverNumber = 1] = /\d+$/.exec(serverId)?.map(Number) ?? [];
+    this.identities = new CountedIdentities((serverNumber - 1) * 1_000_000);
     this.permits = new Permits({
       store,
       clock,
@@ -130,10 +132,10 @@ export class EngineFixture<Store extends PermitsStore = FakeStore> {
     return new Pending(call, sink, this.permits.hold(call, service, { kind: 'acquire', request }, sink));
   }
 
-  attach(leaseId: string, options: FakeCallOptions = {}): Pending<void> {
+  attach(leaseId: string, options: FakeCallOptions = {}, service: Service = 'lock'): Pending<void> {
     const call = new FakeCall(this.clock, options);
     const sink = new RecordedSink(this.clock);
-    return new Pending(call, sink, this.permits.hold(call, 'lock', { kind: 'attach', leaseId }, sink));
+    return new Pending(call, sink, this.permits.hold(call, service, { kind: 'attach', leaseId }, sink));
   }
 
   watch(
@@ -157,7 +159,7 @@ export class EngineFixture<Store extends PermitsStore = FakeStore> {
       watchStreamCount: 0,
       watchReaderCount: 0,
     });
-    if (!clockIsShared) expect(this.clock.timerCount).toBe(0);
+    if (!clockIsShared && this.clock instanceof ManualClock) expect(this.clock.timerCount).toBe(0);
     expect(this.defects).toEqual([]);
   }
 }

@@ -32,6 +32,7 @@ import type { ManualClock } from './manual-clock';
 import { PermitsModel } from './permits-model';
 import { viewOf, type Unsent } from './permits-model-request';
 import { showSame } from '../../src/engine/leases/shown-change';
+import type { Clock } from '../../src/engine/clock';
 
 /**
  * The outcome of a command: answered; carried out with a lost reply; never arrived; carried out after its caller was told
@@ -47,6 +48,16 @@ const LATE_MS = 700;
 /** How long a server is told of changes after its last read for watches. */
 const WATCHED_MS = 5000;
 
+/** A command that a server sends about one lease. */
+export interface SentCommand {
+  readonly verb: 'renew' | 'release';
+  readonly server: string;
+  readonly resource: Resource;
+  readonly requestId: string;
+  /** The call that holds the lease. Undefined: the command comes from another call. */
+  readonly attach: string | undefined;
+}
+
 /** A model that replaces Redis as the store of several servers. */
 export class ModelWorld {
   /** True if hints to other servers arrive. */
@@ -55,6 +66,10 @@ export class ModelWorld {
   latencyOf: () => number = () => this.latencyMs;
   latencyMs = 0;
   outcomeOf: (verb: string, serverId: string) => CommandOutcome = () => 'answered';
+  /** Called before each renewal and release is sent. */
+  onSend: (command: SentCommand) => void = () => undefined;
+  /** Called after each run of a command on the model. */
+  onRun: (resource: Resource, model: PermitsModel) => void = () => undefined;
   readonly log: { readonly verb: string; readonly server: string }[] = [];
   /** The servers with watches of each resource, with the time of their last read. */
   readonly watchers = new Map<string, Map<string, number>>();
@@ -63,14 +78,15 @@ export class ModelWorld {
 
   constructor(readonly clock: ManualClock) {}
 
-  /** The store's clock, which has the rate of the servers' clocks but another time. */
+  /** The store's clock, which has the rate of the world's clock but another time. */
   get nowUs(): number {
     return 1_700_000_000_000_000 + Math.round(this.clock.now() * 1000);
   }
 
-  store(serverId: string): ModelStore {
+  /** @param clock the server's clock, which may have another rate than the store's */
+  store(serverId: string, clock: Clock = this.clock): ModelStore {
     let store = this.stores.get(serverId);
-    if (!store) this.stores.set(serverId, (store = new ModelStore(this, serverId)));
+    if (!store) this.stores.set(serverId, (store = new ModelStore(this, serverId, clock)));
     return store;
   }
 
@@ -140,6 +156,7 @@ export class ModelStore implements PermitsStore {
   constructor(
     private readonly world: ModelWorld,
     private readonly serverId: string,
+    private readonly clock: Clock,
   ) {}
 
   listen(listener: StoreListener): void {
@@ -163,6 +180,8 @@ export class ModelStore implements PermitsStore {
   }
 
   renew(resource: Resource, command: RenewCommand): Promise<RenewReply> {
+    const { requestId, stream } = command;
+    if (!stream?.takeOver) this.tellSent('renew', resource, requestId, stream?.attach);
     return this.run('renew', resource, (model, now) => model.renew(this.serverId, now, command));
   }
 
@@ -170,6 +189,7 @@ export class ModelStore implements PermitsStore {
   renewMany(leases: readonly LeaseToRenew[]): Promise<readonly (Renewed | undefined)[]> {
     return Promise.all(
       leases.map(async ({ resource, ...lease }) => {
+        this.tellSent('renew', resource, lease.requestId, lease.attach);
         const { sentAt, renewed } = await this.run('renewMany', resource, (model, now) => ({
           sentAt: 0,
           renewed: model.renewHeld(now, lease),
@@ -180,6 +200,7 @@ export class ModelStore implements PermitsStore {
   }
 
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply> {
+    this.tellSent('release', resource, command.requestId, command.afterLoss?.attach);
     return this.run('release', resource, (model, now) => model.release(this.serverId, now, command));
   }
 
@@ -243,13 +264,14 @@ export class ModelStore implements PermitsStore {
       const before = watchers.length > 0 ? world.view(resource) : undefined;
       const reply = carryOut(model, world.nowUs);
       const { told } = model;
+      world.onRun(resource, model);
       if (before && !showSame(before, world.view(resource))) {
         for (const server of watchers) world.tellChanged(server, resource);
       }
       for (const [server, id] of told) if (server !== serverId) world.tell(server, resource, id);
       return { reply, told, grants: model.directGrants() };
     };
-    let sentAt = world.clock.now();
+    let sentAt = this.clock.now();
     const halfMs = world.latencyOf() / 2;
     await this.travel(halfMs);
     if (outcome === 'not-arrived') throw new StoreFailure('no', 'unavailable');
@@ -259,7 +281,7 @@ export class ModelStore implements PermitsStore {
     await this.travel(halfMs);
     if (outcome === 'reply-lost') throw new StoreFailure('unknown', 'unavailable');
     if (outcome === 'sent-twice') {
-      sentAt = world.clock.now();
+      sentAt = this.clock.now();
       await this.travel(halfMs);
       ({ reply, told, grants } = execute());
       await this.travel(halfMs);
@@ -270,6 +292,15 @@ export class ModelStore implements PermitsStore {
     for (const { call, grant } of grants) this.listener?.granted(resource, call, { ...grant, sentAt });
     for (const [server, id] of told) if (server === serverId) this.listener?.recheck(resource, id);
     return { ...reply, sentAt } as Reply;
+  }
+
+  private tellSent(
+    verb: SentCommand['verb'],
+    resource: Resource,
+    requestId: string,
+    attach: string | undefined,
+  ): void {
+    this.world.onSend({ verb, server: this.serverId, resource, requestId, attach });
   }
 
   private travel(ms: number): Promise<void> {

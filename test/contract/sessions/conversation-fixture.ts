@@ -18,7 +18,7 @@ import { lock } from '../../support/clients/session-commands';
 import { FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
 import { FakeLeaseEngine, type Taken } from './fake-lease-engine';
-import { FakeSessionStream } from './fake-session-stream';
+import { FakeSessionStream } from '../../support/fake-session-stream';
 
 type Command = NonNullable<SessionCommand['command']>;
 

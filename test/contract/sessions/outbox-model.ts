@@ -12,7 +12,7 @@ import { SessionOutbox, type OutboxOptions } from '../../../src/transport/sessio
 import { msToDuration } from '../../../src/wire/times';
 import { settled } from '../../support/manual-clock';
 import { someLease } from '../fake-engines';
-import { FakeSessionStream } from './fake-session-stream';
+import { FakeSessionStream } from '../../support/fake-session-stream';
 
 /** One step in the life of an outbox. `id` is a command: the step picks the next event of this command. */
 export type OutboxStep =

@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events';
 import {
   OpenSessionRequest,
   type OpenSessionResponse,
-} from '../../../generated/typescript/holdfast/v1/session_service';
-import { readSessionRequest, type SessionRequest } from '../../../src/transport/sessions/session-request';
+} from '../../generated/typescript/holdfast/v1/session_service';
+import { readSessionRequest, type SessionRequest } from '../../src/transport/sessions/session-request';
 
 /** The server's side of an OpenSession stream. The test is the client. */
 export class FakeSessionStream extends EventEmitter {

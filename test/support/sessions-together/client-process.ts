@@ -1,0 +1,95 @@
+import type { ModelWorld } from '../model-store';
+import { RatedClock } from '../rated-clock';
+import type { AskedRequest, Requests } from './asked-request';
+import type { Beliefs } from './beliefs';
+import { SessionClient } from './session-client';
+import type { CommandRecord } from './session-record';
+import type { SessionServer } from './session-server';
+import { attach } from '../clients/session-commands';
+import { acquireMessage } from './session-messages';
+
+export interface ScenarioParts {
+  readonly world: ModelWorld;
+  readonly requests: Requests;
+  readonly beliefs: Beliefs;
+  readonly violations: string[];
+}
+
+/** What becomes of a session when the client opens the next session. */
+export type OldSession = 'broken' | 'stalled' | 'open';
+
+/** One client process with its sessions. */
+export class ClientProcess {
+  readonly clock: RatedClock;
+  readonly sessions: SessionClient[] = [];
+  private step = 0;
+
+  constructor(
+    readonly name: string,
+    /** A lower-case UUID. */
+    readonly id: string,
+    rate: number,
+    readonly parts: ScenarioParts,
+  ) {
+    this.clock = new RatedClock(parts.world.clock, rate, 0);
+  }
+
+  get violations(): string[] {
+    return this.parts.violations;
+  }
+
+  /** The id in the form in which an attach names the process. */
+  get shortId(): string {
+    return Buffer.from(this.id.replaceAll('-', ''), 'hex').toString('base64url');
+  }
+
+  /** The world's clock (ms). */
+  now(): number {
+    return this.parts.world.clock.now();
+  }
+
+  /** Orders the receipts of commands and grants. */
+  next(): number {
+    this.step += 1;
+    return this.step;
+  }
+
+  /** The newest session for 0, else an older open session, if there is one. */
+  session(age: number): SessionClient | undefined {
+    const open = this.sessions.filter(({ isOver }) => !isOver);
+    return open[open.length - 1 - (age % Math.max(1, open.length))];
+  }
+
+  /** Opens the next session, and asks again for the leases and requests of the session before. */
+  openNext(server: SessionServer, old: OldSession): SessionClient {
+    const before = this.session(0);
+    if (old === 'broken') before?.break();
+    if (old === 'stalled' && before) before.isStalled = true;
+    const next = new SessionClient(this, server, this.sessions.length + 1);
+    this.sessions.push(next);
+    for (const { kind, lease, end, request, holds, isCancelled } of before?.commands.values() ?? []) {
+      if (holds && lease) next.send('attach', attach(lease.leaseId), lease.request);
+      if (kind === 'acquire' && end === undefined && request && !isCancelled) this.acquire(next, request);
+    }
+    return next;
+  }
+
+  acquire(session: SessionClient, request: AskedRequest): CommandRecord {
+    return session.send('acquire', acquireMessage(request), request);
+  }
+
+  /** Expects that no command of a later session, or later command of the session, had the lease when this command came. */
+  expectNotTakenBack(late: CommandRecord): void {
+    const { request } = late;
+    // After a call of another client, the store no longer knows which session came last.
+    if (request === undefined || request.askers.size > 1) return;
+    const all = this.sessions.flatMap(({ commands }) => [...commands.values()]);
+    const later = all.find(
+      (command) =>
+        command.lease?.token === late.lease?.token &&
+        command.isAfter(late) &&
+        (command.grantedAt ?? Infinity) < (late.receivedAt ?? -Infinity),
+    );
+    if (later) late.report(`took the lease back from command ${later.id} of session ${later.session.name}`);
+  }
+}

@@ -1,0 +1,105 @@
+import type { Clock } from '../../../src/engine/clock';
+import { defaultLimits } from '../../../src/engine/leases/limits';
+import type { Session } from '../../../src/engine/sessions/session';
+import { defaultSessionLimits } from '../../../src/engine/sessions/session-requests';
+import { Sessions } from '../../../src/engine/sessions/sessions';
+import { CommandTurns } from '../../../src/transport/sessions/command-turns';
+import { SessionCommands } from '../../../src/transport/sessions/session-commands';
+import {
+  SessionConversation,
+  type ConversationParts,
+} from '../../../src/transport/sessions/session-conversation';
+import { EngineFixture } from '../engine-fixture';
+import { FakeCall } from '../fake-call';
+import type { FakeSessionStream } from '../fake-session-stream';
+import type { ModelStore, ModelWorld } from '../model-store';
+import { RatedClock } from '../rated-clock';
+
+/** Longer than the short ttl, and shorter than the long ttl. */
+export const HEARTBEAT_TIMEOUT_MS = 4000;
+const HEARTBEAT_INTERVAL_MS = 1000;
+
+const NO_LOG = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** One server: its engine of leases, and its sessions with their messages. */
+export class SessionServer {
+  readonly clock: RatedClock;
+  readonly engine: EngineFixture<ModelStore, Clock>;
+  private readonly sessions: Sessions;
+  private readonly opened: Session[] = [];
+  private readonly turns = new CommandTurns();
+  private readonly commands = new SessionCommands({ log: NO_LOG } as never, defaultLimits);
+
+  constructor(
+    world: ModelWorld,
+    readonly id: string,
+    rate: number,
+    startedAt: number,
+  ) {
+    this.clock = new RatedClock(world.clock, rate, startedAt);
+    this.engine = new EngineFixture<ModelStore, Clock>(this.clock, world.store(id, this.clock), {}, id);
+    this.sessions = new Sessions({
+      engine: this.engine.permits,
+      clock: this.clock,
+      limits: {
+        ...defaultSessionLimits,
+        heartbeatIntervalMs: HEARTBEAT_INTERVAL_MS,
+        heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
+      },
+      random: () => 0.5,
+    });
+    const begin = this.sessions.begin.bind(this.sessions);
+    this.sessions.begin = (...args) => {
+      const session = begin(...args);
+      this.opened.push(session);
+      return session;
+    };
+  }
+
+  call(): FakeCall {
+    return new FakeCall(this.clock);
+  }
+
+  /** Serves a session. Resolves or rejects at the end of the stream. */
+  serve(stream: FakeSessionStream, call: FakeCall): Promise<void> {
+    const parts = {
+      stream,
+      call: Object.assign(call, { takeCommand: () => undefined }),
+      context: { clock: this.clock, log: NO_LOG },
+      sessions: this.sessions,
+      commands: this.commands,
+      turns: this.turns,
+    };
+    return new SessionConversation(parts as unknown as ConversationParts).run();
+  }
+
+  /** What the sessions still keep, apart from revoked leases of open sessions. Empty after the end of all leases. */
+  kept(): string[] {
+    return this.opened.flatMap((session) => {
+      const { commands, turns, unfinishedCount, releaseCount } = session as unknown as SessionState;
+      const counts = { commands: commands.size, turns: turns.waiting.size, unfinishedCount, releaseCount };
+      return Object.entries(counts)
+        .filter(([, count]) => count !== 0)
+        .map(([what, count]) => `session ${session.speaker} has ${what}: ${count}`);
+    });
+  }
+
+  expectRest(): void {
+    expect(this.kept()).toEqual([]);
+    expect(this.sessions.size).toBe(0);
+    this.engine.expectRest();
+  }
+}
+
+/** The private state of a session. */
+interface SessionState {
+  readonly commands: ReadonlyMap<number, unknown>;
+  readonly turns: { readonly waiting: ReadonlyMap<string, unknown> };
+  readonly unfinishedCount: number;
+  readonly releaseCount: number;
+}
