@@ -6,7 +6,7 @@ import { assertWithinTime } from '../../support/timed-property';
 it('sessions, unary calls and hold streams share names: leases exclude each other, each command has one end, and nothing is left', async () => {
   await assertWithinTime(
     fc.record({
-      actions: fc.array(anAction, { minLength: 5, maxLength: 40, size: 'max' }),
+      actions: fc.array(anAction, { minLength: 20, maxLength: 60, size: 'max' }),
       outcome: outcomes,
       isLossy: fc.boolean(),
       latencyMs: fc.constantFrom(0, 4),

@@ -53,12 +53,11 @@ export class Scenario {
     );
     this.plain = new PlainCalls(this.parts, rateOf(SERVERS.length + PROCESSES.length));
     new StoreWitness(this.parts, this.processes);
+    this.processes.forEach((process, index) => process.openNext(this.server(index), 'open'));
   }
 
   async take(action: Action): Promise<void> {
-    this.act(action);
-    if (action.kind === 'pass') await this.clock.advance(action.ms);
-    if (action.kind === 'jump') await this.clock.jump(action.ms);
+    await this.act(action);
     await this.settle();
     this.check();
   }
@@ -92,7 +91,7 @@ export class Scenario {
     expect(this.clock.timerCount).toBe(0);
   }
 
-  private act(action: Action): void {
+  private act(action: Action): Promise<void> | void {
     const { requests } = this.parts;
     if ('who' in action) {
       const process = this.processes[action.who] as ClientProcess;
@@ -114,6 +113,10 @@ export class Scenario {
         return this.plain.cancel(action.pick);
       case 'revoke':
         return this.revoke(action.on, action.resource);
+      case 'pass':
+        return this.clock.advance(action.ms);
+      case 'jump':
+        return this.clock.jump(action.ms);
     }
   }
 
