@@ -7,6 +7,7 @@ import {
   type OpenSessionResponse,
   type SessionCommand,
   type SessionEvent,
+  type SessionStart,
 } from '../../generated/typescript/holdfast/v1/session_service';
 import { bearer } from '../../test/support/clients/bearer';
 
@@ -29,7 +30,7 @@ export class BenchSession {
   private commandId = 0;
   private heartbeatId = 0;
 
-  constructor(address: string, token?: string) {
+  constructor(address: string, token?: string, place: Partial<SessionStart> = {}) {
     this.client = new SessionServiceClient(address, credentials.createInsecure(), {
       'grpc.use_local_subchannel_pool': 1,
       ...bearer(token),
@@ -39,7 +40,7 @@ export class BenchSession {
     this.call.on('error', (error) => {
       throw error;
     });
-    const start = { clientId: randomUUID(), sessionNumber: 1n, holderId: '', metadata: new Map() };
+    const start = { clientId: randomUUID(), sessionNumber: 1n, holderId: '', metadata: new Map(), ...place };
     this.write({ start, heartbeatId: this.nextHeartbeat(), commands: [] });
     this.heartbeats = setInterval(
       () => this.write({ start: undefined, heartbeatId: this.nextHeartbeat(), commands: [] }),
@@ -55,10 +56,15 @@ export class BenchSession {
     return new Promise((resolve) => this.answers.set(number, (event) => resolve({ number, event })));
   }
 
+  /** Resolves when the connection has broken, instead of ending the process. */
+  broken(): Promise<void> {
+    this.call.removeAllListeners('error');
+    return new Promise((resolve) => this.call.on('error', () => resolve()));
+  }
+
   close(): void {
     clearInterval(this.heartbeats);
-    this.call.removeAllListeners('error');
-    this.call.on('error', () => undefined);
+    void this.broken();
     this.call.cancel();
     this.client.close();
   }
