@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { bucketOf } from '../../src/redis/keys';
 import { Fleet, type Member } from './fleet';
 import { CallEnded, type Held } from './held';
 import { runScenario, type Scenario } from './scenario';
@@ -33,6 +34,14 @@ function lose(member: Member, way: Way, kind: ScriptKind, requestId: string): Pr
   return way === 'reply'
     ? member.redisProxy.dropNextReply(matches)
     : member.redisProxy.dropNextRequest(matches);
+}
+
+/** Another name of the same bucket. */
+function neighbourOf(name: string): string {
+  for (let number = 0; ; number += 1) {
+    const neighbour = `${name} ${number}`;
+    if (bucketOf(neighbour) === bucketOf(name)) return neighbour;
+  }
 }
 
 interface Stage {
@@ -107,6 +116,18 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
     await stream.more('renewed', 2);
     await trap;
     expect(stream.kinds).not.toContain('renewalFailed');
+    return held;
+  },
+  'a renewal of two leases of one bucket together': async ({ scenario, name, requestId, member, lost }) => {
+    const client = scenario.client('client', member);
+    const stream = client.hold({ name, ttlMs: STREAM_TTL_MS, requestId });
+    const other = client.hold({ name: neighbourOf(name), ttlMs: STREAM_TTL_MS });
+    const [held, beside] = [await stream.granted(), await other.granted()];
+    const trap = lost('renewMany');
+    await Promise.all([stream.more('renewed', 2), other.more('renewed', 2)]);
+    await trap;
+    for (const { kinds } of [stream, other]) expect(kinds).not.toContain('renewalFailed');
+    await client.release(beside);
     return held;
   },
   'an attach': async ({ scenario, name, requestId, member, lost }) => {

@@ -9,6 +9,8 @@ const SHAS = {
   touch: script(scripts.permitsTouch).sha,
   /** Attaches too. */
   renew: script(scripts.permitsRenew).sha,
+  /** Renews the leases of one bucket together. */
+  renewMany: script(scripts.permitsRenewMany).sha,
   release: script(scripts.permitsRelease).sha,
   limit: script(scripts.permitsLimit).sha,
   delete: script(scripts.permitsDelete).sha,

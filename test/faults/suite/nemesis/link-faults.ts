@@ -9,7 +9,7 @@ const SLOW_MS = [500, 4000] as const;
 const DELAY_MS = [50, 900] as const;
 /** The time limit of the wait for the next matching command (ms). */
 const MATCH_TIMEOUT_MS = 5000;
-const DROPPED: readonly ScriptKind[] = ['acquire', 'claim', 'withdraw', 'renew', 'release'];
+const DROPPED: readonly ScriptKind[] = ['acquire', 'claim', 'withdraw', 'renew', 'renewMany', 'release'];
 
 /** Redis runs a command, and the reply is lost with the connection. */
 export const replyDropped: Fault = {
