@@ -167,6 +167,6 @@ export const session: Row = {
   run: async (context) => [
     ...(await commands(context)),
     ...(await heldLeases(context)),
-    ...(await sessionMoves(context, SERVER)),
+    ...(await sessionMoves(context)),
   ],
 };

@@ -10,7 +10,6 @@ import { residueOf } from './residue';
 const SERVERS = 3;
 const CLIENTS = 4;
 const LEASES_EACH = 500;
-const ENV = { HOLDFAST_SESSIONS: '1' };
 const PAGE_SIZE = 500;
 const TIMEOUT_MS = 480_000;
 /** A client waits for up to 1 s before its next session. */
@@ -23,7 +22,7 @@ let holders: LeaseHolderProcess[];
 
 beforeEach(async () => {
   holders = [];
-  fleet = await Fleet.start({ members: Array.from({ length: SERVERS }, () => ({ env: ENV })) });
+  fleet = await Fleet.start({ members: Array.from({ length: SERVERS }, () => ({})) });
 });
 afterEach(() => closeAll(...holders.map((one) => () => one.close()), () => fleet?.close()));
 

@@ -9,7 +9,7 @@ let pair: ServerPair;
 const open: SessionStream[] = [];
 
 beforeAll(async () => {
-  pair = await ServerPair.start({ HOLDFAST_SESSIONS: '1' });
+  pair = await ServerPair.start();
 });
 afterAll(async () => {
   for (const one of open) one.close();

@@ -32,7 +32,7 @@ export class SessionServer {
   readonly engine: EngineFixture<ModelStore, Clock>;
   private readonly sessions: Sessions;
   private readonly opened: Session[] = [];
-  private readonly turns = new CommandTurns();
+  private readonly turns: CommandTurns;
   private readonly commands = new SessionCommands({ log: NO_LOG } as never, defaultLimits);
 
   constructor(
@@ -42,6 +42,7 @@ export class SessionServer {
     startedAt: number,
   ) {
     this.clock = new RatedClock(world.clock, rate, startedAt);
+    this.turns = new CommandTurns(this.clock);
     this.engine = new EngineFixture<ModelStore, Clock>(this.clock, world.store(id, this.clock), {}, id);
     this.sessions = new Sessions({
       engine: this.engine.permits,
