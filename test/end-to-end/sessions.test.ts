@@ -56,7 +56,11 @@ describe('a session', () => {
 
   test.concurrent('holds locks and permits of several commands of one message, and renews them', async () => {
     const one = session();
-    const first = one.run(lock('many a', { ttlMs: 6000 }), lock('many b', { ttlMs: 6000 }), permits('many p'));
+    const first = one.run(
+      lock('many a', { ttlMs: 6000 }),
+      lock('many b', { ttlMs: 6000 }),
+      permits('many p'),
+    );
     const leases = [0, 1, 2].map((index) => one.event(first + index, 'granted'));
     expect((await Promise.all(leases)).map(({ lease }) => lease?.name)).toEqual([
       'many a',
