@@ -184,7 +184,7 @@ export const options = {
     to: '1h',
     example: '30m',
     about:
-      'The longest time that a hold stream or a wait may last. A stream then ends with REATTACH, a unary wait with CONTENDED.',
+      'The longest time that a hold stream, a watch or a wait may last. A stream then ends with REATTACH, a unary wait with CONTENDED. Sessions and their waits have no such limit.',
   }),
   maxWaitersPerName: countOption({
     name: 'HOLDFAST_MAX_WAITERS',

@@ -284,7 +284,8 @@ type GetServerInfoResponse struct {
 	// The default `ttl`, for requests without a `ttl`.
 	DefaultTtl *durationpb.Duration `protobuf:"bytes,4,opt,name=default_ttl,json=defaultTtl,proto3" json:"default_ttl,omitempty"`
 	// The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-	// lease is shorter, and up to 10 % earlier so that streams do not all end together.
+	// lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+	// waits have no maximum age.
 	MaxStreamAge *durationpb.Duration `protobuf:"bytes,5,opt,name=max_stream_age,json=maxStreamAge,proto3" json:"max_stream_age,omitempty"`
 	// The maximum number of waiters per name. Further requests end with QUEUE_FULL.
 	MaxWaiterCount int32 `protobuf:"varint,6,opt,name=max_waiter_count,json=maxWaiterCount,proto3" json:"max_waiter_count,omitempty"`

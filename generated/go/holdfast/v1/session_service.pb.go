@@ -107,9 +107,10 @@ type OpenSessionRequest struct {
 
 	// Required in the first request, and not allowed in later requests.
 	Start *SessionStart `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
-	// A heartbeat. 1 in the first request; each later heartbeat has a greater id. 0: this request has no
-	// heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
-	// keep `t0` with the id: offsets count from the heartbeat that their response names.
+	// A heartbeat. From 1 to 9007199254740991 (2^53 - 1): 1 in the first request, and each later heartbeat
+	// has a greater id. 0: this request has no heartbeat. Read the monotonic clock (`t0`) before the
+	// request is passed to the gRPC library, and keep `t0` with the id: offsets count from the heartbeat
+	// that their response names.
 	//
 	// Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
 	// leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
@@ -188,9 +189,8 @@ type SessionStart struct {
 	// and different in a forked child. Required. Gives no authority over leases.
 	ClientId string `protobuf:"bytes,1,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
 	// The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-	// (2^53 - 1). Each new session
-	// of the process has a greater number. A lease or wait that a session with a greater number has taken
-	// is not given back to this session, however late its commands arrive.
+	// (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
+	// with a greater number has taken is not given back to this session, however late its commands arrive.
 	SessionNumber int64 `protobuf:"varint,2,opt,name=session_number,json=sessionNumber,proto3" json:"session_number,omitempty"`
 	// The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
 	// Filled in before a repeated `request_id` is compared, so the next session needs the same value.
@@ -266,8 +266,9 @@ type SessionCommand struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
-	// greater id than the command before. Every event about the command or its lease has this id.
+	// The id of the command, chosen by the client. Required. From 1 to 9007199254740991 (2^53 - 1). Each
+	// command of the session has a greater id than the command before. Every event about the command or
+	// its lease has this id.
 	CommandId int64 `protobuf:"varint,1,opt,name=command_id,json=commandId,proto3" json:"command_id,omitempty"`
 	// What to do. Required. A kind that the server does not know is answered with `failed` and
 	// NOT_IMPLEMENTED.
@@ -886,8 +887,9 @@ func (x *SessionStarted) GetMaxLeaseCount() int32 {
 	return 0
 }
 
-// The server drains, or the session has almost reached its maximum age. Wait for `retry_delay`, open the
-// next session on a new connection, on another server if there is one, and attach there to all leases.
+// The server drains, or the connection of the session has reached its maximum age. A session itself has
+// no maximum age. Wait for `retry_delay`, open the next session on a new connection, on another server
+// if there is one, and attach there to all leases.
 // This session renews each lease until another session has the lease, or until this session ends with
 // DRAINING or REATTACH. Send new acquires to the next session: here they may fail with DRAINING.
 type SessionLeaving struct {

@@ -51,8 +51,9 @@ type SessionServiceClient interface {
 	// a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
 	// does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
 	// read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-	// not read, or too many sessions of the caller), BAD_CREDENTIAL (the credential of the stream has
-	// expired), DRAINING and REATTACH (after `leaving`), OVERLOADED.
+	// not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
+	// the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
+	// maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
 	OpenSession(ctx context.Context, opts ...grpc.CallOption) (SessionService_OpenSessionClient, error)
 }
 
@@ -122,8 +123,9 @@ type SessionServiceServer interface {
 	// a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
 	// does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
 	// read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-	// not read, or too many sessions of the caller), BAD_CREDENTIAL (the credential of the stream has
-	// expired), DRAINING and REATTACH (after `leaving`), OVERLOADED.
+	// not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
+	// the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
+	// maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
 	OpenSession(SessionService_OpenSessionServer) error
 	mustEmbedUnimplementedSessionServiceServer()
 }

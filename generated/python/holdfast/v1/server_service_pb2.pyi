@@ -207,7 +207,8 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     @property
     def max_stream_age(self) -> google.protobuf.duration_pb2.Duration:
         """The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-        lease is shorter, and up to 10 % earlier so that streams do not all end together.
+        lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+        waits have no maximum age.
         """
 
     @property

@@ -98,9 +98,10 @@ class OpenSessionRequest(google.protobuf.message.Message):
     HEARTBEAT_ID_FIELD_NUMBER: builtins.int
     COMMANDS_FIELD_NUMBER: builtins.int
     heartbeat_id: builtins.int
-    """A heartbeat. 1 in the first request; each later heartbeat has a greater id. 0: this request has no
-    heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
-    keep `t0` with the id: offsets count from the heartbeat that their response names.
+    """A heartbeat. From 1 to 9007199254740991 (2^53 - 1): 1 in the first request, and each later heartbeat
+    has a greater id. 0: this request has no heartbeat. Read the monotonic clock (`t0`) before the
+    request is passed to the gRPC library, and keep `t0` with the id: offsets count from the heartbeat
+    that their response names.
 
     Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
     leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
@@ -165,9 +166,8 @@ class SessionStart(google.protobuf.message.Message):
     """
     session_number: builtins.int
     """The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-    (2^53 - 1). Each new session
-    of the process has a greater number. A lease or wait that a session with a greater number has taken
-    is not given back to this session, however late its commands arrive.
+    (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
+    with a greater number has taken is not given back to this session, however late its commands arrive.
     """
     holder_id: builtins.str
     """The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
@@ -205,8 +205,9 @@ class SessionCommand(google.protobuf.message.Message):
     UPDATE_FIELD_NUMBER: builtins.int
     CANCEL_FIELD_NUMBER: builtins.int
     command_id: builtins.int
-    """The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
-    greater id than the command before. Every event about the command or its lease has this id.
+    """The id of the command, chosen by the client. Required. From 1 to 9007199254740991 (2^53 - 1). Each
+    command of the session has a greater id than the command before. Every event about the command or
+    its lease has this id.
     """
     @property
     def acquire_lock(self) -> holdfast.v1.lock_service_pb2.AcquireLockRequest:
@@ -487,8 +488,9 @@ global___SessionStarted = SessionStarted
 
 @typing.final
 class SessionLeaving(google.protobuf.message.Message):
-    """The server drains, or the session has almost reached its maximum age. Wait for `retry_delay`, open the
-    next session on a new connection, on another server if there is one, and attach there to all leases.
+    """The server drains, or the connection of the session has reached its maximum age. A session itself has
+    no maximum age. Wait for `retry_delay`, open the next session on a new connection, on another server
+    if there is one, and attach there to all leases.
     This session renews each lease until another session has the lease, or until this session ends with
     DRAINING or REATTACH. Send new acquires to the next session: here they may fail with DRAINING.
     """

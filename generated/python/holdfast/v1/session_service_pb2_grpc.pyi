@@ -58,8 +58,9 @@ class SessionServiceStub:
     a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
     does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
     read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-    not read, or too many sessions of the caller), BAD_CREDENTIAL (the credential of the stream has
-    expired), DRAINING and REATTACH (after `leaving`), OVERLOADED.
+    not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
+    the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
+    maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
     """
 
 class SessionServiceAsyncStub:
@@ -102,8 +103,9 @@ class SessionServiceAsyncStub:
     a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
     does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
     read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-    not read, or too many sessions of the caller), BAD_CREDENTIAL (the credential of the stream has
-    expired), DRAINING and REATTACH (after `leaving`), OVERLOADED.
+    not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
+    the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
+    maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
     """
 
 class SessionServiceServicer(metaclass=abc.ABCMeta):
@@ -148,8 +150,9 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
         does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
         read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-        not read, or too many sessions of the caller), BAD_CREDENTIAL (the credential of the stream has
-        expired), DRAINING and REATTACH (after `leaving`), OVERLOADED.
+        not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
+        the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
+        maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
         """
 
 def add_SessionServiceServicer_to_server(servicer: SessionServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -89,9 +89,10 @@ export interface OpenSessionRequest {
     | SessionStart
     | undefined;
   /**
-   * A heartbeat. 1 in the first request; each later heartbeat has a greater id. 0: this request has no
-   * heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
-   * keep `t0` with the id: offsets count from the heartbeat that their response names.
+   * A heartbeat. From 1 to 9007199254740991 (2^53 - 1): 1 in the first request, and each later heartbeat
+   * has a greater id. 0: this request has no heartbeat. Read the monotonic clock (`t0`) before the
+   * request is passed to the gRPC library, and keep `t0` with the id: offsets count from the heartbeat
+   * that their response names.
    *
    * Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
    * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
@@ -119,9 +120,8 @@ export interface SessionStart {
   clientId: string;
   /**
    * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-   * (2^53 - 1). Each new session
-   * of the process has a greater number. A lease or wait that a session with a greater number has taken
-   * is not given back to this session, however late its commands arrive.
+   * (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
+   * with a greater number has taken is not given back to this session, however late its commands arrive.
    */
   sessionNumber: bigint;
   /**
@@ -144,8 +144,9 @@ export interface SessionStart_MetadataEntry {
  */
 export interface SessionCommand {
   /**
-   * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
-   * greater id than the command before. Every event about the command or its lease has this id.
+   * The id of the command, chosen by the client. Required. From 1 to 9007199254740991 (2^53 - 1). Each
+   * command of the session has a greater id than the command before. Every event about the command or
+   * its lease has this id.
    */
   commandId: bigint;
   /**
@@ -326,8 +327,9 @@ export interface SessionStarted {
 }
 
 /**
- * The server drains, or the session has almost reached its maximum age. Wait for `retry_delay`, open the
- * next session on a new connection, on another server if there is one, and attach there to all leases.
+ * The server drains, or the connection of the session has reached its maximum age. A session itself has
+ * no maximum age. Wait for `retry_delay`, open the next session on a new connection, on another server
+ * if there is one, and attach there to all leases.
  * This session renews each lease until another session has the lease, or until this session ends with
  * DRAINING or REATTACH. Send new acquires to the next session: here they may fail with DRAINING.
  */
@@ -2823,8 +2825,9 @@ export const SessionServiceService = {
    * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
    * does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
    * read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-   * not read, or too many sessions of the caller), BAD_CREDENTIAL (the credential of the stream has
-   * expired), DRAINING and REATTACH (after `leaving`), OVERLOADED.
+   * not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
+   * the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
+   * maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
    */
   openSession: {
     path: "/holdfast.v1.SessionService/OpenSession" as const,
@@ -2862,8 +2865,9 @@ export interface SessionServiceServer extends UntypedServiceImplementation {
    * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
    * does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
    * read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-   * not read, or too many sessions of the caller), BAD_CREDENTIAL (the credential of the stream has
-   * expired), DRAINING and REATTACH (after `leaving`), OVERLOADED.
+   * not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
+   * the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
+   * maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
    */
   openSession: handleBidiStreamingCall<OpenSessionRequest, OpenSessionResponse>;
 }
@@ -2893,8 +2897,9 @@ export interface SessionServiceClient extends Client {
    * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
    * does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
    * read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-   * not read, or too many sessions of the caller), BAD_CREDENTIAL (the credential of the stream has
-   * expired), DRAINING and REATTACH (after `leaving`), OVERLOADED.
+   * not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
+   * the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
+   * maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
    */
   openSession(): ClientDuplexStream<OpenSessionRequest, OpenSessionResponse>;
   openSession(options: Partial<CallOptions>): ClientDuplexStream<OpenSessionRequest, OpenSessionResponse>;

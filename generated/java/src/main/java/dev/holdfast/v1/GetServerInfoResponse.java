@@ -215,7 +215,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+   * waits have no maximum age.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -228,7 +229,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+   * waits have no maximum age.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -241,7 +243,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+   * waits have no maximum age.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1711,7 +1714,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+     * waits have no maximum age.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1723,7 +1727,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+     * waits have no maximum age.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1739,7 +1744,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+     * waits have no maximum age.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1760,7 +1766,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+     * waits have no maximum age.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1779,7 +1786,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+     * waits have no maximum age.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1805,7 +1813,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+     * waits have no maximum age.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1823,7 +1832,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+     * waits have no maximum age.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1836,7 +1846,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+     * waits have no maximum age.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1852,7 +1863,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+     * waits have no maximum age.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>

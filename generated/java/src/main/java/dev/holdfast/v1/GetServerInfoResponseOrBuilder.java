@@ -112,7 +112,8 @@ public interface GetServerInfoResponseOrBuilder extends
   /**
    * <pre>
    * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+   * waits have no maximum age.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -122,7 +123,8 @@ public interface GetServerInfoResponseOrBuilder extends
   /**
    * <pre>
    * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+   * waits have no maximum age.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -132,7 +134,8 @@ public interface GetServerInfoResponseOrBuilder extends
   /**
    * <pre>
    * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
-   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together. Sessions and their
+   * waits have no maximum age.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>

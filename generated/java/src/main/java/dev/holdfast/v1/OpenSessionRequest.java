@@ -87,9 +87,10 @@ private static final long serialVersionUID = 0L;
   private long heartbeatId_ = 0L;
   /**
    * <pre>
-   * A heartbeat. 1 in the first request; each later heartbeat has a greater id. 0: this request has no
-   * heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
-   * keep `t0` with the id: offsets count from the heartbeat that their response names.
+   * A heartbeat. From 1 to 9007199254740991 (2^53 - 1): 1 in the first request, and each later heartbeat
+   * has a greater id. 0: this request has no heartbeat. Read the monotonic clock (`t0`) before the
+   * request is passed to the gRPC library, and keep `t0` with the id: offsets count from the heartbeat
+   * that their response names.
    *
    * Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
    * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
@@ -787,9 +788,10 @@ private static final long serialVersionUID = 0L;
     private long heartbeatId_ ;
     /**
      * <pre>
-     * A heartbeat. 1 in the first request; each later heartbeat has a greater id. 0: this request has no
-     * heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
-     * keep `t0` with the id: offsets count from the heartbeat that their response names.
+     * A heartbeat. From 1 to 9007199254740991 (2^53 - 1): 1 in the first request, and each later heartbeat
+     * has a greater id. 0: this request has no heartbeat. Read the monotonic clock (`t0`) before the
+     * request is passed to the gRPC library, and keep `t0` with the id: offsets count from the heartbeat
+     * that their response names.
      *
      * Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
      * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
@@ -809,9 +811,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A heartbeat. 1 in the first request; each later heartbeat has a greater id. 0: this request has no
-     * heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
-     * keep `t0` with the id: offsets count from the heartbeat that their response names.
+     * A heartbeat. From 1 to 9007199254740991 (2^53 - 1): 1 in the first request, and each later heartbeat
+     * has a greater id. 0: this request has no heartbeat. Read the monotonic clock (`t0`) before the
+     * request is passed to the gRPC library, and keep `t0` with the id: offsets count from the heartbeat
+     * that their response names.
      *
      * Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
      * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
@@ -835,9 +838,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A heartbeat. 1 in the first request; each later heartbeat has a greater id. 0: this request has no
-     * heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
-     * keep `t0` with the id: offsets count from the heartbeat that their response names.
+     * A heartbeat. From 1 to 9007199254740991 (2^53 - 1): 1 in the first request, and each later heartbeat
+     * has a greater id. 0: this request has no heartbeat. Read the monotonic clock (`t0`) before the
+     * request is passed to the gRPC library, and keep `t0` with the id: offsets count from the heartbeat
+     * that their response names.
      *
      * Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
      * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a

@@ -37,9 +37,10 @@ public interface OpenSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * A heartbeat. 1 in the first request; each later heartbeat has a greater id. 0: this request has no
-   * heartbeat. Read the monotonic clock (`t0`) before the request is passed to the gRPC library, and
-   * keep `t0` with the id: offsets count from the heartbeat that their response names.
+   * A heartbeat. From 1 to 9007199254740991 (2^53 - 1): 1 in the first request, and each later heartbeat
+   * has a greater id. 0: this request has no heartbeat. Read the monotonic clock (`t0`) before the
+   * request is passed to the gRPC library, and keep `t0` with the id: offsets count from the heartbeat
+   * that their response names.
    *
    * Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
    * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a

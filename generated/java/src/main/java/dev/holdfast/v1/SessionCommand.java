@@ -98,8 +98,9 @@ private static final long serialVersionUID = 0L;
   private long commandId_ = 0L;
   /**
    * <pre>
-   * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
-   * greater id than the command before. Every event about the command or its lease has this id.
+   * The id of the command, chosen by the client. Required. From 1 to 9007199254740991 (2^53 - 1). Each
+   * command of the session has a greater id than the command before. Every event about the command or
+   * its lease has this id.
    * </pre>
    *
    * <code>int64 command_id = 1 [json_name = "commandId"];</code>
@@ -958,8 +959,9 @@ private static final long serialVersionUID = 0L;
     private long commandId_ ;
     /**
      * <pre>
-     * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
-     * greater id than the command before. Every event about the command or its lease has this id.
+     * The id of the command, chosen by the client. Required. From 1 to 9007199254740991 (2^53 - 1). Each
+     * command of the session has a greater id than the command before. Every event about the command or
+     * its lease has this id.
      * </pre>
      *
      * <code>int64 command_id = 1 [json_name = "commandId"];</code>
@@ -971,8 +973,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
-     * greater id than the command before. Every event about the command or its lease has this id.
+     * The id of the command, chosen by the client. Required. From 1 to 9007199254740991 (2^53 - 1). Each
+     * command of the session has a greater id than the command before. Every event about the command or
+     * its lease has this id.
      * </pre>
      *
      * <code>int64 command_id = 1 [json_name = "commandId"];</code>
@@ -988,8 +991,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
-     * greater id than the command before. Every event about the command or its lease has this id.
+     * The id of the command, chosen by the client. Required. From 1 to 9007199254740991 (2^53 - 1). Each
+     * command of the session has a greater id than the command before. Every event about the command or
+     * its lease has this id.
      * </pre>
      *
      * <code>int64 command_id = 1 [json_name = "commandId"];</code>

@@ -10,8 +10,9 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * The id of the command, chosen by the client. Required. From 1 to 9007199254740991. Each command of the session has a
-   * greater id than the command before. Every event about the command or its lease has this id.
+   * The id of the command, chosen by the client. Required. From 1 to 9007199254740991 (2^53 - 1). Each
+   * command of the session has a greater id than the command before. Every event about the command or
+   * its lease has this id.
    * </pre>
    *
    * <code>int64 command_id = 1 [json_name = "commandId"];</code>

@@ -6,8 +6,9 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The server drains, or the session has almost reached its maximum age. Wait for `retry_delay`, open the
- * next session on a new connection, on another server if there is one, and attach there to all leases.
+ * The server drains, or the connection of the session has reached its maximum age. A session itself has
+ * no maximum age. Wait for `retry_delay`, open the next session on a new connection, on another server
+ * if there is one, and attach there to all leases.
  * This session renews each lease until another session has the lease, or until this session ends with
  * DRAINING or REATTACH. Send new acquires to the next session: here they may fail with DRAINING.
  * </pre>
@@ -252,8 +253,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The server drains, or the session has almost reached its maximum age. Wait for `retry_delay`, open the
-   * next session on a new connection, on another server if there is one, and attach there to all leases.
+   * The server drains, or the connection of the session has reached its maximum age. A session itself has
+   * no maximum age. Wait for `retry_delay`, open the next session on a new connection, on another server
+   * if there is one, and attach there to all leases.
    * This session renews each lease until another session has the lease, or until this session ends with
    * DRAINING or REATTACH. Send new acquires to the next session: here they may fail with DRAINING.
    * </pre>

@@ -132,8 +132,9 @@ public final class SessionServiceGrpc {
      * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
      * does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
      * read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-     * not read, or too many sessions of the caller), BAD_CREDENTIAL (the credential of the stream has
-     * expired), DRAINING and REATTACH (after `leaving`), OVERLOADED.
+     * not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
+     * the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
+     * maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.holdfast.v1.OpenSessionRequest> openSession(
@@ -210,8 +211,9 @@ public final class SessionServiceGrpc {
      * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
      * does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
      * read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-     * not read, or too many sessions of the caller), BAD_CREDENTIAL (the credential of the stream has
-     * expired), DRAINING and REATTACH (after `leaving`), OVERLOADED.
+     * not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
+     * the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
+     * maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.holdfast.v1.OpenSessionRequest> openSession(

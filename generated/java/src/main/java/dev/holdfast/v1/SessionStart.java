@@ -111,9 +111,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-   * (2^53 - 1). Each new session
-   * of the process has a greater number. A lease or wait that a session with a greater number has taken
-   * is not given back to this session, however late its commands arrive.
+   * (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
+   * with a greater number has taken is not given back to this session, however late its commands arrive.
    * </pre>
    *
    * <code>int64 session_number = 2 [json_name = "sessionNumber"];</code>
@@ -808,9 +807,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-     * (2^53 - 1). Each new session
-     * of the process has a greater number. A lease or wait that a session with a greater number has taken
-     * is not given back to this session, however late its commands arrive.
+     * (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
+     * with a greater number has taken is not given back to this session, however late its commands arrive.
      * </pre>
      *
      * <code>int64 session_number = 2 [json_name = "sessionNumber"];</code>
@@ -823,9 +821,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-     * (2^53 - 1). Each new session
-     * of the process has a greater number. A lease or wait that a session with a greater number has taken
-     * is not given back to this session, however late its commands arrive.
+     * (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
+     * with a greater number has taken is not given back to this session, however late its commands arrive.
      * </pre>
      *
      * <code>int64 session_number = 2 [json_name = "sessionNumber"];</code>
@@ -842,9 +839,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-     * (2^53 - 1). Each new session
-     * of the process has a greater number. A lease or wait that a session with a greater number has taken
-     * is not given back to this session, however late its commands arrive.
+     * (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
+     * with a greater number has taken is not given back to this session, however late its commands arrive.
      * </pre>
      *
      * <code>int64 session_number = 2 [json_name = "sessionNumber"];</code>
