@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { RequestChoice } from './asked-request';
 import type { CommandOutcome } from '../model-store';
 import type { OldSession } from './client-process';
 
@@ -11,10 +12,10 @@ const age = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbi
 /** What becomes of the session before. */
 const old = fc.constantFrom<OldSession[]>('broken', 'stalled', 'stalled', 'open');
 const request = {
-  resource: fc.nat(1),
+  resource: fc.nat(2),
   isSmall: fc.boolean(),
   hasShortTtl: fc.boolean(),
-  waits: fc.boolean(),
+  waits: fc.constantFrom<RequestChoice['waits'][]>('not', 'for a time', 'until cancelled'),
   freshness: fc.nat(4),
   pick,
 };
@@ -49,7 +50,7 @@ export const anAction = fc.oneof(
   kind(1, 'plain-renew', { on, pick }),
   kind(2, 'plain-release', { on, pick }),
   kind(1, 'plain-cancel', { pick }),
-  kind(1, 'revoke', { on, resource: fc.nat(1) }),
+  kind(1, 'revoke', { on, resource: fc.nat(2) }),
   kind(7, 'pass', { ms: fc.constantFrom(1, 30, 300, 700, 1600, 3500) }),
   kind(1, 'jump', { ms: fc.constantFrom(300, 1600, 5000) }),
 );

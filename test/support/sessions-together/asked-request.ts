@@ -1,13 +1,14 @@
 import type { Resource } from '../../../src/engine/leases/lease';
 import type { AcquireRequest } from '../../../src/engine/leases/requests';
 
-/** The names that all clients share. */
+/** The names that all clients share. The model store has them in one bucket, so that leases are renewed together. */
 export const RESOURCES: readonly Resource[] = [
   { service: 'lock', name: 'hello' },
-  { service: 'semaphore', name: 'pool' },
+  { service: 'lock', name: 'world' },
+  { service: 'semaphore', name: 'pools' },
 ];
 export const POOL_LIMIT = 2;
-export const WAIT_MS = 4000;
+const WAIT_MS = 4000;
 
 /** A request of any client. Several calls may ask for the same request. */
 export interface AskedRequest {
@@ -28,7 +29,7 @@ export interface RequestChoice {
   readonly resource: number;
   readonly isSmall: boolean;
   readonly hasShortTtl: boolean;
-  readonly waits: boolean;
+  readonly waits: 'not' | 'for a time' | 'until cancelled';
   /** 0: an earlier request again. */
   readonly freshness: number;
   readonly pick: number;
@@ -43,8 +44,7 @@ export class Requests {
   choose(choice: RequestChoice): AskedRequest {
     const earlier = choice.freshness === 0 ? newestFirst(this.asked, choice.pick) : undefined;
     if (earlier) {
-      const waitTimeoutMs = choice.waits ? WAIT_MS : 0;
-      return { ...earlier, fields: { ...earlier.fields, waitTimeoutMs } };
+      return { ...earlier, fields: { ...earlier.fields, waitTimeoutMs: waitTimeoutOf(choice) } };
     }
     const resource = newestFirst(RESOURCES, choice.resource) as Resource;
     const isLock = resource.service === 'lock';
@@ -60,7 +60,7 @@ export class Requests {
         metadata: {},
         initialLimit: isLock ? undefined : POOL_LIMIT,
         ttlMs: choice.hasShortTtl ? 1500 : 6000,
-        waitTimeoutMs: choice.waits ? WAIT_MS : 0,
+        waitTimeoutMs: waitTimeoutOf(choice),
       },
       askers: new Set(),
     };
@@ -79,6 +79,11 @@ export class Requests {
   lease(pick: number): KnownLease | undefined {
     return newestFirst(this.leases, pick);
   }
+}
+
+function waitTimeoutOf({ waits }: RequestChoice): number | undefined {
+  if (waits === 'until cancelled') return undefined;
+  return waits === 'not' ? 0 : WAIT_MS;
 }
 
 /** The element before the last `pick` elements. */

@@ -1,6 +1,7 @@
 import type { Resource } from '../../../src/engine/leases/lease';
 import type { ModelWorld } from '../model-store';
 import type { ModelRequest } from '../permits-model-request';
+import type { KnownLease } from './asked-request';
 
 /** The store counts whole microseconds. */
 const ROUNDING_MS = 0.002;
@@ -22,7 +23,7 @@ export class Belief {
 export class Beliefs {
   private readonly beliefs: Belief[] = [];
   /** The leases for which a client has asked for the release. */
-  private readonly released = new Set<bigint>();
+  private readonly released = new Set<string>();
 
   constructor(
     private readonly world: ModelWorld,
@@ -50,8 +51,8 @@ export class Beliefs {
   }
 
   /** A client asks for the release of a lease. No client believes in the lease any more. */
-  letGo(token: bigint): void {
-    this.released.add(token);
+  letGo({ request, token }: KnownLease): void {
+    this.released.add(leaseText(request.resource, token));
   }
 
   /** Expects that the store holds each lease in which a client believes. */
@@ -63,8 +64,9 @@ export class Beliefs {
     }
   }
 
-  private isBelieved({ token, until, isOver }: Belief): boolean {
-    return !isOver && !this.released.has(token) && until > this.world.clock.now();
+  private isBelieved(belief: Belief): boolean {
+    if (belief.isOver || this.released.has(text(belief))) return false;
+    return belief.until > this.world.clock.now();
   }
 
   private storedLeftMs({ resource, token }: Belief): number {
@@ -76,5 +78,10 @@ export class Beliefs {
 }
 
 function text({ resource, token }: Belief): string {
-  return `lease ${token} of ${resource.name}`;
+  return leaseText(resource, token);
+}
+
+/** The tokens of different names may be equal. */
+function leaseText({ name }: Resource, token: bigint): string {
+  return `lease ${token} of ${name}`;
 }

@@ -86,7 +86,7 @@ export class ClientProcess {
     const all = this.sessions.flatMap(({ commands }) => [...commands.values()]);
     const later = all.find(
       (command) =>
-        command.lease?.token === late.lease?.token &&
+        command.lease === late.lease &&
         command.isAfter(late) &&
         (command.grantedAt ?? Infinity) < (late.receivedAt ?? -Infinity),
     );

@@ -53,8 +53,9 @@ export class PlainCalls {
     );
   }
 
-  release(server: SessionServer, { leaseId, request, token }: KnownLease): void {
-    this.parts.beliefs.letGo(token);
+  release(server: SessionServer, lease: KnownLease): void {
+    const { leaseId, request } = lease;
+    this.parts.beliefs.letGo(lease);
     server.engine.permits.release(server.call(), request.resource.service, leaseId).catch(() => undefined);
   }
 

@@ -3,6 +3,7 @@ import type { Action } from './actions';
 import { newestFirst } from './asked-request';
 import type { ClientProcess } from './client-process';
 import type { SessionClient } from './session-client';
+import type { CommandRecord } from './session-record';
 import { releaseById, update } from './session-messages';
 import type { SessionServer } from './session-server';
 
@@ -74,14 +75,17 @@ function releaseOne(session: SessionClient, pick: number, byId: boolean): void {
   const command = byId ? undefined : newestFirst(session.held, pick);
   const lease = command?.lease ?? requests.lease(pick);
   if (lease === undefined) return;
-  beliefs.letGo(lease.token);
+  beliefs.letGo(lease);
   session.send('release', command ? release(command.id) : releaseById(lease.leaseId), lease.request);
 }
 
 function cancelOne(session: SessionClient, pick: number): void {
   const acquires = [...session.commands.values()].filter(({ kind }) => kind === 'acquire');
   const command = newestFirst(acquires, pick);
-  if (command === undefined) return;
+  if (command) cancelAcquire(session, command);
+}
+
+export function cancelAcquire(session: SessionClient, command: CommandRecord): void {
   command.isCancelled = true;
   session.send('cancel', cancel(command.id));
 }

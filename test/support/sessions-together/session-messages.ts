@@ -6,8 +6,8 @@ import type { AskedRequest } from './asked-request';
 /** The commands of sessions that clients/session-commands.ts does not have. */
 
 export function acquireMessage({ resource, fields }: AskedRequest) {
-  const { name, requestId, mode, permitCount, initialLimit, ttlMs, waitTimeoutMs = 0 } = fields;
-  const waitTimeout = duration(waitTimeoutMs);
+  const { name, requestId, mode, permitCount, initialLimit, ttlMs, waitTimeoutMs } = fields;
+  const waitTimeout = waitTimeoutMs === undefined ? undefined : duration(waitTimeoutMs);
   if (resource.service === 'semaphore') {
     return permits(name, { requestId, ttl: duration(ttlMs), waitTimeout, permitCount, initialLimit });
   }

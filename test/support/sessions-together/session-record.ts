@@ -1,5 +1,6 @@
 import type { Belief } from './beliefs';
 import type { AskedRequest, KnownLease } from './asked-request';
+import type { SessionClient } from './session-client';
 
 export type CommandKind = 'acquire' | 'attach' | 'release' | 'update' | 'cancel';
 
@@ -30,7 +31,7 @@ export class CommandRecord {
   hasLeaseEnded = false;
 
   constructor(
-    readonly session: { readonly number: number; readonly name: string },
+    readonly session: SessionClient,
     readonly id: number,
     readonly kind: CommandKind,
     readonly request: AskedRequest | undefined,

@@ -54,8 +54,10 @@ export class StoreWitness {
     if (verb === 'release' && attach === undefined) this.releases.set(key, this.world.clock.now());
     if (verb !== 'renew' || attach === undefined) return;
     const record = this.recordOf(attach);
+    if (record === undefined) return;
+    if (record.session.isOver) record.report('was renewed after the end of its session');
     // A client that does not read learns of its grant late. The grant is a sign of life too.
-    if (record?.end !== 'granted') return;
+    if (record.end !== 'granted') return;
     this.expectSignOfLife(record, command);
     if (record.grantedTime < (this.releases.get(key) ?? -Infinity)) {
       record.report('was renewed after a release was asked for');
@@ -64,11 +66,9 @@ export class StoreWitness {
 
   /** Expects that the client of a renewed lease was heard recently. */
   private expectSignOfLife(record: CommandRecord, { server, resource, requestId }: SentCommand): void {
-    const session = this.processes
-      .flatMap(({ sessions }) => sessions)
-      .find(({ name }) => name === record.session.name);
+    const { session } = record;
     const request = this.world.model(resource).requests.find(({ id }) => id === requestId);
-    if (session === undefined || request === undefined) return;
+    if (request === undefined) return;
     if (session.server.id !== server) record.report(`was renewed by ${server}`);
     const silentMs = this.world.clock.now() - Math.max(session.lastBeatAt, record.grantedTime);
     const allowedMs = Math.min(HEARTBEAT_TIMEOUT_MS, request.ttl / 1000);
