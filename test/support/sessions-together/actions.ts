@@ -62,6 +62,7 @@ export const outcomes = fc.infiniteStream(
     { weight: 1, arbitrary: fc.constant<CommandOutcome>('reply-lost') },
     { weight: 1, arbitrary: fc.constant<CommandOutcome>('not-arrived') },
     { weight: 1, arbitrary: fc.constant<CommandOutcome>('sent-twice') },
+    { weight: 1, arbitrary: fc.constantFrom<CommandOutcome[]>('runs-late', 'copy-runs-late') },
   ),
 );
 
