@@ -126,4 +126,14 @@ describe('after a stall of 5 s that a late release or a renewal in a pause ends'
     expect(await fixture.idsIn(lock, 'detached')).toEqual([]);
     expect(await fixture.idsIn(lock, 'offers')).toEqual([waiters[0]?.requestId]);
   });
+
+  it('leaves no set that nobody counts if a waiter leaves after only the head was deleted', async () => {
+    const lock = fixture.resource();
+    const [holder, waiter] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
+    is('granted', await holder.try());
+    is('waiting', await waiter.queue());
+    await fixture.redis.command('HDEL', fixture.key(lock, 'state'), 'h');
+    is('withdrawn', await waiter.withdraw());
+    expect(await fixture.redis.command('EXISTS', fixture.key(lock, 'detached'))).toBe('0');
+  });
 });

@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { CommandLink } from '../../src/redis/connection/command-link';
-import { CommandRunner } from '../../src/redis/connection/command-runner';
+import { CommandRunner, type Commands } from '../../src/redis/connection/command-runner';
 import { script, type Turn } from '../../src/redis/connection/operation';
+import { RedisPermitsStore } from '../../src/redis/leases/permits-store';
 import type { ScriptCommand } from '../../src/redis/connection/script-command';
 import { ManualClock, settled } from '../support/manual-clock';
 
@@ -71,4 +72,25 @@ it('answers an operation with patience that was sent after its first deadline', 
 
 it('fails an operation without patience at its first deadline', async () => {
   expect(await lastOutcome({ priority: 'high' })).toBe('unavailable');
+});
+
+it('gives patience to withdrawals, and to no renewal', () => {
+  const turns: Turn[] = [];
+  const runGuarded = (...[, , , , , turn]: Parameters<Commands['runGuarded']>) => {
+    turns.push(turn);
+    return new Promise<never>(() => undefined);
+  };
+  const commands = { runGuarded } as unknown as Commands;
+  const options = {
+    guard: 'of-node',
+    prefix: 'p',
+    serverId: 's',
+    retentionMs: 1,
+    commandTimeoutMs: 1,
+  } as const;
+  const store = new RedisPermitsStore({ commands, ...options });
+  const resource = { service: 'lock', name: 'hello' } as const;
+  void store.withdraw(resource, { requestId: '', attach: '', giveBack: false });
+  void store.renewMany([{ resource, requestId: '', secret: '', attach: '', identity: '' }]);
+  expect(turns.map(({ patienceMs }) => patienceMs)).toEqual([10_000, undefined]);
 });
