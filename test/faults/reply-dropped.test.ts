@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { bucketOf } from '../../src/redis/keys';
 import { Fleet, type Member } from './fleet';
 import { CallEnded, type Held } from './held';
 import { runScenario, type Scenario } from './scenario';
-import { runsOf, type ScriptKind } from './script-commands';
+import { neighbourOf, runsOf, type ScriptKind } from './script-commands';
 
 /** Long enough that no lease expires before its release, even on a busy machine. */
 const TTL_MS = 20_000;
@@ -34,14 +33,6 @@ function lose(member: Member, way: Way, kind: ScriptKind, requestId: string): Pr
   return way === 'reply'
     ? member.redisProxy.dropNextReply(matches)
     : member.redisProxy.dropNextRequest(matches);
-}
-
-/** Another name of the same bucket. */
-function neighbourOf(name: string): string {
-  for (let number = 0; ; number += 1) {
-    const neighbour = `${name} ${number}`;
-    if (bucketOf(neighbour) === bucketOf(name)) return neighbour;
-  }
 }
 
 interface Stage {

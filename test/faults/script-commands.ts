@@ -1,5 +1,6 @@
 import * as scripts from '../../generated/redis/scripts';
 import { script } from '../../src/redis/connection/operation';
+import { bucketOf } from '../../src/redis/keys';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 
 const SHAS = {
@@ -37,4 +38,12 @@ export type ScriptKind = keyof typeof SHAS;
 /** Matches a proxy's commands that run a script. `about` is a request id or key that must be among the arguments. */
 export function runsOf(kind: ScriptKind, about?: string): (command: RedisCommand) => boolean {
   return ({ args }) => args[0] === SHAS[kind] && (about === undefined || args.includes(about));
+}
+
+/** Another name of the same bucket: the leases of both names are renewed together. */
+export function neighbourOf(name: string): string {
+  for (let number = 0; ; number += 1) {
+    const neighbour = `${name} ${number}`;
+    if (bucketOf(neighbour) === bucketOf(name)) return neighbour;
+  }
 }

@@ -1,13 +1,13 @@
 import { Fleet } from './fleet';
 import { WaiterLine } from './waiter-line';
 import { runScenario } from './scenario';
-import { runsOf } from './script-commands';
+import { neighbourOf, runsOf } from './script-commands';
 
 /** Server 0 stays up. Each scenario kills another server. */
 let fleet: Fleet;
 
 beforeAll(async () => {
-  fleet = await Fleet.start({ members: [{}, {}, {}, { redisProxy: true }] });
+  fleet = await Fleet.start({ members: [{}, {}, {}, { redisProxy: true }, { redisProxy: true }] });
 });
 
 afterAll(() => fleet?.close());
@@ -115,5 +115,25 @@ test.concurrent(
       await release;
       await line.served();
       expect(line.order).toEqual(['w1', 'w2']);
+    }),
+);
+
+test.concurrent(
+  'leases of one bucket continue at another server when their server is killed while it renews them together',
+  () =>
+    runScenario({ fleet, title: 'killed with a renewal together' }, async (scenario) => {
+      const [survivor, victim] = [fleet.member(0), fleet.member(4)];
+      const client = scenario.client('client', victim);
+      const name = scenario.lock('lock');
+      const streams = [name, neighbourOf(name)].map((one) => client.hold({ name: one, ttlMs: 9000 }));
+      const leases = await Promise.all(streams.map((stream) => stream.granted()));
+      await victim.redisProxy.dropNextReply(runsOf('renewMany', leases[0]?.requestId));
+      scenario.instant('server_killed', 'before it reads the reply to a renewal of two leases');
+      await victim.server.kill();
+      client.moveTo(survivor.address);
+      for (const lease of leases) {
+        expect((await client.attach(lease).granted()).token).toBe(lease.token);
+        expect((await client.release(lease)).released).toBe(true);
+      }
     }),
 );
