@@ -13,7 +13,6 @@ let one: SessionStream;
 beforeEach(async () => {
   redis = await RedisProcess.start();
   server = await InProcessServer.start(redis.url, {
-    HOLDFAST_SESSIONS: '1',
     HOLDFAST_COMMAND_TIMEOUT: '2s',
   });
   one = new SessionStream(server.address);
