@@ -67,14 +67,14 @@ async function lastOutcome(turn: Turn): Promise<string | undefined> {
 }
 
 it('answers an operation with patience that was sent after its first deadline', async () => {
-  expect(await lastOutcome({ priority: 'high', patienceMs: 10_000 })).toBe('answered');
+  expect(await lastOutcome({ priority: 'high', patientUntil: 10_000 })).toBe('answered');
 });
 
 it('fails an operation without patience at its first deadline', async () => {
   expect(await lastOutcome({ priority: 'high' })).toBe('unavailable');
 });
 
-it('gives patience to withdrawals, and to no renewal', () => {
+it('passes the patience of a withdrawal on, and gives no patience to a renewal', () => {
   const turns: Turn[] = [];
   const runGuarded = (...[, , , , , turn]: Parameters<Commands['runGuarded']>) => {
     turns.push(turn);
@@ -90,7 +90,7 @@ it('gives patience to withdrawals, and to no renewal', () => {
   } as const;
   const store = new RedisPermitsStore({ commands, ...options });
   const resource = { service: 'lock', name: 'hello' } as const;
-  void store.withdraw(resource, { requestId: '', attach: '', giveBack: false });
+  void store.withdraw(resource, { requestId: '', attach: '', giveBack: false, patientUntil: 7 });
   void store.renewMany([{ resource, requestId: '', secret: '', attach: '', identity: '' }]);
-  expect(turns.map(({ patienceMs }) => patienceMs)).toEqual([10_000, undefined]);
+  expect(turns.map(({ patientUntil }) => patientUntil)).toEqual([7, undefined]);
 });

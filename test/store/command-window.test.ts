@@ -22,7 +22,7 @@ class SlowStore {
     if (this.window.tryEnter(turn.priority)) return send();
     const fail = (kind: string) => void (this.failed[name] = kind);
     const now = this.clock.now();
-    const patientUntil = now + (turn.patienceMs ?? 0);
+    const { patientUntil = 0 } = turn;
     this.window.wait({ turn, sheddable, deadline: now + 2000, patientUntil, send, fail });
   }
 
@@ -116,7 +116,7 @@ it('fails a renewal only at its own deadline', async () => {
 });
 
 describe('a patient command', () => {
-  const PATIENT: Turn = { priority: 'high', caller: ALICE, patienceMs: 10_000 };
+  const PATIENT: Turn = { priority: 'high', caller: ALICE, patientUntil: 10_000 };
 
   it('waits past its deadline while the store answers, and fails at the end of its patience', async () => {
     store.giveMany(1000, 'withdrawal', PATIENT);

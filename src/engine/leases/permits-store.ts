@@ -115,6 +115,11 @@ export interface WithdrawCommand extends CallRef, ByCaller {
   readonly fencingToken?: bigint | undefined;
   /** With `giveBack`: return only a direct grant that no command of the call was answered with. */
   readonly onlyUnheard?: boolean;
+  /**
+   * The command may wait unsent until this time while the store answers other commands (ms, monotonic clock). Undefined:
+   * only for the time of a command.
+   */
+  readonly patientUntil?: number | undefined;
 }
 
 export interface RenewCommand extends ByCaller {

@@ -19,12 +19,22 @@ const GIVE_BACK_PAUSES: Pauses = { firstMs: 500, growth: 1.5, longestMs: 8000 };
  * queue for as long as this server touches the queue, and costs the next waiter an offer.
  */
 const MIN_DURATION_MS = 300_000;
+/**
+ * A client may cancel ten thousand waits at once. A withdrawal waits so long for its turn while the store answers other
+ * commands, because a withdrawal that fails leaves its client without an answer, and adds a give-back to the load.
+ */
+const PATIENCE_MS = 10_000;
 /** The largest number of simultaneous give-backs, to limit memory. Above this number, an unreported grant expires. */
 const MAX_RUNNING = 10_000;
 
 /** Ends waits, and gives back grants that were not reported to their callers. */
 export class Withdrawals {
   private readonly giveBacks: BackgroundCommands;
+  /**
+   * For each connection, the caller of its withdrawals. Commands of one caller wait in one line, and thousands of
+   * withdrawals must not delay the renewals and releases of their connection.
+   */
+  private readonly callers = new WeakMap<object, object>();
 
   constructor(
     private readonly store: PermitsStore,
@@ -42,8 +52,7 @@ export class Withdrawals {
 
   /** Ends a wait. If the request was granted or offered permits, the reply is that grant. */
   leaveQueue(resource: Resource, wanted: PermitsWanted): Promise<WithdrawReply> {
-    const { requestId, attach, caller } = wanted;
-    return this.withdraw(resource, wanted, { requestId, attach, caller, giveBack: false });
+    return this.withdraw(resource, wanted, { giveBack: false });
   }
 
   /**
@@ -51,8 +60,7 @@ export class Withdrawals {
    * not matter: no client was told of the grant, so no client's clock counts.
    */
   returnGrant(resource: Resource, wanted: PermitsWanted, fencingToken: bigint): Promise<WithdrawReply> {
-    const { requestId, attach, caller } = wanted;
-    return this.withdraw(resource, wanted, { requestId, attach, caller, giveBack: true, fencingToken });
+    return this.withdraw(resource, wanted, { giveBack: true, fencingToken });
   }
 
   /**
@@ -76,23 +84,50 @@ export class Withdrawals {
     this.giveBacks.close();
   }
 
-  private runLater(resource: Resource, command: WithdrawCommand, durationMs: number): void {
+  private runLater(
+    resource: Resource,
+    command: Omit<WithdrawCommand, 'caller' | 'patientUntil'>,
+    durationMs: number,
+  ): void {
     if (this.giveBacks.count >= MAX_RUNNING) return;
-    // Thousands of give-backs must not wait in one line with the renewals, which have no caller.
-    const send = () => this.store.withdraw(resource, { ...command, caller: this });
+    // Thousands of give-backs must not wait in one line with common renewals, which have no caller.
+    const send = () =>
+      this.store.withdraw(resource, {
+        ...command,
+        caller: this,
+        patientUntil: this.clock.now() + PATIENCE_MS,
+      });
     this.giveBacks.run(send, this.clock.now() + durationMs);
   }
 
   private async withdraw(
     resource: Resource,
     wanted: PermitsWanted,
-    command: WithdrawCommand,
+    what: Pick<WithdrawCommand, 'giveBack' | 'fencingToken'>,
   ): Promise<WithdrawReply> {
+    const { requestId, attach, sendBefore = Infinity } = wanted;
+    const command = {
+      ...what,
+      requestId,
+      attach,
+      caller: this.callerOf(wanted.caller),
+      // The caller hears nothing after the deadline of its call.
+      patientUntil: Math.min(this.clock.now() + PATIENCE_MS, sendBefore),
+    };
     return await this.store.withdraw(resource, command).catch((error) => {
       const translated = translateWithdrawFailure(error, resource, wanted.clientRequestId);
       // In a quarantine the store keeps the place in the queue. The caller may continue the wait with another call.
       if (!isQuarantined(translated)) this.giveBackLater(resource, wanted);
       throw translated;
     });
+  }
+
+  private callerOf(connection: object | undefined): object | undefined {
+    if (connection === undefined) return undefined;
+    const known = this.callers.get(connection);
+    if (known) return known;
+    const caller = {};
+    this.callers.set(connection, caller);
+    return caller;
   }
 }

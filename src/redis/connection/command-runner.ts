@@ -165,22 +165,16 @@ export class CommandRunner {
   }
 
   private start<T>(
-    wanted: Omit<
-      Operation<T>,
-      'deadline' | 'patientUntil' | 'resolve' | 'reject' | 'redirectCount' | 'once' | 'isTimed'
-    > &
+    wanted: Omit<Operation<T>, 'deadline' | 'resolve' | 'reject' | 'redirectCount' | 'once' | 'isTimed'> &
       Partial<Pick<Operation<T>, 'once' | 'isTimed'>>,
   ): Promise<T> {
-    const now = this.options.clock.now();
-    const deadline = now + this.options.commandTimeoutMs;
-    const patientUntil = now + (wanted.turn.patienceMs ?? 0);
+    const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
     return new Promise((resolve, reject) => {
       const operation = {
         once: false,
         isTimed: false,
         ...wanted,
         deadline,
-        patientUntil,
         resolve,
         reject,
         redirectCount: 0,
@@ -201,17 +195,19 @@ export class CommandRunner {
     mayHaveRun: boolean,
     asking = false,
   ): void {
-    const { turn, deadline, patientUntil } = operation;
+    const { turn, deadline } = operation;
     if (this.window.tryEnter(turn.priority)) return this.send(operation, verb, mayHaveRun, asking);
     this.window.wait({
       turn,
       // The caller of an operation that may have run must learn the outcome.
       sheddable: turn.priority !== 'high' && !mayHaveRun,
       deadline,
-      patientUntil: mayHaveRun ? 0 : patientUntil,
+      patientUntil: mayHaveRun ? 0 : (turn.patientUntil ?? 0),
       send: () => {
-        if (!mayHaveRun) this.renewTime(operation);
-        if (this.link.isReady) return this.send(operation, verb, mayHaveRun, asking);
+        if (this.link.isReady) {
+          if (!mayHaveRun) this.renewTime(operation);
+          return this.send(operation, verb, mayHaveRun, asking);
+        }
         this.window.leave(turn.priority, undefined);
         this.retry(operation, mayHaveRun);
       },
@@ -219,10 +215,10 @@ export class CommandRunner {
     });
   }
 
-  /** Begins the time of an operation with patience anew. */
+  /** Begins the time of an operation anew, because its wait for a turn does not count. */
   private renewTime<T>(operation: Operation<T>): void {
     const now = this.options.clock.now();
-    if (now < operation.patientUntil) operation.deadline = now + this.options.commandTimeoutMs;
+    if (now < (operation.turn.patientUntil ?? 0)) operation.deadline = now + this.options.commandTimeoutMs;
   }
 
   /** Sends an operation that has a place in the window. */

@@ -12,7 +12,7 @@ export interface WaitingCommand {
   readonly sheddable: boolean;
   /** By the monotonic clock (ms). */
   readonly deadline: number;
-  /** The command waits until this time if the deadline is earlier and Redis answers other commands (ms). */
+  /** After `deadline`, the command waits until this time while Redis answers other commands (ms). */
   readonly patientUntil: number;
   /** Sends the command, which has a place in the window now. Each send ends with one call of `leave`. */
   send(): void;

@@ -49,10 +49,10 @@ export interface Turn {
   /** The operation is refused if it cannot be sent before this time (ms, monotonic clock). */
   readonly sendBefore?: number | undefined;
   /**
-   * How long an operation that was not sent may wait while Redis answers other operations (ms). The time of the operation
-   * begins anew when it is sent. Default: the operation waits in its own time.
+   * An operation that was not sent may wait until this time while Redis answers other operations (ms, monotonic clock). The
+   * time of the operation begins anew when the operation is sent. Undefined: the operation waits in its own time.
    */
-  readonly patienceMs?: number | undefined;
+  readonly patientUntil?: number | undefined;
 }
 
 export const HIGH: Turn = { priority: 'high' };
@@ -75,10 +75,8 @@ export interface Operation<T> {
   readonly once: boolean;
   readonly guard: GuardChoice | undefined;
   readonly read: (reply: never, sentAt: number, by: AnsweringNode) => T | Promise<T>;
-  /** Moves only when an operation with patience is sent. */
+  /** Moves when an operation is sent before the `patientUntil` of its turn. */
   deadline: number;
-  /** The end of the patience, by the monotonic clock (ms). */
-  readonly patientUntil: number;
   readonly resolve: (answer: T | Promise<T>) => void;
   readonly reject: (error: unknown) => void;
   /** How many nodes have redirected the operation. */

@@ -99,7 +99,7 @@ export interface PermitsStoreOptions {
   readonly prefix: string;
   readonly serverId: string;
   readonly retentionMs: number;
-  /** How long one command may take, with all its steps (ms). */
+  /** How long one command may take, with all its steps (ms). A withdrawal may also wait for its turn. */
   readonly commandTimeoutMs: number;
 }
 
@@ -148,7 +148,7 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   withdraw(resource: Resource, command: WithdrawCommand): Promise<WithdrawReply> {
-    const turn = { ...urgent(command), patienceMs: WITHDRAWAL_PATIENCE_MS };
+    const turn = { ...urgent(command), patientUntil: command.patientUntil };
     return this.run(turn, scripts.withdraw, resource, parseWithdraw, [
       command.requestId,
       command.attach,
@@ -308,7 +308,8 @@ export class RedisPermitsStore implements PermitsStore {
       }
       // The script has done one batch of earlier work, and must run again for its own step.
       firstSentAt ??= reply.sentAt;
-      if (reply.sentAt - firstSentAt > commandTimeoutMs) throw new StoreFailure('unknown', 'unavailable');
+      const until = Math.max(firstSentAt + commandTimeoutMs, turn.patientUntil ?? 0);
+      if (reply.sentAt > until) throw new StoreFailure('unknown', 'unavailable');
       return commands.runGuarded(script, keys, args, read, guard, turn);
     };
     const running = commands.runGuarded(script, keys, args, read, guard, turn);
@@ -349,12 +350,6 @@ function isRefusal(error: unknown): boolean {
 function urgent({ caller }: { readonly caller?: object | undefined }): Turn {
   return { priority: 'high', caller };
 }
-
-/**
- * A client may cancel ten thousand waits at once. Their withdrawals wait for each other, because a withdrawal that fails
- * leaves its client without an answer, and adds a give-back to the load.
- */
-const WITHDRAWAL_PATIENCE_MS = 10_000;
 
 /** The value of the flag `give back` in permits-withdraw.lua for `onlyUnheard`. */
 const GIVE_BACK_UNHEARD = '2';

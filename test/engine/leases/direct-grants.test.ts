@@ -194,9 +194,9 @@ describe('a direct grant', () => {
     pending.call.cancel();
     await settled();
     const back = await on.store.next('withdraw');
-    const { caller, ...rest } = back.command;
+    const { caller, patientUntil, ...rest } = back.command;
     expect(rest).toEqual({ requestId: command.requestId, attach: command.attach, giveBack: true });
-    expect(caller).toBeDefined();
+    expect([caller, patientUntil]).toEqual([expect.any(Object), expect.any(Number)]);
     await back.answer(WITHDRAWN);
     await grant(command);
     expect(on.permits.stats().givingBackCount).toBe(1);
