@@ -42,8 +42,8 @@ export function latestEnd(repliedAt: number, remainingMs: number): number {
 }
 
 /**
- * Whether the offset of a lease has passed. Such a lease must not be reported any more. The drift of a session does not
- * add up in a long wait, because its offsets count from its latest heartbeat.
+ * Whether the offset of a lease has passed. Such a lease must not be reported any more. In a session
+ * drift does not add up during a long wait, because the offsets count from the latest heartbeat.
  */
 export function hasOffsetPassed(
   { receivedAt, session }: Pick<Call, 'receivedAt' | 'session'>,

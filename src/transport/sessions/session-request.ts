@@ -13,12 +13,12 @@ import { Violations } from '../grpc/fields';
  */
 
 /**
- * The bound of a command and of `start`, in bytes. The longest valid command has 5,200 bytes. Any message of this size is
- * decoded in half a millisecond.
+ * The bound of a command and of `start`, in bytes. The longest valid command has less than 5,200 bytes. A message of
+ * this size is decoded in half a millisecond once the code is compiled.
  */
 export const MOST_PART_BYTES = 8192;
 
-/** Sixteen for each command of a full request. A valid command has two, and leaves room for later fields. */
+/** Sixteen for each command of a full request. A valid command has two; the others are room for later fields. */
 const MOST_FIELDS = 16_384;
 
 const START = 10;
@@ -100,7 +100,7 @@ export function checkPartBytes(field: string, bytes: number): void {
 
 /**
  * Reads a request as the generated code does, in less than a millisecond. Throws for bytes that are not a request, for a
- * command that does not end where its last field ends, and for more fields than any client writes.
+ * command with a last field that does not end at the command's end, and for more fields than any client writes.
  */
 export function readSessionRequest(bytes: Buffer): SessionRequest {
   const walk = new FieldWalk(bytes, MOST_FIELDS);

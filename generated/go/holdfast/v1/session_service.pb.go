@@ -259,8 +259,8 @@ func (x *SessionStart) GetMetadata() map[string]string {
 	return nil
 }
 
-// One command. At most 8192 bytes: a longer command fails with INVALID_FIELD. The longest valid command
-// has 5200 bytes.
+// One command. At most 8192 bytes: a longer command of a known kind fails with INVALID_FIELD. The longest
+// valid command has less than 5200 bytes.
 type SessionCommand struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache

@@ -191,8 +191,8 @@ global___SessionStart = SessionStart
 
 @typing.final
 class SessionCommand(google.protobuf.message.Message):
-    """One command. At most 8192 bytes: a longer command fails with INVALID_FIELD. The longest valid command
-    has 5200 bytes.
+    """One command. At most 8192 bytes: a longer command of a known kind fails with INVALID_FIELD. The longest
+    valid command has less than 5200 bytes.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor

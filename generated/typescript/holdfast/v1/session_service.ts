@@ -139,8 +139,8 @@ export interface SessionStart_MetadataEntry {
 }
 
 /**
- * One command. At most 8192 bytes: a longer command fails with INVALID_FIELD. The longest valid command
- * has 5200 bytes.
+ * One command. At most 8192 bytes: a longer command of a known kind fails with INVALID_FIELD. The longest
+ * valid command has less than 5200 bytes.
  */
 export interface SessionCommand {
   /**

@@ -6,8 +6,8 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * One command. At most 8192 bytes: a longer command fails with INVALID_FIELD. The longest valid command
- * has 5200 bytes.
+ * One command. At most 8192 bytes: a longer command of a known kind fails with INVALID_FIELD. The longest
+ * valid command has less than 5200 bytes.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SessionCommand}
@@ -649,8 +649,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One command. At most 8192 bytes: a longer command fails with INVALID_FIELD. The longest valid command
-   * has 5200 bytes.
+   * One command. At most 8192 bytes: a longer command of a known kind fails with INVALID_FIELD. The longest
+   * valid command has less than 5200 bytes.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SessionCommand}
