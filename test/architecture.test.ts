@@ -249,15 +249,17 @@ test('only config.ts reads environment variables, from main.ts', () => {
   expect(filesUsing('process', /^process\.(env|\*)$/)).toEqual(['config/config.ts', 'main.ts']);
 });
 
-test('only main.ts ends the process', () => {
-  expect(filesUsing('process', /^process\.(exit|abort|kill|reallyExit)$/)).toEqual(['main.ts']);
+test('only main.ts and the conformance driver, which are programs, end the process', () => {
+  const programs = ['main.ts', 'clients/typescript/conformance/driver.ts'];
+  expect(filesUsing('process', /^process\.(exit|abort|kill|reallyExit)$/)).toEqual(programs);
 });
 
-test('only served-call.ts and time-of-day.ts use the time of day', () => {
+test('only call-channel.ts, served-call.ts and time-of-day.ts use the time of day', () => {
   // grpc-js gives a deadline as a time of day, and credentials end at a time of day. Both are converted to durations.
   expect(filesUsing('Date', /./)).toEqual([
     'transport/access/time-of-day.ts',
     'transport/grpc/served-call.ts',
+    'clients/typescript/calls/call-channel.ts',
   ]);
 });
 

@@ -22,7 +22,10 @@ import { fileURLToPath } from 'node:url';
 import { takePidLock } from '../src/dev/pid-lock.cjs';
 
 /** The input folders of the build. generated/redis is no input, because the build writes this folder. */
-const INPUTS = ['src', 'clients/typescript', 'tools', 'generated/typescript', 'test', 'bench', 'examples'];
+const INPUTS = [
+  ...['src', 'clients/typescript', 'clients/conformance', 'tools', 'generated/typescript'],
+  ...['test', 'bench', 'examples'],
+];
 const INPUT_FILES = ['generated/descriptor.binpb', 'package-lock.json', 'tsconfig.json'];
 const INPUT_KINDS = new Set(['.ts', '.cts', '.mts', '.mjs', '.cjs', '.lua']);
 /** Files that the compiled code reads at run time. The build copies them to the same path below dist/. */

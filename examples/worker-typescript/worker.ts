@@ -8,14 +8,10 @@
  * 3: the lease was lost and the work was stopped.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  LeaseLostError,
-  openSession,
-  SessionError,
-  type Lease,
-  type QueuePlace,
-  type SessionNews,
-} from '../../clients/typescript';
+import { LeaseLostError, type Lease, type QueuePlace } from '../../clients/typescript';
+import { grpcWires } from '../../clients/typescript/sessions/grpc-wire';
+import { SessionClient } from '../../clients/typescript/sessions/session-client';
+import type { SessionNews } from '../../clients/typescript/sessions/session-news';
 import { Ledger, type Entry } from './ledger';
 import { dieWithNpm } from './npm-parent';
 import { readOptions, USAGE, UsageError, type Options } from './options';
@@ -40,8 +36,8 @@ async function work(lease: Lease, ledger: Ledger, stop: AbortSignal, options: Op
   const write = (note: string): void => {
     // The lease is checked again right before the write, because the step may have taken longer than planned.
     lease.check();
-    const verdict = ledger.write(lease.fencingToken, worker, note);
-    if (!verdict.accepted) throw new WriteRefused(refusal(lease.fencingToken, verdict.newerToken));
+    const verdict = ledger.write(lease.token, worker, note);
+    if (!verdict.accepted) throw new WriteRefused(refusal(lease.token, verdict.newerToken));
   };
   // The first write comes before any work. After this write the ledger refuses the writes of earlier holders.
   write('begins');
@@ -75,11 +71,11 @@ function grantText(askedAt: number, before: Entry | undefined, token: bigint): s
 
 /** Writes after the lease has ended, to demonstrate fencing. Your own worker must not do this. */
 function writeLate(lease: Lease, ledger: Ledger, worker: string): void {
-  const verdict = ledger.write(lease.fencingToken, worker, 'late');
+  const verdict = ledger.write(lease.token, worker, 'late');
   print(
     verdict.accepted
-      ? `ledger took the late write of token ${lease.fencingToken}: no higher token has written yet`
-      : refusal(lease.fencingToken, verdict.newerToken),
+      ? `ledger took the late write of token ${lease.token}: no higher token has written yet`
+      : refusal(lease.token, verdict.newerToken),
   );
 }
 
@@ -99,9 +95,7 @@ class SessionReport {
       case 'ended':
         return this.printBreak(`stream failed (${news.error.message})`);
       case 'attached':
-        return print(
-          `attached at ${news.address}, same token ${news.lease.fencingToken}; ${this.leftText()}`,
-        );
+        return print(`attached at ${news.address}, same token ${news.lease.token}; ${this.leftText()}`);
       case 'renewalFailed':
         return print(`renewal failed; ${this.leftText()}`);
     }
@@ -136,12 +130,17 @@ async function run(options: Options): Promise<number> {
   const stop = stopOnSignals(print);
   const ledger = new Ledger(options.ledger);
   const report = new SessionReport();
-  const session = openSession({ addresses: servers, holderId: worker, onNews: report.print });
+  const session = new SessionClient({
+    addresses: servers,
+    openWire: grpcWires(undefined),
+    holderId: worker,
+    onNews: report.print,
+  });
   const askedAt = performance.now();
   try {
-    const lease = await session.acquireLock(name, { ttlMs, signal: stop, onQueued: printPlace });
+    const lease = await session.acquire({ kind: 'lock', name, ttlMs, signal: stop, onQueued: printPlace });
     report.lease = lease;
-    print(grantText(askedAt, ledger.last(), lease.fencingToken));
+    print(grantText(askedAt, ledger.last(), lease.token));
     await work(lease, ledger, stop, options).catch(async (error: unknown) => {
       if (isOver(error)) await stopWork(error, lease, ledger, worker);
       throw error;
@@ -150,7 +149,7 @@ async function run(options: Options): Promise<number> {
     return EXIT.released;
   } catch (error) {
     if (isOver(error)) return EXIT.lost;
-    if (stop.aborted && error instanceof SessionError && error.reason === 'ABORTED') return EXIT.released;
+    if (error === stop.reason) return EXIT.released;
     print(`${worker} failed: ${(error as Error).message}`);
     return EXIT.failed;
   } finally {

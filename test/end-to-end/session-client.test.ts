@@ -1,4 +1,7 @@
-import { openSession, type QueuePlace, type SessionClient, type SessionNews } from '../../clients/typescript';
+import type { QueuePlace } from '../../clients/typescript';
+import type { SessionClient } from '../../clients/typescript/sessions/session-client';
+import type { SessionNews } from '../../clients/typescript/sessions/session-news';
+import { causeOf, lock, openSession, permits } from '../support/clients/sdk-session';
 import { eventually } from '../support/eventually';
 import { ServerPair } from './server-pair';
 
@@ -22,42 +25,42 @@ function client(holderId = 'worker', onNews?: (news: SessionNews) => void): Sess
 
 describe('a session client of a real server', () => {
   test.concurrent('holds a lock beyond its ttl, shows metadata, and releases', async () => {
-    const lease = await client().acquireLock('kept', { ttlMs: 5000, metadata: new Map([['zone', 'a']]) });
+    const lease = await lock(client(), 'kept', { ttlMs: 5000, metadata: new Map([['zone', 'a']]) });
     const first = lease.deadline;
     await eventually('a deadline one ttl later', () => lease.deadline > first + 5000);
     await lease.updateMetadata(new Map([['zone', 'b']]));
     const seen = await pair.second.client().get('kept');
     expect(seen.holders).toMatchObject([{ holderId: 'worker', metadata: new Map([['zone', 'b']]) }]);
     expect(await lease.release()).toMatchObject({ released: true });
-    expect(lease.lossCause).toBe('RELEASED');
+    expect(causeOf(lease)).toBe('RELEASED');
     expect((await pair.second.client().get('kept')).holderCount).toBe(0);
   });
 
   test.concurrent('waits in the queue, and is granted at the release', async () => {
     const places: QueuePlace[] = [];
-    const held = await client('alice').acquireLock('queue');
-    const waiting = client('bob').acquireLock('queue', { onQueued: (place) => places.push(place) });
+    const held = await lock(client('alice'), 'queue');
+    const waiting = lock(client('bob'), 'queue', { onQueued: (place) => places.push(place) });
     await eventually('a place in the queue', () => places.length > 0);
     expect(places[0]).toMatchObject({ position: 1, waiterCount: 1, holder: { holderId: 'alice' } });
     await held.release();
     const next = await waiting;
-    expect(next.fencingToken).toBeGreaterThan(held.fencingToken);
+    expect(next.token).toBeGreaterThan(held.token);
     await next.release();
   });
 
   test.concurrent('tries once, and waits no longer than the wait', async () => {
-    const held = await client('alice').acquireLock('taken');
+    const held = await lock(client('alice'), 'taken');
     for (const waitMs of [0, 100]) {
-      await expect(client().acquireLock('taken', { waitMs })).rejects.toMatchObject({ reason: 'CONTENDED' });
+      await expect(lock(client(), 'taken', { waitMs })).rejects.toMatchObject({ reason: 'CONTENDED' });
     }
     await held.release();
   });
 
   test.concurrent('leaves the queue when its wait is aborted', async () => {
-    const held = await client('alice').acquireLock('left');
+    const held = await lock(client('alice'), 'left');
     const abort = new AbortController();
-    const waiting = client().acquireLock('left', { signal: abort.signal, onQueued: () => abort.abort() });
-    await expect(waiting).rejects.toMatchObject({ reason: 'ABORTED' });
+    const waiting = lock(client(), 'left', { signal: abort.signal, onQueued: () => abort.abort() });
+    await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
     const observer = pair.second.client();
     await eventually('an empty queue', async () => (await observer.get('left')).waiterCount === 0);
     await held.release();
@@ -66,11 +69,11 @@ describe('a session client of a real server', () => {
   test.concurrent('holds permits beside locks', async () => {
     const one = client();
     const both = await Promise.all([
-      one.acquirePermits('pool', { permitCount: 2, initialLimit: 3 }),
-      one.acquireLock('beside permits'),
+      permits(one, 'pool', { permitCount: 2, initialLimit: 3 }),
+      lock(one, 'beside permits'),
     ]);
     expect(both.map(({ permitCount }) => permitCount)).toEqual([2, 1]);
-    await expect(client().acquirePermits('pool', { permitCount: 2, waitMs: 0 })).rejects.toMatchObject({
+    await expect(permits(client(), 'pool', { permitCount: 2, waitMs: 0 })).rejects.toMatchObject({
       reason: 'CONTENDED',
     });
     for (const lease of both) await lease.release();
@@ -78,9 +81,9 @@ describe('a session client of a real server', () => {
 
   test.concurrent('frees its leases and its waits when it is closed', async () => {
     const [holder, waiter] = [client('alice'), client('bob')];
-    await holder.acquireLock('closed');
+    await lock(holder, 'closed');
     let isQueued = false;
-    const waiting = waiter.acquireLock('closed', { onQueued: () => (isQueued = true) });
+    const waiting = lock(waiter, 'closed', { onQueued: () => (isQueued = true) });
     const refused = expect(waiting).rejects.toMatchObject({ reason: 'CLOSED' });
     await eventually('a place in the queue', () => isQueued);
     await waiter.close();
@@ -90,7 +93,7 @@ describe('a session client of a real server', () => {
   });
 
   test.concurrent('does not ask again for an acquire that the server refuses', async () => {
-    await expect(client().acquireLock('')).rejects.toMatchObject({ reason: 'INVALID_FIELD' });
+    await expect(lock(client(), '')).rejects.toMatchObject({ reason: 'INVALID_FIELD' });
   });
 });
 
@@ -102,9 +105,9 @@ test('leases and waits move to the next server, with their tokens and places, wh
     onNews: (item) => news.push(item),
   });
   const leases = await Promise.all(
-    Array.from({ length: 50 }, (_, n) => one.acquireLock(`drained ${n}`, { ttlMs: 5000 })),
+    Array.from({ length: 50 }, (_, n) => lock(one, `drained ${n}`, { ttlMs: 5000 })),
   );
-  const waiting = one.acquireLock('drained 0', { ttlMs: 5000 });
+  const waiting = lock(one, 'drained 0', { ttlMs: 5000 });
   await moving.first.drain();
   await eventually('every attach', () => news.filter(({ kind }) => kind === 'attached').length === 50);
   expect(leases.filter(({ isOver }) => isOver)).toEqual([]);

@@ -4,7 +4,10 @@
  * timer and no socket. Each line of the output is a `HolderMessage`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openSession, type Lease, type SessionClient, type SessionNews } from '../../clients/typescript';
+import type { Lease } from '../../clients/typescript';
+import type { SessionClient } from '../../clients/typescript/sessions/session-client';
+import type { SessionNews } from '../../clients/typescript/sessions/session-news';
+import { lock, openSession } from '../support/clients/sdk-session';
 import type { Micros } from '../support/history';
 import { monotonicMicros } from '../support/history-recorder';
 
@@ -60,7 +63,7 @@ class LeaseHolder {
 
   async acquireAll(): Promise<void> {
     const { holderId, count, ttlMs } = this.task;
-    const acquire = (_: unknown, index: number) => this.client.acquireLock(`${holderId} ${index}`, { ttlMs });
+    const acquire = (_: unknown, index: number) => lock(this.client, `${holderId} ${index}`, { ttlMs });
     this.leases = await Promise.all(Array.from({ length: count }, acquire));
     for (const lease of this.leases) lease.signal.addEventListener('abort', () => this.over(lease));
     const tokens = this.leases.map(({ name, fencingToken }) => [name, String(fencingToken)] as const);

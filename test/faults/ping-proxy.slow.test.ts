@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openSession, type SessionNews } from '../../clients/typescript';
+import type { SessionNews } from '../../clients/typescript/sessions/session-news';
 import { closeAll } from '../support/close-all';
 import { LockClient } from '../support/clients/lock-client';
+import { lock, openSession } from '../support/clients/sdk-session';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
@@ -46,7 +47,7 @@ describe('behind a proxy that answers pings itself and cuts idle streams', () =>
     const news: SessionNews[] = [];
     const session = openSession({ addresses: [proxy.address], onNews: (item) => news.push(item) });
     let isQueued = false;
-    const waiting = session.acquireLock('waited', { ttlMs: TTL_MS, onQueued: () => (isQueued = true) });
+    const waiting = lock(session, 'waited', { ttlMs: TTL_MS, onQueued: () => (isQueued = true) });
     await eventually('a place in the queue', () => isQueued);
     const stranger = new LockClient(proxy.address);
     const stream = stranger.hold({ name: 'waited', ttlMs: TTL_MS });
@@ -65,7 +66,7 @@ describe('behind a proxy that answers pings itself and cuts idle streams', () =>
   test('the lease of a vanished client is free in a session, and stays held by HoldLock', async () => {
     const cable = await TcpProxy.open({ targetPort: proxy.port, protocol: 'tcp' });
     const session = openSession({ addresses: [cable.address] });
-    await session.acquireLock('in a session', { ttlMs: TTL_MS });
+    await lock(session, 'in a session', { ttlMs: TTL_MS });
     const stranger = new LockClient(cable.address);
     const stream = stranger.hold({ name: 'by HoldLock', ttlMs: TTL_MS });
     await stream.next('granted');

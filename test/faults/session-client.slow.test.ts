@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openSession, type Lease, type SessionClient, type SessionNews } from '../../clients/typescript';
+import type { Lease } from '../../clients/typescript';
+import type { SessionClient } from '../../clients/typescript/sessions/session-client';
+import type { SessionNews } from '../../clients/typescript/sessions/session-news';
 import { closeAll } from '../support/close-all';
 import { LockClient } from '../support/clients/lock-client';
+import { causeOf, lock, openSession } from '../support/clients/sdk-session';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
@@ -42,7 +45,7 @@ const attached = () => news.filter(({ kind }) => kind === 'attached').length;
 async function expectHeld(lease: Lease, server: ServerProcess): Promise<void> {
   const before = lease.deadline;
   await eventually('a later deadline', () => lease.isOver || lease.deadline > before + TTL_MS);
-  expect(lease.lossCause).toBeUndefined();
+  expect(causeOf(lease)).toBeUndefined();
   const observer = new LockClient(server.listen);
   expect((await observer.get(lease.name)).holders[0]?.fencingToken).toBe(lease.fencingToken);
   observer.close();
@@ -51,19 +54,19 @@ async function expectHeld(lease: Lease, server: ServerProcess): Promise<void> {
 test('a session client keeps its lease and its place in the queue when its server is killed', async () => {
   const addresses = servers.map(({ listen }) => listen);
   const one = open(addresses);
-  const lease = await one.acquireLock('killed', { ttlMs: TTL_MS });
-  const waiting = one.acquireLock('killed', { ttlMs: TTL_MS });
+  const lease = await lock(one, 'killed', { ttlMs: TTL_MS });
+  const waiting = lock(one, 'killed', { ttlMs: TTL_MS });
   await sleep(100);
   await first().kill();
   await eventually('the attach', () => attached() === 1);
   await expectHeld(lease, servers[1] as ServerProcess);
   await lease.release();
-  expect((await waiting).fencingToken).toBeGreaterThan(lease.fencingToken);
+  expect((await waiting).fencingToken).toBeGreaterThan(lease.token);
 });
 
 test('a session client keeps its lease when its only server is killed and started again', async () => {
   const listen = first().listen;
-  const lease = await open([listen]).acquireLock('restarted', { ttlMs: 20_000 });
+  const lease = await lock(open([listen]), 'restarted', { ttlMs: 20_000 });
   await first().kill();
   servers[0] = await ServerProcess.start({ redisUrl: redis.url, listen });
   await eventually('the attach', () => attached() === 1);
@@ -71,7 +74,7 @@ test('a session client keeps its lease when its only server is killed and starte
 });
 
 test('a session client leaves a server that has fallen silent, and keeps its lease', async () => {
-  const lease = await open(servers.map(({ listen }) => listen)).acquireLock('silent', { ttlMs: TTL_MS });
+  const lease = await lock(open(servers.map(({ listen }) => listen)), 'silent', { ttlMs: TTL_MS });
   first().stop();
   await eventually('the attach', () => attached() === 1);
   // The silent server runs again, and must not end the lease.
@@ -80,10 +83,11 @@ test('a session client leaves a server that has fallen silent, and keeps its lea
 });
 
 test('a session client believes in no lease after its deadline when no server is left', async () => {
-  const lease = await open(servers.map(({ listen }) => listen)).acquireLock('alone', { ttlMs: TTL_MS });
+  const lease = await lock(open(servers.map(({ listen }) => listen)), 'alone', { ttlMs: TTL_MS });
   await Promise.all(servers.map((server) => server.kill()));
   expect(lease.isOver).toBe(false);
-  expect((await lease.lost).lossCause).toBe('DEADLINE');
+  await eventually('the end of the lease', () => lease.signal.aborted);
+  expect(causeOf(lease)).toBe('DEADLINE');
   expect(performance.now()).toBeGreaterThanOrEqual(lease.deadline);
 });
 
@@ -91,9 +95,7 @@ test('ten thousand leases of a session are attached again after their server was
   const one = open(servers.map(({ listen }) => listen));
   const leases: Lease[] = [];
   for (let n = 0; n < MANY; n += 1000) {
-    const some = Array.from({ length: 1000 }, (_, k) =>
-      one.acquireLock(`many ${n + k}`, { ttlMs: MANY_TTL_MS }),
-    );
+    const some = Array.from({ length: 1000 }, (_, k) => lock(one, `many ${n + k}`, { ttlMs: MANY_TTL_MS }));
     leases.push(...(await Promise.all(some)));
   }
   await first().kill();

@@ -7,10 +7,11 @@ import type {
 import { AcquireLockRequest } from '../../../generated/typescript/holdfast/v1/lock_service';
 import { AcquirePermitsRequest } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import type { CommandFailed } from '../../../generated/typescript/holdfast/v1/session_service';
+import { now } from '../clock';
 import { duration } from '../duration';
+import { NUMBERS } from '../numbers';
 import type { Lease } from './lease';
 import type { Command, CommandOwner, Event, OpenSession, Receipt } from './open-session';
-import { SessionError } from './session-error';
 
 export interface QueuePlace {
   /** The first waiter has position 1. */
@@ -19,33 +20,23 @@ export interface QueuePlace {
   readonly holder: Holder | undefined;
 }
 
-export interface AcquireOptions {
-  /** Default: 30 s of the server. Range: 100 ms to 2 min. */
-  readonly ttlMs?: number;
-  /** The longest wait in the queue. 0: try once. Default: until `signal` aborts. */
-  readonly waitMs?: number;
-  /** Ends the wait. A grant that was under way is released. */
-  readonly signal?: AbortSignal;
-  readonly metadata?: ReadonlyMap<string, string>;
-  readonly onQueued?: (place: QueuePlace) => void;
-}
-
-export interface LockOptions extends AcquireOptions {
-  /** Default: exclusive. */
+/** What to acquire, without the fields that change from one attempt to the next. */
+export interface Acquire {
+  readonly kind: 'lock' | 'permits';
+  readonly name: string;
+  readonly ttlMs?: number | undefined;
+  /** 0: try once. Undefined: until `signal` aborts. */
+  readonly waitMs?: number | undefined;
+  readonly maxHoldMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly metadata?: ReadonlyMap<string, string> | undefined;
+  readonly onQueued?: ((place: QueuePlace) => void) | undefined;
+  /** Only of a lock. */
   readonly mode?: LockMode;
+  /** Only of permits. */
+  readonly permitCount?: number | undefined;
+  readonly initialLimit?: number | undefined;
 }
-
-export interface PermitsOptions extends AcquireOptions {
-  /** Default: 1. */
-  readonly permitCount?: number;
-  /** The limit of a semaphore that does not exist yet. */
-  readonly initialLimit?: number;
-}
-
-/** What is to be acquired, without the fields that change from one attempt to the next. */
-export type Wanted =
-  | { readonly kind: 'lock'; readonly name: string; readonly options: LockOptions }
-  | { readonly kind: 'permits'; readonly name: string; readonly options: PermitsOptions };
 
 /** What an intent asks of the client. */
 export interface IntentKeeper {
@@ -61,9 +52,6 @@ export interface IntentKeeper {
   noAnswer(intent: AcquireIntent): void;
 }
 
-/** After the wait, the server has this time for its answer. */
-const ANSWER_MS = 5000;
-
 /** The intent to hold one lease. Repeated by the same `request_id` in each next session, until it has an answer. */
 export class AcquireIntent implements CommandOwner {
   readonly promise: Promise<Lease>;
@@ -78,17 +66,18 @@ export class AcquireIntent implements CommandOwner {
   isAbandoned = false;
   private requestId = randomUUID();
   private isSecondId = false;
-  private readonly startedAt = performance.now();
+  private readonly startedAt = now();
   private readonly timer: NodeJS.Timeout | undefined;
   private settle!: { resolve: (lease: Lease) => void; reject: (error: Error) => void };
 
   constructor(
-    private readonly wanted: Wanted,
+    readonly acquire: Acquire,
     private readonly keeper: IntentKeeper,
   ) {
     this.promise = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
-    const { waitMs } = wanted.options;
-    if (waitMs !== undefined) this.timer = setTimeout(() => keeper.noAnswer(this), waitMs + ANSWER_MS);
+    const { waitMs } = acquire;
+    if (waitMs === undefined) return;
+    this.timer = setTimeout(() => keeper.noAnswer(this), waitMs + NUMBERS.limits.answerAfterWaitMs);
   }
 
   resolve(lease: Lease): void {
@@ -110,10 +99,8 @@ export class AcquireIntent implements CommandOwner {
   }
 
   command(): Command {
-    const { kind, name, options } = this.wanted;
-    const { ttlMs, waitMs, metadata } = options;
-    const leftMs =
-      waitMs === undefined ? undefined : Math.max(0, waitMs - (performance.now() - this.startedAt));
+    const { kind, name, ttlMs, waitMs, metadata, mode, permitCount, initialLimit } = this.acquire;
+    const leftMs = waitMs === undefined ? undefined : Math.max(0, waitMs - (now() - this.startedAt));
     const common = {
       name,
       requestId: this.requestId,
@@ -122,10 +109,8 @@ export class AcquireIntent implements CommandOwner {
       ...(metadata && { metadata: new Map(metadata) }),
     };
     if (kind === 'lock') {
-      const { mode } = options;
       return { $case: 'acquireLock', value: AcquireLockRequest.create({ ...common, ...(mode && { mode }) }) };
     }
-    const { permitCount, initialLimit } = options;
     const counts = {
       ...(permitCount !== undefined && { permitCount }),
       ...(initialLimit !== undefined && { initialLimit }),
@@ -135,16 +120,11 @@ export class AcquireIntent implements CommandOwner {
 
   event(event: Event, receipt: Receipt, session: OpenSession, commandId: number): CommandOwner | void {
     const { $case, value } = event;
-    if ($case === 'queued' && !this.isAbandoned) this.wanted.options.onQueued?.(value);
+    if ($case === 'queued' && !this.isAbandoned) this.acquire.onQueued?.(value);
     if ($case === 'granted' && value.lease) {
       return this.keeper.granted(this, value.lease, receipt, session, commandId);
     }
     if ($case === 'cancelled') this.keeper.cancelled(this);
     if ($case === 'failed') this.keeper.failed(this, value, session);
   }
-}
-
-/** The error of a caller that no longer wants the lease. */
-export function aborted(): SessionError {
-  return new SessionError('the wait was aborted', 'ABORTED');
 }

@@ -1,4 +1,5 @@
-import { Metadata, type ChannelCredentials, type ServiceError } from '@grpc/grpc-js';
+import { Metadata, type ServiceError } from '@grpc/grpc-js';
+import { channelCredentials, channelOptions, type TlsOptions } from '../connection/tls';
 import {
   SessionServiceClient,
   type OpenSessionRequest,
@@ -27,13 +28,16 @@ export interface WireReader {
   ended(error: ServiceError | undefined): void;
 }
 
-/** Opens a stream on a new connection. */
+/** Opens a stream on a new connection. Throws if a certificate file cannot be read. */
 export type OpenWire = (address: string, token: string | undefined, reader: WireReader) => Wire;
 
 /** Streams over gRPC. A token is sent as a bearer token. */
-export function grpcWires(credentials: ChannelCredentials): OpenWire {
+export function grpcWires(tls: TlsOptions | true | undefined): OpenWire {
   return (address, token, reader) => {
-    const client = new SessionServiceClient(address, credentials, CHANNEL);
+    const client = new SessionServiceClient(address, channelCredentials(tls), {
+      ...channelOptions(tls),
+      ...CHANNEL,
+    });
     const metadata = new Metadata();
     if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
     const call = client.openSession(metadata);

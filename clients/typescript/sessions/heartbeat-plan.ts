@@ -1,17 +1,17 @@
-const DEFAULT_INTERVAL_MS = 5000;
-const DEFAULT_TIMEOUT_MS = 15_000;
-/** The longest wait for the first response, because a new connection may lead nowhere. */
-const FIRST_ANSWER_MS = 5000;
+import { NUMBERS } from '../numbers';
+
+const { heartbeatIntervalMs, heartbeatTimeoutMs, heartbeatsPerTtl, silenceIsTtlDividedBy, firstAnswerMs } =
+  NUMBERS.session;
 
 /** When the next heartbeat is due, and when a silent server is left. All times are milliseconds. */
 export class HeartbeatPlan {
-  private intervalMs = DEFAULT_INTERVAL_MS;
-  private timeoutMs = FIRST_ANSWER_MS;
+  private intervalMs = heartbeatIntervalMs;
+  private timeoutMs = firstAnswerMs;
   private judgeFrom = -Infinity;
 
   /** Takes the values of the first response. */
-  started(heartbeatTimeoutMs: number | undefined): void {
-    this.timeoutMs = heartbeatTimeoutMs ?? DEFAULT_TIMEOUT_MS;
+  started(timeoutMs = heartbeatTimeoutMs): void {
+    this.timeoutMs = timeoutMs;
   }
 
   /** Takes the interval of a response. Undefined: as before. */
@@ -21,12 +21,12 @@ export class HeartbeatPlan {
 
   /** The time between two heartbeats. `shortestTtlMs` is Infinity if the session has no lease. */
   periodMs(shortestTtlMs: number): number {
-    return Math.min(this.intervalMs, shortestTtlMs / 6);
+    return Math.min(this.intervalMs, shortestTtlMs / heartbeatsPerTtl);
   }
 
   /** The longest time for which a heartbeat may stay without an answer. A quarter of the ttl remains for the attach. */
   patienceMs(shortestTtlMs: number): number {
-    return Math.min(this.timeoutMs, shortestTtlMs / 4);
+    return Math.min(this.timeoutMs, shortestTtlMs / silenceIsTtlDividedBy);
   }
 
   /** The next time at which a heartbeat or a judgement is due. */

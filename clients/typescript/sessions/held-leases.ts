@@ -1,3 +1,4 @@
+import { now } from '../clock';
 import type { Lease } from './lease';
 
 /** More leases that are over are not remembered. A lease of an earlier time has no command under way. */
@@ -56,7 +57,7 @@ export class HeldLeases {
   nearestDeadlineMs(): number {
     let nearest = Infinity;
     for (const lease of this.held.values()) nearest = Math.min(nearest, lease.deadline);
-    return nearest - performance.now();
+    return nearest - now();
   }
 
   /** The earliest deadline first. Without leases that are over. */

@@ -6,10 +6,10 @@ import {
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import { deadline } from '../deadline';
 import { duration, durationToMs } from '../duration';
+import { errorOfCommand, type HoldfastError, type LossCause } from '../errors';
 import type { HeldLeases } from './held-leases';
 import type { Lease } from './lease';
 import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
-import { SessionError, type LossCause } from './session-error';
 
 /** What the owner of a lease asks of the client. */
 export interface OwnerKeeper {
@@ -17,9 +17,9 @@ export interface OwnerKeeper {
   attached(lease: Lease, session: OpenSession): void;
   renewalFailed(lease: Lease): void;
   /** The lease is over, but a session holds it. */
-  releaseUnwanted(leaseId: string): void;
+  releaseUnwanted(leaseId: string, ttlMs: number): void;
   /** Repeats the attach after a pause. */
-  repeatAttach(lease: Lease, error: SessionError, session: OpenSession): void;
+  repeatAttach(lease: Lease, error: HoldfastError, session: OpenSession): void;
 }
 
 /** A lease in one session. */
@@ -71,8 +71,8 @@ export class AttachOwner implements CommandOwner {
     const { lease, keeper } = this;
     const { leaseId, fencingToken, expireOffset, ttl } = event.value.lease;
     lease.confirm(deadline(receipt.t0, expireOffset, ttl, receipt.at));
-    if (lease.isOver || fencingToken !== lease.fencingToken) {
-      keeper.releaseUnwanted(leaseId);
+    if (lease.isOver || fencingToken !== lease.token) {
+      keeper.releaseUnwanted(leaseId, lease.ttl);
       return;
     }
     if (ttl) keeper.leases.changeTtl(lease, durationToMs(ttl) ?? lease.ttl);
@@ -87,7 +87,7 @@ export class AttachOwner implements CommandOwner {
   failed(failed: CommandFailed, session: OpenSession): void {
     const { lease, keeper } = this;
     if (lease.home !== session || lease.isOver) return;
-    const error = SessionError.ofCommand(failed);
+    const error = errorOfCommand(failed);
     if (error.reason === 'LEASE_NOT_HELD') lease.end('LEASE_NOT_HELD');
     else if (error.reason === 'SUPERSEDED') lease.end('SUPERSEDED');
     else keeper.repeatAttach(lease, error, session);

@@ -1,8 +1,14 @@
-import type { LossCause as StoredCause } from '../../../generated/typescript/holdfast/v1/lease';
-import { type Lease as LeaseMessage } from '../../../generated/typescript/holdfast/v1/lease';
+import { inspect } from 'node:util';
+import {
+  LossCause as StoredCause,
+  type Lease as LeaseMessage,
+} from '../../../generated/typescript/holdfast/v1/lease';
+import { now } from '../clock';
 import { durationToMs } from '../duration';
+import { LeaseLostError, noAnswer, type LossCause } from '../errors';
+import { metadataMap, type Metadata } from '../leases/metadata';
+import { NUMBERS } from '../numbers';
 import { Belief } from './belief';
-import { LeaseLostError, type LossCause } from './session-error';
 import type { OpenSession } from './open-session';
 
 /** setTimeout has no longer delay. */
@@ -30,13 +36,12 @@ export interface LeaseKeeper {
 
 /** A held lock, or held permits. */
 export class Lease {
-  /** A secret that belongs into no log. */
-  readonly id: string;
   readonly name: string;
-  readonly requestId: string;
-  /** Pass the token to the protected store, which refuses smaller tokens. */
-  readonly fencingToken: bigint;
   readonly permitCount: number;
+  /** @internal A secret that belongs into no log. */
+  readonly id: string;
+  /** @internal */
+  readonly token: bigint;
   /** @internal The session that holds the lease, or that was last sent an attach. */
   home: OpenSession | undefined;
   /** @internal The number of the lease in `home`. Undefined until the attach is answered. */
@@ -46,111 +51,166 @@ export class Lease {
   /** @internal */
   ttl: number;
   private readonly belief: Belief;
-  private loss: LeaseLostError | undefined;
+  private readonly holdUntil: number;
+  private over: LeaseLostError | undefined;
   /** Made when the caller first asks for a signal, because an attach of 10,000 leases must not make 10,000 signals. */
   private ended: AbortController | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private releasing: Promise<ReleaseAnswer> | undefined;
+  private isLossTold = false;
 
   /** @internal */
   constructor(
     message: LeaseMessage,
     deadline: number,
+    maxHoldMs: number | undefined,
     private readonly keeper: LeaseKeeper,
   ) {
     this.id = message.leaseId;
     this.name = message.name;
-    this.requestId = message.requestId;
-    this.fencingToken = message.fencingToken;
+    this.token = message.fencingToken;
     this.permitCount = message.permitCount;
     this.ttl = (message.ttl && durationToMs(message.ttl)) ?? 0;
     this.belief = new Belief(deadline);
+    this.holdUntil = now() + (maxHoldMs ?? Infinity);
     this.watch();
   }
 
-  /** The time on `performance.now()` until which this process may rely on the lease. */
-  get deadline(): number {
-    return this.belief.deadline;
-  }
-
-  get ttlMs(): number {
-    return this.ttl;
-  }
-
-  /** The time until the deadline (ms). At most 0: the lease is over. */
-  remaining(): number {
-    return this.isOver ? 0 : this.deadline - performance.now();
-  }
-
-  /** Compares the clock too, because the timer of the deadline may be late. */
-  get isOver(): boolean {
-    if (this.loss === undefined && this.belief.isOver(performance.now())) this.end('DEADLINE');
-    return this.loss !== undefined;
-  }
-
-  /** Call before each step of the work. Throws a LeaseLostError if the lease is over. */
-  check(): void {
-    if (this.isOver && this.loss) throw this.loss;
-  }
-
-  /** Why the lease is over. Undefined while the lease is held. */
-  get lossCause(): LossCause | undefined {
-    return this.isOver ? this.loss?.lossCause : undefined;
+  /** Pass the token to the protected store, which refuses smaller tokens. Throws a LeaseLostError as `check` does. */
+  get fencingToken(): bigint {
+    this.check();
+    return this.token;
   }
 
   /** Aborts when the lease is over, with a LeaseLostError as its reason. Also after a release. */
   get signal(): AbortSignal {
     if (this.ended === undefined) {
       this.ended = new AbortController();
-      if (this.loss) this.ended.abort(this.loss);
+      if (this.over) this.ended.abort(this.over);
     }
     return this.ended.signal;
   }
 
-  /** Resolves when the lease is over. Also after a release, with the cause RELEASED. */
-  get lost(): Promise<LeaseLostError> {
-    const { signal } = this;
-    return new Promise((resolve) => {
-      const tell = () => resolve(signal.reason as LeaseLostError);
-      if (signal.aborted) tell();
-      else signal.addEventListener('abort', tell, { once: true });
-    });
+  /** Whether this process may rely on the lease. Compares the clock, because a timer may be late. */
+  get isValid(): boolean {
+    return !this.isOver;
+  }
+
+  /** The time until the deadline (ms). 0: the lease is over. A renewal makes the time longer. */
+  remaining(): number {
+    return this.isOver ? 0 : Math.min(this.deadline, this.holdUntil) - now();
+  }
+
+  /** Call before each step of the work. Throws a LeaseLostError if the lease is over. */
+  check(): void {
+    if (!this.isOver || this.over === undefined) return;
+    this.isLossTold = true;
+    throw this.over;
+  }
+
+  /** The loss of the lease. Undefined: the lease is held, or was released. */
+  get loss(): LeaseLostError | undefined {
+    return this.isOver && this.over?.lossCause !== 'RELEASED' ? this.over : undefined;
   }
 
   /**
-   * Releases the lease, after the work has ended. Also after a loss: the server may still renew a lease whose deadline
-   * this process has missed. Repeated in each next session until an answer comes.
+   * Releases the lease, after the work has ended. Also after a loss. Rejects with an UnavailableError if no answer comes
+   * within 5 s. The release is then repeated in the background until an answer comes or the lease has ended by its ttl.
    */
   release(): Promise<ReleaseAnswer> {
-    return this.keeper.release(this);
+    this.releasing ??= inTime(this.keeper.release(this), this.name);
+    return this.releasing;
   }
 
   /** Replaces the metadata that others see. Rejects if the lease is over, or if an earlier update has no answer. */
-  updateMetadata(metadata: ReadonlyMap<string, string>): Promise<void> {
-    return this.keeper.update(this, metadata);
+  updateMetadata(metadata: Metadata): Promise<void> {
+    return this.keeper.update(this, metadataMap(metadata));
+  }
+
+  /**
+   * The end of a block with `await using`: releases the lease. Rejects with a LeaseLostError if the lease was lost and
+   * `check` has not told so.
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const before = this.loss;
+    const loss = (await this.leave()) ?? before;
+    if (loss && !this.isLossTold) throw loss;
+  }
+
+  /** Neither a log nor an error shows the id. */
+  toJSON(): object {
+    return { name: this.name, fencingToken: String(this.token), permitCount: this.permitCount };
+  }
+
+  [inspect.custom](): string {
+    return `Lease ${inspect(this.toJSON())}`;
+  }
+
+  /**
+   * @internal Releases the lease, and waits a short time for the answer. Never rejects. Resolves with a loss if the server
+   * ended the lease before this release.
+   */
+  async leave(): Promise<LeaseLostError | undefined> {
+    const answer = await this.release().catch(() => undefined);
+    const cause = answer?.released === false ? EARLY_ENDS.get(answer.lossCause) : undefined;
+    return cause && new LeaseLostError(this.name, cause);
+  }
+
+  /** @internal The time of the own clock until which this process may rely on the lease. */
+  get deadline(): number {
+    return this.belief.deadline;
+  }
+
+  /** @internal */
+  get isOver(): boolean {
+    if (this.over) return true;
+    const time = now();
+    if (this.belief.isOver(time)) this.end('DEADLINE');
+    else if (time >= this.holdUntil) this.end('MAX_HOLD');
+    return this.over !== undefined;
   }
 
   /** @internal Takes the deadline of a renewal or an attach. */
   confirm(deadline: number): void {
-    this.belief.confirm(deadline, performance.now());
+    this.belief.confirm(deadline, now());
   }
 
   /** @internal Only the first cause counts. A deadline that has passed is an earlier cause. */
   end(cause: LossCause): void {
-    if (this.loss) return;
-    const passed = this.deadline <= performance.now();
+    if (this.over) return;
+    const passed = this.deadline <= now();
     this.belief.end();
     clearTimeout(this.timer);
-    this.loss = new LeaseLostError(passed ? 'DEADLINE' : cause, this.deadline);
-    this.ended?.abort(this.loss);
+    this.over = new LeaseLostError(this.name, passed ? 'DEADLINE' : cause);
+    this.ended?.abort(this.over);
     this.keeper.over(this);
   }
 
   /** A renewal does not move the timer. The timer finds the later deadline when it fires. */
   private watch(): void {
-    const wait = Math.min(Math.ceil(this.deadline - performance.now()), LONGEST_TIMER_MS);
+    const wait = Math.min(Math.ceil(Math.min(this.deadline, this.holdUntil) - now()), LONGEST_TIMER_MS);
     this.timer = setTimeout(() => {
       if (!this.isOver) this.watch();
     }, wait);
     this.timer.unref();
+  }
+}
+
+/** After these ends others may have held the lease before its deadline. An expired lease ends after the deadline. */
+const EARLY_ENDS: ReadonlyMap<StoredCause, LossCause> = new Map([
+  [StoredCause.LOSS_CAUSE_REVOKED, 'REVOKED'],
+  [StoredCause.LOSS_CAUSE_STORE_RESET, 'STORE_RESET'],
+]);
+
+async function inTime(answer: Promise<ReleaseAnswer>, name: string): Promise<ReleaseAnswer> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const text = `the release of ${JSON.stringify(name)} has no answer yet, and is repeated in the background`;
+    timer = setTimeout(() => reject(noAnswer(text)), NUMBERS.limits.releaseMs);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

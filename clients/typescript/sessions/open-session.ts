@@ -6,7 +6,9 @@ import {
   type SessionEvent,
   type SessionStart,
 } from '../../../generated/typescript/holdfast/v1/session_service';
+import { now } from '../clock';
 import { durationToMs } from '../duration';
+import { NUMBERS } from '../numbers';
 import type { OpenWire, Wire } from './grpc-wire';
 import { HeartbeatPlan } from './heartbeat-plan';
 import { HeartbeatRecord } from './heartbeat-record';
@@ -41,10 +43,7 @@ export interface SessionKeeper {
   ended(session: OpenSession, error: ServiceError | undefined, silent: boolean): void;
 }
 
-/** The bounds before the first response. */
-const MAX_COMMANDS = 1000;
-const MAX_BYTES = 2 ** 20;
-const MAX_ATTACHES = 1000;
+const { maxCommandsInMessage, maxMessageBytes, maxAttachesUnanswered } = NUMBERS.session;
 /** The commands in a message have at most this share of its size. The rest is for `start`. */
 const SHARE = 0.9;
 /** The longest wait for the end of the stream after a half-close. */
@@ -64,8 +63,8 @@ export class OpenSession {
   private queue: SessionCommand[] = [];
   private lastCommandId = 0;
   private start: SessionStart | undefined;
-  private maxCommands = MAX_COMMANDS;
-  private maxBytes = MAX_BYTES;
+  private maxCommands = maxCommandsInMessage;
+  private maxBytes = maxMessageBytes;
   private timer: NodeJS.Timeout | undefined;
   private isWriting = false;
   private isFlushDue = false;
@@ -110,7 +109,7 @@ export class OpenSession {
     clearTimeout(this.timer);
     const { lastSentAt, unansweredSince } = this.record;
     const plannedAt = this.plan.wakeAt(lastSentAt, unansweredSince, this.keeper.shortestTtlMs);
-    this.timer = setTimeout(() => this.wake(plannedAt), Math.max(0, plannedAt - performance.now()));
+    this.timer = setTimeout(() => this.wake(plannedAt), Math.max(0, plannedAt - now()));
   }
 
   /** Ends the stream in order. The server answers with the end of the stream. */
@@ -128,18 +127,18 @@ export class OpenSession {
   }
 
   private wake(plannedAt: number): void {
-    const now = performance.now();
+    const time = now();
     const ttlMs = this.keeper.shortestTtlMs;
-    this.plan.woke(plannedAt, now, ttlMs);
-    if (this.plan.isSilent(now, this.record.unansweredSince, ttlMs)) return this.leave();
-    if (now >= this.record.lastSentAt + this.plan.periodMs(ttlMs)) this.heartbeat([]);
+    this.plan.woke(plannedAt, time, ttlMs);
+    if (this.plan.isSilent(time, this.record.unansweredSince, ttlMs)) return this.leave();
+    if (time >= this.record.lastSentAt + this.plan.periodMs(ttlMs)) this.heartbeat([]);
     this.planHeartbeat();
   }
 
   private heartbeat(commands: SessionCommand[]): void {
     const { start } = this;
     this.start = undefined;
-    const heartbeatId = BigInt(this.record.send(performance.now()));
+    const heartbeatId = BigInt(this.record.send(now()));
     this.wire.write({ start, heartbeatId, commands }, () => undefined);
   }
 
@@ -181,7 +180,7 @@ export class OpenSession {
       if (this.owners.get(id)?.isOver) {
         this.owners.delete(id);
       } else {
-        if (isAttach && this.attaches.size >= MAX_ATTACHES) break;
+        if (isAttach && this.attaches.size >= maxAttachesUnanswered) break;
         bytes += SessionCommand.encode(command).finish().length + 8;
         if (commands.length > 0 && bytes > this.maxBytes * SHARE) break;
         if (isAttach) this.attaches.add(id);
@@ -201,12 +200,12 @@ export class OpenSession {
     if (started) {
       this.isStarted = true;
       this.plan.started(started.heartbeatTimeout && durationToMs(started.heartbeatTimeout));
-      this.maxCommands = Math.min(MAX_COMMANDS, started.maxCommandCount || MAX_COMMANDS);
-      this.maxBytes = Math.min(MAX_BYTES, started.maxMessageBytes || MAX_BYTES);
+      this.maxCommands = Math.min(maxCommandsInMessage, started.maxCommandCount || maxCommandsInMessage);
+      this.maxBytes = Math.min(maxMessageBytes, started.maxMessageBytes || maxMessageBytes);
       this.keeper.started(this);
     }
     this.plan.interval(heartbeatInterval && durationToMs(heartbeatInterval));
-    const receipt = { t0, at: performance.now() };
+    const receipt = { t0, at: now() };
     for (const event of events) this.tell(event, receipt);
     for (const renewal of renewals) {
       this.owners.get(Number(renewal.leaseNumber))?.renewed?.(renewal, receipt, this);

@@ -1,45 +1,30 @@
 import { randomUUID } from 'node:crypto';
-import {
-  credentials as grpcCredentials,
-  status,
-  type ChannelCredentials,
-  type ServiceError,
-} from '@grpc/grpc-js';
-import { aborted, type LockOptions, type PermitsOptions, type Wanted } from './acquire-intent';
-import { grpcWires, type OpenWire } from './grpc-wire';
+import { status, type ServiceError } from '@grpc/grpc-js';
+import type { BearerToken, TokenSource } from '../connection/token';
+import { ClosedError, CredentialError, errorOf, errorOfCall, noAnswer, type HoldfastError } from '../errors';
+import { NUMBERS } from '../numbers';
+import { pauseBeforeSession } from '../pauses';
+import type { Acquire } from './acquire-intent';
+import type { OpenWire } from './grpc-wire';
 import type { Lease } from './lease';
-import type { SessionNews } from './session-news';
 import { OpenSession, type SessionKeeper } from './open-session';
-import { pauseBeforeSession } from './pauses';
+import type { SessionNews } from './session-news';
 import { SessionTasks } from './session-tasks';
-import { SessionError } from './session-error';
 
-export interface BearerToken {
-  readonly token: string;
-  /** The next session is opened with a new token before this time has passed. Unset: the token does not end. */
-  readonly expiresInMs?: number;
-}
-
-export interface SessionOptions {
-  /** Servers of one store, "host:port". Each next session goes to the next server. */
+export interface SessionSettings {
+  /** Servers of one store. Each next session goes to the next server. */
   readonly addresses: readonly string[];
-  /** Default: no TLS. */
-  readonly credentials?: ChannelCredentials;
+  readonly openWire: OpenWire;
   /** Called before each session. */
-  readonly token?: () => BearerToken | Promise<BearerToken>;
-  /** A label that others see. The same in all sessions. */
+  readonly token?: TokenSource | undefined;
+  /** The same in all sessions. */
   readonly holderId?: string;
   /** The metadata of each acquire without metadata of its own. */
   readonly metadata?: ReadonlyMap<string, string>;
   readonly onNews?: (news: SessionNews) => void;
-  /** @internal For tests. */
-  readonly openWire?: OpenWire;
 }
 
-const CLOSE_TIMEOUT_MS = 5000;
-/** The next session is opened after this share of the life of a token. */
-const TOKEN_SHARE = 0.8;
-const CREDENTIAL_REASONS = new Set(['NO_CREDENTIAL', 'BAD_CREDENTIAL']);
+const CREDENTIAL_REASONS: ReadonlySet<string> = new Set(NUMBERS.reasons.credentialIsFetchedOnceMore);
 
 /**
  * All leases of this process, over one session after the other. A broken session ends no lease: the next session
@@ -47,9 +32,8 @@ const CREDENTIAL_REASONS = new Set(['NO_CREDENTIAL', 'BAD_CREDENTIAL']);
  */
 export class SessionClient implements SessionKeeper {
   private readonly clientId = randomUUID();
-  private readonly tasks = new SessionTasks((news) => this.options.onNews?.(news));
+  private readonly tasks = new SessionTasks((news) => this.settings.onNews?.(news));
   private readonly retired = new Set<OpenSession>();
-  private readonly openWire: OpenWire;
   private current: OpenSession | undefined;
   private sessionCount = 0;
   private failures = 0;
@@ -59,23 +43,37 @@ export class SessionClient implements SessionKeeper {
   private isFetching = false;
   private isClosing = false;
   private isClosed = false;
-  private failure: SessionError | undefined;
+  private failure: HoldfastError | undefined;
+  private lastError: HoldfastError | undefined;
   private onEnded: (() => void) | undefined;
+  private onReady: ((error?: HoldfastError) => void) | undefined;
 
-  constructor(private readonly options: SessionOptions) {
-    if (options.addresses.length === 0) throw new RangeError('a session needs at least one address');
-    this.openWire = options.openWire ?? grpcWires(options.credentials ?? grpcCredentials.createInsecure());
+  constructor(private readonly settings: SessionSettings) {
     this.openAfter(0);
   }
 
-  /** Rejects with a SessionError. */
-  acquireLock(name: string, options: LockOptions = {}): Promise<Lease> {
-    return this.acquire({ kind: 'lock', name, options });
+  /** Waits for the first answer of a server. Rejects with a HoldfastError. */
+  async ready(timeoutMs: number): Promise<void> {
+    const failure = await new Promise<HoldfastError | undefined>((resolve) => {
+      const timer = setTimeout(
+        () => resolve(noAnswer('no server answered in time', this.lastError)),
+        timeoutMs,
+      );
+      this.onReady = (error) => {
+        clearTimeout(timer);
+        resolve(error);
+      };
+    });
+    this.onReady = undefined;
+    if (failure) throw failure;
   }
 
-  /** Rejects with a SessionError. */
-  acquirePermits(name: string, options: PermitsOptions = {}): Promise<Lease> {
-    return this.acquire({ kind: 'permits', name, options });
+  /** Rejects with a HoldfastError. */
+  acquire(acquire: Acquire): Promise<Lease> {
+    if (this.failure) return Promise.reject(this.failure);
+    if (this.isClosing) return Promise.reject(new ClosedError());
+    if (acquire.signal?.aborted) return Promise.reject(acquire.signal.reason as Error);
+    return this.tasks.acquire(acquire);
   }
 
   /** The number of leases in which this process believes. */
@@ -87,10 +85,10 @@ export class SessionClient implements SessionKeeper {
    * Releases all leases, ends all waits, waits for the answers, and ends the session. Leaves no timer and no socket.
    * After the time limit a lease without an answer is left to the end of its ttl.
    */
-  async close(timeoutMs = CLOSE_TIMEOUT_MS): Promise<void> {
+  async close(timeoutMs = NUMBERS.limits.closeMs): Promise<void> {
     if (this.isClosing) return;
     this.isClosing = true;
-    await this.tasks.finish(new SessionError('the client is closed', 'CLOSED'), timeoutMs);
+    await this.tasks.finish(new ClosedError(), timeoutMs);
     const { current } = this;
     if (current?.isStarted) {
       await new Promise<void>((resolve) => {
@@ -113,11 +111,12 @@ export class SessionClient implements SessionKeeper {
   started(session: OpenSession): void {
     this.failures = 0;
     this.refusals = 0;
-    this.options.onNews?.({ kind: 'started', address: session.address });
+    this.onReady?.();
+    this.settings.onNews?.({ kind: 'started', address: session.address });
   }
 
   leaving(session: OpenSession, delayMs: number): void {
-    this.options.onNews?.({ kind: 'leaving', address: session.address });
+    this.settings.onNews?.({ kind: 'leaving', address: session.address });
     if (session === this.current) this.openAfter(delayMs);
   }
 
@@ -126,9 +125,8 @@ export class SessionClient implements SessionKeeper {
   }
 
   ended(session: OpenSession, reason: ServiceError | undefined, silent: boolean): void {
-    const error = silent
-      ? new SessionError('the server is silent', 'NO_ANSWER')
-      : SessionError.ofStream(reason);
+    const error = silent ? noAnswer(`${session.address} is silent`) : errorOfCall(reason);
+    this.lastError = error;
     const wasCurrent = session === this.current;
     this.retired.delete(session);
     if (!wasCurrent || this.isClosed) return;
@@ -136,32 +134,25 @@ export class SessionClient implements SessionKeeper {
     this.tasks.current = undefined;
     this.onEnded?.();
     if (this.onEnded) return;
-    this.options.onNews?.({ kind: 'ended', address: session.address, error });
+    this.settings.onNews?.({ kind: 'ended', address: session.address, error });
     if (!session.isStarted) this.failures += 1;
     if (this.isFinal(session, error, reason)) return this.fail(error);
     const pauseMs = pauseBeforeSession(this.failures, this.tasks.leases.nearestDeadlineMs());
     this.openAfter(error.reason === 'OVERLOADED' ? Math.max(pauseMs, error.retryAfterMs ?? 0) : pauseMs);
   }
 
-  private acquire(wanted: Wanted): Promise<Lease> {
-    const { signal } = wanted.options;
-    if (this.failure) return Promise.reject(this.failure);
-    if (this.isClosing) return Promise.reject(new SessionError('the client is closed', 'CLOSED'));
-    if (signal?.aborted) return Promise.reject(aborted());
-    return this.tasks.acquire(wanted, signal);
-  }
-
   /** A next session cannot help. */
-  private isFinal(session: OpenSession, error: SessionError, reason: ServiceError | undefined): boolean {
+  private isFinal(session: OpenSession, error: HoldfastError, reason: ServiceError | undefined): boolean {
     if (error.reason === 'INVALID_FIELD') return true;
     if (CREDENTIAL_REASONS.has(error.reason) && !session.isStarted) return ++this.refusals > 1;
-    return reason?.code === status.UNIMPLEMENTED && this.failures >= this.options.addresses.length;
+    return reason?.code === status.UNIMPLEMENTED && this.failures >= this.settings.addresses.length;
   }
 
   /** The deadlines of the held leases decide how long the work may go on. */
-  private fail(error: SessionError): void {
+  private fail(error: HoldfastError): void {
     this.failure = error;
     this.tasks.fail(error);
+    this.onReady?.(error);
   }
 
   private openAfter(delayMs: number): void {
@@ -170,20 +161,25 @@ export class SessionClient implements SessionKeeper {
   }
 
   private async openNext(): Promise<void> {
-    const { addresses, holderId = '', metadata } = this.options;
     let bearer: BearerToken | undefined;
     this.isFetching = true;
     try {
-      bearer = await this.options.token?.();
+      bearer = await this.settings.token?.();
     } catch (error) {
       this.isFetching = false;
-      this.failures += 1;
-      const failed = new SessionError(`no token: ${(error as Error).message}`, 'NO_CREDENTIAL');
-      this.options.onNews?.({ kind: 'ended', address: '', error: failed });
-      return this.openAfter(pauseBeforeSession(this.failures, this.tasks.leases.nearestDeadlineMs()));
+      return this.notOpened(noToken(error));
     }
     this.isFetching = false;
     if (this.isClosed || this.failure) return;
+    try {
+      this.open(bearer);
+    } catch (error) {
+      this.notOpened(unreadable(error));
+    }
+  }
+
+  private open(bearer: BearerToken | undefined): void {
+    const { addresses, holderId = '', metadata, openWire } = this.settings;
     const address = addresses[this.sessionCount % addresses.length] ?? '';
     this.sessionCount += 1;
     const start = {
@@ -193,12 +189,20 @@ export class SessionClient implements SessionKeeper {
       metadata: new Map(metadata),
     };
     const previous = this.current;
-    this.current = new OpenSession(address, bearer?.token, start, this.openWire, this);
+    this.current = new OpenSession(address, bearer?.token, start, openWire, this);
     this.watchToken(bearer, this.current);
     // The previous session renews the leases until the next one has them.
     if (previous) this.retired.add(previous);
     this.tasks.moveTo(this.current);
     if (previous?.openCount === 0) previous.halfClose();
+  }
+
+  /** The next attempt may find the token or the certificate. */
+  private notOpened(error: HoldfastError): void {
+    this.failures += 1;
+    this.lastError = error;
+    this.settings.onNews?.({ kind: 'ended', address: '', error });
+    this.openAfter(pauseBeforeSession(this.failures, this.tasks.leases.nearestDeadlineMs()));
   }
 
   private watchToken(bearer: BearerToken | undefined, session: OpenSession): void {
@@ -208,11 +212,16 @@ export class SessionClient implements SessionKeeper {
       if (session !== this.current) return;
       session.isLeaving = true;
       this.openAfter(0);
-    }, bearer.expiresInMs * TOKEN_SHARE);
+    }, bearer.expiresInMs * NUMBERS.session.credentialLifeUsed);
   }
 }
 
-/** Opens a session for all leases of this process. Close the client before the process ends. */
-export function openSession(options: SessionOptions): SessionClient {
-  return new SessionClient(options);
+function noToken(cause: unknown): HoldfastError {
+  const facts = { reason: 'NO_CREDENTIAL', code: status.UNAUTHENTICATED };
+  return new CredentialError(`the client has no token: ${(cause as Error).message}`, facts, { cause });
+}
+
+function unreadable(cause: unknown): HoldfastError {
+  const facts = { reason: '', code: status.FAILED_PRECONDITION };
+  return errorOf(`the connection has no certificate: ${(cause as Error).message}`, facts, { cause });
 }

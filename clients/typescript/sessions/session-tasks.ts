@@ -1,31 +1,28 @@
+import { status } from '@grpc/grpc-js';
 import {
   LossCause as StoredCause,
   type Lease as LeaseMessage,
 } from '../../../generated/typescript/holdfast/v1/lease';
 import type { CommandFailed } from '../../../generated/typescript/holdfast/v1/session_service';
+import { onAbort } from '../calls/abort';
+import { now } from '../clock';
 import { deadline } from '../deadline';
-import { aborted, AcquireIntent, type IntentKeeper, type Wanted } from './acquire-intent';
+import { durationToMs } from '../duration';
+import { ClosedError, errorOf, errorOfCommand, noAnswer, type HoldfastError } from '../errors';
+import { NUMBERS } from '../numbers';
+import { pauseBeforeRepeat } from '../pauses';
+import { AcquireIntent, type Acquire, type IntentKeeper } from './acquire-intent';
 import { HeldLeases } from './held-leases';
 import { Lease, type LeaseKeeper, type ReleaseAnswer } from './lease';
 import { AttachOwner, LeaseOwner, type OwnerKeeper } from './lease-owner';
 import type { CommandOwner, OpenSession, Receipt } from './open-session';
-import { pauseBeforeCommand } from './pauses';
 import { ReleaseTask, type ReleaseKeeper } from './release-task';
-import { SessionError } from './session-error';
 import type { SessionNews } from './session-news';
 import { UpdateTask } from './update-task';
 
 /** The command may be repeated with the same id. After every other reason a repetition does not help. */
-const REPEATED = new Set([
-  'OUTCOME_UNKNOWN',
-  'STORE_UNAVAILABLE',
-  'DRAINING',
-  'REATTACH',
-  'QUARANTINED',
-  'OVERLOADED',
-]);
-/** The server refuses more acquires that have not ended. */
-const MAX_INTENTS = 10_000;
+const REPEATED: ReadonlySet<string> = new Set(NUMBERS.reasons.commandIsRepeated);
+const { maxAcquiresUnanswered } = NUMBERS.session;
 
 interface Repeatable {
   attempts: number;
@@ -39,7 +36,9 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   private readonly intents = new Set<AcquireIntent>();
   private readonly releases = new Map<string, ReleaseTask>();
   private readonly timers = new Set<NodeJS.Timeout>();
-  private failure: SessionError | undefined;
+  /** Leases that were held for too long. Their work may still run, and may end before their deadlines. */
+  private readonly heldTooLong = new Set<Lease>();
+  private failure: HoldfastError | undefined;
   private onEmpty: (() => void) | undefined;
 
   constructor(private readonly tell: (news: SessionNews) => void) {}
@@ -52,25 +51,27 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     for (const intent of this.intents) this.place(intent, session);
   }
 
-  acquire(wanted: Wanted, signal: AbortSignal | undefined): Promise<Lease> {
-    if (this.intents.size >= MAX_INTENTS) {
-      return Promise.reject(new SessionError(`${MAX_INTENTS} acquires wait already`, 'QUOTA_EXCEEDED'));
+  acquire(acquire: Acquire): Promise<Lease> {
+    if (this.intents.size >= maxAcquiresUnanswered) {
+      const text = `${maxAcquiresUnanswered} acquires of this client wait already`;
+      return Promise.reject(errorOf(text, { reason: 'QUOTA_EXCEEDED', code: status.RESOURCE_EXHAUSTED }));
     }
-    const intent = new AcquireIntent(wanted, this);
+    const intent = new AcquireIntent(acquire, this);
     this.intents.add(intent);
     const { current } = this;
     // A server that leaves may refuse new acquires. The next session sends the acquire.
     if (current && !current.isLeaving) this.place(intent, current);
+    const { signal } = acquire;
     if (signal === undefined) return intent.promise;
-    const abort = () => this.abandon(intent, aborted());
-    signal.addEventListener('abort', abort, { once: true });
-    return intent.promise.finally(() => signal.removeEventListener('abort', abort));
+    const remove = onAbort(signal, () => this.abandon(intent, signal.reason as Error));
+    return intent.promise.finally(remove);
   }
 
   /** Releases and cancels everything, and waits for the answers. */
-  async finish(error: SessionError, timeoutMs: number): Promise<void> {
+  async finish(error: HoldfastError, timeoutMs: number): Promise<void> {
     for (const intent of this.intents) this.abandon(intent, error);
-    for (const lease of this.leases.byDeadline()) this.release(lease).catch(() => undefined);
+    for (const lease of [...this.leases.byDeadline(), ...this.heldTooLong])
+      lease.release().catch(() => undefined);
     if (this.isEmpty) return;
     await new Promise<void>((resolve) => {
       this.onEmpty = resolve;
@@ -79,17 +80,17 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   }
 
   /** No next session will come. */
-  fail(error: SessionError): void {
+  fail(error: HoldfastError): void {
     this.failure = error;
     for (const intent of this.intents) intent.reject(error);
-    for (const release of this.releases.values()) release.reject(error);
+    for (const release of this.releases.values()) release.fail(error);
     this.intents.clear();
     this.releases.clear();
     this.tellEmpty();
   }
 
   close(): void {
-    this.fail(new SessionError('the client is closed', 'CLOSED'));
+    this.fail(new ClosedError());
     for (const timer of this.timers) clearTimeout(timer);
     this.timers.clear();
     for (const lease of this.leases.byDeadline()) lease.end('RELEASED');
@@ -113,10 +114,10 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     }
     if (!this.intents.has(intent) || intent.isAbandoned || this.leases.isOver(message.leaseId)) {
       this.intents.delete(intent);
-      return this.releaseUnwanted(message.leaseId);
+      return this.releaseUnwanted(message.leaseId, ttlOf(message));
     }
-    if (until <= performance.now()) return this.grantedTooLate(intent, message.leaseId);
-    const lease = new Lease(message, until, this);
+    if (until <= now()) return this.grantedTooLate(intent, message);
+    const lease = new Lease(message, until, intent.acquire.maxHoldMs, this);
     this.intents.delete(intent);
     this.leases.add(lease);
     intent.lease = lease;
@@ -129,7 +130,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   }
 
   cancelled(intent: AcquireIntent): void {
-    if (this.intents.delete(intent)) intent.reject(aborted());
+    if (this.intents.delete(intent)) intent.reject(new ClosedError());
     this.tellEmpty();
   }
 
@@ -139,7 +140,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
       return new AttachOwner(intent.lease, this).failed(failed, session);
     }
     if (!this.intents.has(intent)) return;
-    const error = SessionError.ofCommand(failed);
+    const error = errorOfCommand(failed);
     if (error.reason === 'REQUEST_FINISHED' && intent.takeNewId()) return this.place(intent, session);
     const again = () => intent.home === session && this.intents.has(intent) && this.place(intent, session);
     if (this.repeatLater(intent, error, session, again)) return;
@@ -149,21 +150,31 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   }
 
   noAnswer(intent: AcquireIntent): void {
-    this.abandon(intent, new SessionError('no server has answered within the wait', 'NO_ANSWER'));
+    this.abandon(
+      intent,
+      noAnswer(`no server answered the acquire of ${JSON.stringify(intent.acquire.name)}`),
+    );
   }
 
   over(lease: Lease): void {
     this.leases.end(lease);
-    lease.update?.reject(lease.signal.reason as Error);
+    if (lease.update) lease.update.reject(lease.signal.reason as Error);
+    const cause = lease.loss?.lossCause;
+    if (cause === undefined) return;
+    this.tell({ kind: 'lost', lease });
+    // The session still renews the lease. Nobody may rely on the lease after its deadline, whatever the work does.
+    if (cause === 'DEADLINE') this.releaseUnwanted(lease.id, lease.ttl);
+    if (cause === 'MAX_HOLD') this.releaseAtDeadline(lease);
   }
 
   release(lease: Lease): Promise<ReleaseAnswer> {
     lease.end('RELEASED');
+    this.heldTooLong.delete(lease);
     // The lease is held elsewhere, and is not this client's to end.
-    if (lease.lossCause === 'SUPERSEDED') {
+    if (lease.loss?.lossCause === 'SUPERSEDED') {
       return Promise.resolve({ released: false, lossCause: StoredCause.LOSS_CAUSE_UNSPECIFIED });
     }
-    return this.releaseId(lease.id);
+    return this.releaseId(lease.id, lease.ttl);
   }
 
   update(lease: Lease, metadata: ReadonlyMap<string, string>): Promise<void> {
@@ -191,13 +202,13 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     this.tell({ kind: 'renewalFailed', lease });
   }
 
-  releaseUnwanted(leaseId: string): void {
-    this.releaseId(leaseId).catch(() => undefined);
+  releaseUnwanted(leaseId: string, ttlMs: number): void {
+    this.releaseId(leaseId, ttlMs).catch(() => undefined);
   }
 
-  repeatAttach(lease: Lease, error: SessionError, session: OpenSession): void {
+  repeatAttach(lease: Lease, error: HoldfastError, session: OpenSession): void {
     const again = () => lease.home === session && !lease.isOver && this.attach(lease, session);
-    this.later(pauseBeforeCommand(1, error.retryAfterMs), again);
+    this.later(pauseBeforeRepeat(1, error.retryAfterMs), again);
   }
 
   answered(task: ReleaseTask): void {
@@ -205,7 +216,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     this.tellEmpty();
   }
 
-  repeat(task: ReleaseTask, error: SessionError, session: OpenSession): boolean {
+  repeat(task: ReleaseTask, error: HoldfastError, session: OpenSession): boolean {
     const again = () => task.home === session && this.releases.has(task.leaseId) && task.place(session);
     return this.repeatLater(task, error, session, again);
   }
@@ -241,7 +252,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   }
 
   /** The caller hears at once. The intent stays until the server has answered, because a grant may be under way. */
-  private abandon(intent: AcquireIntent, error: SessionError): void {
+  private abandon(intent: AcquireIntent, error: Error): void {
     if (intent.isAbandoned || !this.intents.has(intent)) return;
     intent.isAbandoned = true;
     intent.reject(error);
@@ -250,18 +261,27 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   }
 
   /** The grant is over on arrival, so the work never began. */
-  private grantedTooLate(intent: AcquireIntent, leaseId: string): void {
-    this.releaseUnwanted(leaseId);
+  private grantedTooLate(intent: AcquireIntent, message: LeaseMessage): void {
+    this.releaseUnwanted(message.leaseId, ttlOf(message));
     if (intent.takeNewId() && this.current) return this.place(intent, this.current);
     this.intents.delete(intent);
-    intent.reject(new SessionError('the grant came after the end of its lease', 'NO_ANSWER'));
+    intent.reject(
+      noAnswer(`the grant of ${JSON.stringify(intent.acquire.name)} came after the end of its lease`),
+    );
   }
 
-  private releaseId(leaseId: string): Promise<ReleaseAnswer> {
+  private releaseAtDeadline(lease: Lease): void {
+    this.heldTooLong.add(lease);
+    this.later(lease.deadline - now(), () => {
+      if (this.heldTooLong.delete(lease)) this.releaseUnwanted(lease.id, lease.ttl);
+    });
+  }
+
+  private releaseId(leaseId: string, ttlMs: number): Promise<ReleaseAnswer> {
     const known = this.releases.get(leaseId);
     if (known) return known.promise;
     if (this.failure) return Promise.reject(this.failure);
-    const task = new ReleaseTask(leaseId, this);
+    const task = new ReleaseTask(leaseId, 2 * ttlMs, this);
     this.releases.set(leaseId, task);
     if (this.current) task.place(this.current);
     return task.promise;
@@ -270,14 +290,14 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   /** False: a repetition does not help. A session that leaves gets no repetition, because the next one sends all. */
   private repeatLater(
     task: Repeatable,
-    error: SessionError,
+    error: HoldfastError,
     session: OpenSession,
     again: () => unknown,
   ): boolean {
     if (!REPEATED.has(error.reason)) return false;
     task.attempts += 1;
     if (session.isLeaving && error.reason === 'DRAINING') return true;
-    this.later(pauseBeforeCommand(task.attempts, error.retryAfterMs), again);
+    this.later(pauseBeforeRepeat(task.attempts, error.retryAfterMs), again);
     return true;
   }
 
@@ -288,4 +308,8 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     }, ms);
     this.timers.add(timer);
   }
+}
+
+function ttlOf({ ttl }: LeaseMessage): number {
+  return (ttl && durationToMs(ttl)) ?? 0;
 }

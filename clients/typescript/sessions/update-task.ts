@@ -1,6 +1,6 @@
+import { errorOfCommand, type HoldfastError } from '../errors';
 import type { Lease } from './lease';
 import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
-import { SessionError } from './session-error';
 
 /** One update of metadata. Repeated after each attach, because a `lease_number` is valid in one session only. */
 export class UpdateTask implements CommandOwner {
@@ -12,7 +12,7 @@ export class UpdateTask implements CommandOwner {
     private readonly lease: Lease,
     private readonly metadata: ReadonlyMap<string, string>,
     /** Repeats the update after a pause. False: the error is final. */
-    private readonly repeat: (task: UpdateTask, error: SessionError, session: OpenSession) => boolean,
+    private readonly repeat: (task: UpdateTask, error: HoldfastError, session: OpenSession) => boolean,
   ) {
     this.promise = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
   }
@@ -36,7 +36,7 @@ export class UpdateTask implements CommandOwner {
       this.lease.update = undefined;
       this.settle.resolve();
     } else if (event.$case === 'failed' && this.lease.home === session) {
-      const error = SessionError.ofCommand(event.value);
+      const error = errorOfCommand(event.value);
       if (!this.repeat(this, error, session)) this.reject(error);
     }
   }

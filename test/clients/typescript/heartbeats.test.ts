@@ -1,7 +1,7 @@
 import { Belief } from '../../../clients/typescript/sessions/belief';
 import { HeartbeatPlan } from '../../../clients/typescript/sessions/heartbeat-plan';
 import { HeartbeatRecord } from '../../../clients/typescript/sessions/heartbeat-record';
-import { pauseBeforeCommand, pauseBeforeSession } from '../../../clients/typescript/sessions/pauses';
+import { pauseBeforeRepeat, pauseBeforeSession } from '../../../clients/typescript/pauses';
 
 describe('the belief in a lease', () => {
   test('keeps the latest deadline', () => {
@@ -117,8 +117,8 @@ describe('the pause before the next session', () => {
   });
 
   test('follows the advice of the server before a command is repeated', () => {
-    expect(pauseBeforeCommand(1, 700, 0.5)).toBe(700);
-    expect(pauseBeforeCommand(1, undefined, 0.5)).toBe(50);
-    expect(pauseBeforeCommand(1, 60_000, 0.5)).toBe(5000);
+    expect(pauseBeforeRepeat(1, 700, 0.5)).toBe(700);
+    expect(pauseBeforeRepeat(1, undefined, 0.5)).toBe(50);
+    expect(pauseBeforeRepeat(1, 60_000, 0.5)).toBe(5000);
   });
 });

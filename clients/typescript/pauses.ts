@@ -1,8 +1,7 @@
-const LONGEST_AFTER_BREAK_MS = 1000;
-const FIRST_BACKOFF_MS = 50;
-const LONGEST_BACKOFF_MS = 5000;
-/** No loop without a pause, although a deadline is near. */
-const SHORTEST_MS = 5;
+import { NUMBERS } from './numbers';
+
+const { firstBackoffMs, longestBackoffMs, shortestPauseMs } = NUMBERS.retry;
+const { longestPauseAfterBreakMs, pauseAfterBreakIsDeadlineDividedBy } = NUMBERS.session;
 
 /** The times until the next attempt (ms), with full jitter so that thousands of clients do not come at once. */
 
@@ -17,24 +16,25 @@ export function pauseBeforeSession(
   nearestDeadlineMs: number,
   random = Math.random(),
 ): number {
-  const longest = failures === 0 ? LONGEST_AFTER_BREAK_MS : backoff(failures);
-  return Math.max(SHORTEST_MS, random * Math.min(longest, nearestDeadlineMs / 10));
+  const longest = failures === 0 ? longestPauseAfterBreakMs : backoff(failures);
+  const limit = Math.min(longest, nearestDeadlineMs / pauseAfterBreakIsDeadlineDividedBy);
+  return Math.max(shortestPauseMs, random * limit);
 }
 
 /**
- * The pause before a command is repeated.
+ * The pause before a command or a call is repeated.
  *
  * @param attempts the number of failed attempts in a row
  * @param advisedMs the delay that the server advises
  */
-export function pauseBeforeCommand(
+export function pauseBeforeRepeat(
   attempts: number,
   advisedMs: number | undefined,
   random = Math.random(),
 ): number {
-  return Math.max(SHORTEST_MS, Math.min(advisedMs ?? 0, LONGEST_BACKOFF_MS), random * backoff(attempts));
+  return Math.max(shortestPauseMs, Math.min(advisedMs ?? 0, longestBackoffMs), random * backoff(attempts));
 }
 
 function backoff(failures: number): number {
-  return Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(failures, 10));
+  return Math.min(longestBackoffMs, firstBackoffMs * 2 ** Math.min(failures, 10));
 }

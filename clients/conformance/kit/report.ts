@@ -1,0 +1,67 @@
+import type { Attempt, Outcome } from './attempt';
+
+const MARKS: Readonly<Record<Outcome, string>> = {
+  passed: 'ok',
+  failed: 'FAILED',
+  'known failure': 'known',
+  'passes unexpectedly': 'PASSES',
+  'not offered': '-',
+};
+
+export function isFailure({ outcome }: Attempt): boolean {
+  return outcome === 'failed' || outcome === 'passes unexpectedly';
+}
+
+/** A table of cases and languages. */
+export function table(attempts: readonly Attempt[]): string {
+  const languages = [...new Set(attempts.map(({ language }) => language))];
+  const ids = [...new Set(attempts.map(({ id }) => id))].sort();
+  const width = Math.max(4, ...ids.map(({ length }) => length));
+  const row = (first: string, cells: readonly string[]): string =>
+    [first.padEnd(width), ...cells.map((cell) => cell.padEnd(10))].join('  ').trimEnd();
+  const rows = ids.map((id) => {
+    const cells = languages.map((language) => {
+      const found = attempts.find((one) => one.id === id && one.language === language);
+      return found ? MARKS[found.outcome] : '';
+    });
+    return row(id, cells);
+  });
+  return [row('case', languages), ...rows].join('\n');
+}
+
+/** The failures, each with what was said. */
+export function failures(attempts: readonly Attempt[], lines: number): string {
+  return attempts
+    .filter(isFailure)
+    .map(({ id, language, problem, transcript }) => {
+      const shown = transcript.slice(-lines).map((line) => `    ${shorten(line)}`);
+      return [`${language}: ${id}: ${problem}`, ...shown].join('\n');
+    })
+    .join('\n\n');
+}
+
+export function summary(attempts: readonly Attempt[]): string {
+  const languages = [...new Set(attempts.map(({ language }) => language))];
+  return languages
+    .map((language) => {
+      const own = attempts.filter((one) => one.language === language);
+      const counts = Object.keys(MARKS)
+        .map((outcome) => ({ outcome, count: own.filter((one) => one.outcome === outcome).length }))
+        .filter(({ count }) => count > 0)
+        .map(({ outcome, count }) => `${count} ${outcome}`);
+      return `${language}: ${counts.join(', ')}`;
+    })
+    .join('\n');
+}
+
+/** The result of the whole run, in the form of the other suites. */
+export function total(attempts: readonly Attempt[]): string {
+  const failed = attempts.filter(isFailure).length;
+  const skipped = attempts.filter(({ outcome }) => outcome === 'not offered').length;
+  const passed = attempts.length - failed - skipped;
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+}
+
+function shorten(line: string): string {
+  return line.length > 600 ? `${line.slice(0, 600)}…` : line;
+}

@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import { copyFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { Authority } from '../../../test/support/certificates';
+import { Catalogue } from '../server/catalogue';
+import { Records } from '../server/records';
+import type { Wanted } from '../server/resource';
+import { ScriptedServer, type ServerTls } from '../server/scripted-server';
+import { SessionChecks } from '../server/session-checks';
+import { statusSpec } from '../server/status-spec';
+import { Store, type Holding } from '../server/store';
+import { takeover } from '../server/takeovers';
+import { changeBehaviour, sendResponse } from './acts';
+import type { Case, Step, Values } from './case-file';
+import type { World } from './world';
+
+const STRANGER = randomUUID();
+
+/** Scripted servers over one store. */
+export class ScriptedWorld implements World {
+  readonly store = new Store();
+  private readonly catalogue = new Catalogue();
+  private readonly checks: SessionChecks;
+  private readonly servers = new Map<string, ScriptedServer>();
+
+  private constructor(
+    private readonly folder: string,
+    readonly records: Records,
+  ) {
+    this.checks = new SessionChecks(records);
+  }
+
+  static async start(one: Case, folder: string, log: (line: string) => void): Promise<ScriptedWorld> {
+    const world = new ScriptedWorld(folder, new Records(log));
+    for (const [name, settings] of one.servers) await world.startServer(name, settings ?? {});
+    return world;
+  }
+
+  get leaseIds(): ReadonlySet<string> {
+    return this.store.leaseIds;
+  }
+
+  address(server: string): string {
+    return this.server(server).address;
+  }
+
+  lease(name: string, token: string): Holding | undefined {
+    return this.store.find(name, token);
+  }
+
+  run({ verb, value, options }: Step): Promise<boolean> {
+    const chosen = options['server'] as string | undefined;
+    const targets = chosen === undefined ? [...this.servers.values()] : [this.server(chosen)];
+    const one = this.server(chosen ?? this.firstName);
+    if (verb === 'set') {
+      const { expire, ...behaviour } = value as Values;
+      if (expire !== undefined) this.store.expires = expire === true;
+      for (const target of targets) changeBehaviour(target, behaviour);
+    } else if (verb === 'on')
+      for (const target of targets) target.behaviour.takeovers.add(takeover(value as Values));
+    else if (verb === 'send') sendResponse(one.latest, this.store, value as Values);
+    else if (verb === 'send_unknown')
+      one.latest.output.unknownEvent(one.latest.numberOf(String(value)) ?? 4711n);
+    else if (verb === 'leave') one.latest.output.leaving(Number((value as Values)['retry_ms'] ?? 0));
+    else if (verb === 'end_sessions') one.endSessions(statusSpec(value));
+    else if (verb === 'end_calls') one.endCalls(statusSpec(value));
+    else if (verb === 'reset_streams') one.resetStreams();
+    else if (verb === 'cut') one.cut();
+    else if (verb === 'black_hole') one.blackHole();
+    else if (verb === 'stop') one.stop();
+    else if (verb === 'restore') one.restore();
+    else return Promise.resolve(this.runOnStore(verb, value as Values));
+    return Promise.resolve(true);
+  }
+
+  async close(): Promise<void> {
+    this.store.close();
+    await Promise.all([...this.servers.values()].map((one) => one.close()));
+  }
+
+  private runOnStore(verb: string, value: Values): boolean {
+    if (verb === 'end_lease' && value['quiet'] === true)
+      this.store.endQuietly(this.held(value), String(value['cause']));
+    else if (verb === 'end_lease') this.store.endByCase(this.held(value), value['cause'] as string | number);
+    else if (verb === 'take_over') {
+      const held = this.held(value);
+      const owner = held.place;
+      if (owner) this.checks.superseded(owner.clientId, held.leaseId);
+      held.place = undefined;
+      owner?.ended('SUPERSEDED');
+    } else if (verb === 'hold') this.store.hold(stranger(value));
+    else if (verb === 'free') this.store.end(this.held(value), 'RELEASED');
+    else return false;
+    return true;
+  }
+
+  /** The holder of the name, or the one with the given label. */
+  private held({ name, holder }: Values): Holding {
+    const held = this.store.heldBy(
+      String(name),
+      (one) => holder === undefined || one.wanted.holderId === holder,
+    );
+    if (!held) throw new Error(`nobody holds ${String(name)}`);
+    return held;
+  }
+
+  private get firstName(): string {
+    return [...this.servers.keys()][0] ?? '';
+  }
+
+  private server(name: string): ScriptedServer {
+    const server = this.servers.get(name);
+    if (!server) throw new Error(`there is no server ${name}`);
+    return server;
+  }
+
+  private async startServer(name: string, settings: Values): Promise<void> {
+    const { tls, down, ...behaviour } = settings;
+    const { store, catalogue, records, checks } = this;
+    const options = { name, store, catalogue, records, checks };
+    const server = await ScriptedServer.start(
+      tls === undefined ? options : { ...options, tls: this.certificates(tls === 'client') },
+    );
+    this.servers.set(name, server);
+    changeBehaviour(server, behaviour);
+    if (down === true) server.stop();
+  }
+
+  /** The files that README.md promises to cases. */
+  private certificates(clients: boolean): ServerTls {
+    const authority = new Authority(this.folder);
+    const server = authority.issueForServer();
+    const client = authority.issue({ commonName: 'driver' });
+    copyFileSync(authority.cert, join(this.folder, 'ca.pem'));
+    copyFileSync(client.cert, join(this.folder, 'client.pem'));
+    copyFileSync(client.key, join(this.folder, 'client.key'));
+    return { ca: authority.cert, ...server, clients };
+  }
+}
+
+function stranger({ name, holder = 'stranger', permits = 1, limit = 0, mode }: Values): Wanted {
+  return {
+    kind: Number(limit) > 0 ? 'permits' : 'lock',
+    ...{ name: String(name), requestId: `${STRANGER} ${String(holder)}`, ttlMs: 30_000, waitMs: 0 },
+    ...{ shared: mode === 'shared', permits: Number(permits), limit: Number(limit) },
+    ...{ holderId: String(holder), metadata: new Map() },
+  };
+}

@@ -1,0 +1,4 @@
+/** A value of a case as a text. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

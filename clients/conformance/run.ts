@@ -1,0 +1,117 @@
+/** Runs the conformance cases against the drivers of the clients. README.md describes both. */
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { attempt, type Attempt } from './kit/attempt';
+import { casesOf } from './kit/case-folder';
+import type { Case, CaseSet } from './kit/case-file';
+import { declaredLanguages, prepareLanguage, type Language } from './kit/languages';
+import { failures, isFailure, summary, table, total } from './kit/report';
+
+const HELP = `npm run test:clients -- [options]
+  --language NAME   one language; may be repeated (default: all)
+  --case TEXT       only cases with this text in their path; may be repeated
+  --set SET         scripted, faults or all (default)
+  --jobs N          cases at once (default: 4)
+  --times N         runs of each case (default: 1)
+  --transcript      also prints what was said in cases that pass
+  --list            prints the cases
+`;
+/** Enough of a transcript for most failures. --transcript prints all. */
+const SHOWN_LINES = 120;
+
+interface Options {
+  readonly languages: readonly string[];
+  readonly cases: readonly Case[];
+  readonly jobs: number;
+  readonly times: number;
+  readonly transcript: boolean;
+  readonly list: boolean;
+}
+
+function options(): Options | undefined {
+  const { values } = parseArgs({
+    options: {
+      language: { type: 'string', multiple: true },
+      case: { type: 'string', multiple: true },
+      set: { type: 'string', default: 'all' },
+      jobs: { type: 'string', default: '4' },
+      times: { type: 'string', default: '1' },
+      transcript: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const sets: CaseSet[] = values.set === 'all' ? ['scripted', 'faults'] : [values.set as CaseSet];
+  const wanted = values.case ?? [''];
+  return {
+    languages: values.language ?? declaredLanguages(),
+    cases: sets.flatMap(casesOf).filter(({ id }) => wanted.some((text) => id.includes(text))),
+    jobs: Number(values.jobs),
+    times: Number(values.times),
+    transcript: values.transcript,
+    list: values.list,
+  };
+}
+
+/** The languages that can run here. Names the others. */
+async function languagesOf(names: readonly string[]): Promise<Language[]> {
+  const found: Language[] = [];
+  for (const name of names) {
+    const language = await prepareLanguage(name);
+    if ('missing' in language) console.log(`${name}: left out, because ${language.missing}`);
+    else found.push(language);
+  }
+  return found;
+}
+
+async function runAll({ cases, jobs, times }: Options, languages: readonly Language[]): Promise<Attempt[]> {
+  const waiting = languages.flatMap((language) =>
+    Array.from({ length: times }, () => cases.map((one) => ({ one, language }))).flat(),
+  );
+  const attempts: Attempt[] = [];
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const result = await attempt(next.one, next.language);
+      attempts.push(result);
+      console.log(`${result.language}  ${result.id}  ${result.outcome}  ${result.ms} ms`);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, worker));
+  return attempts;
+}
+
+async function main(): Promise<number> {
+  const chosen = options();
+  if (!chosen) {
+    console.log(HELP);
+    return 0;
+  }
+  if (chosen.list) {
+    for (const { id, title } of chosen.cases) console.log(`${id}: ${title}`);
+    return 0;
+  }
+  if (chosen.cases.length === 0) {
+    console.error('no case has this name');
+    return 1;
+  }
+  const attempts = await runAll(chosen, await languagesOf(chosen.languages));
+  if (chosen.transcript)
+    for (const { id, transcript } of attempts) console.log(`\n${id}\n${transcript.join('\n')}`);
+  console.log(`\n${table(attempts)}\n`);
+  const failed = failures(attempts, chosen.transcript ? 0 : SHOWN_LINES);
+  if (failed !== '') console.log(`${failed}\n`);
+  console.log(summary(attempts));
+  // .ci/run adds the results of all suites.
+  const { TEST_RUN_SUMMARY: file } = process.env;
+  if (file) writeFileSync(file, `${total(attempts)}\n`);
+  return attempts.some(isFailure) ? 1 : 0;
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    console.error((error as Error).message);
+    process.exit(1);
+  },
+);

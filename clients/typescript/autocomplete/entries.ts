@@ -1,0 +1,50 @@
+import { Entry as EntryMessage } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
+
+/** An entry of a dictionary. */
+export interface Entry {
+  /** 1 to 512 bytes. */
+  readonly id: string;
+  /** The text that is shown and searched: 1 to 512 bytes. */
+  readonly text: string;
+  /** Other texts that find the entry. */
+  readonly aliases?: readonly string[];
+  /** A greater weight ranks earlier. Default: 0. */
+  readonly weight?: number | bigint;
+  /** Data for the program that shows the entry: at most 1 KiB. */
+  readonly payload?: Uint8Array;
+}
+
+/** Entries in any order. A source can also be an async generator that reads a file or a database. */
+export type EntrySource = Iterable<Entry> | AsyncIterable<Entry>;
+
+/** The bounds of a message: 1,000 entries and 4 MiB. The rest is for the other fields. */
+const MAX_ENTRIES = 1000;
+const MAX_BYTES = 3 * 2 ** 20;
+
+export function entryMessage({ id, text, aliases = [], weight = 0, payload }: Entry): EntryMessage {
+  return EntryMessage.create({
+    entryId: id,
+    text,
+    aliases: [...aliases],
+    weight: BigInt(weight),
+    ...(payload && { payload: Buffer.from(payload) }),
+  });
+}
+
+/** Batches that fit into a message. At most one batch is in memory. */
+export async function* batches(entries: EntrySource): AsyncGenerator<EntryMessage[], void, undefined> {
+  let batch: EntryMessage[] = [];
+  let bytes = 0;
+  for await (const entry of entries) {
+    const message = entryMessage(entry);
+    const size = EntryMessage.encode(message).finish().length + 8;
+    if (batch.length >= MAX_ENTRIES || (batch.length > 0 && bytes + size > MAX_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(message);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,55 @@
+import { AutocompleteServiceService as methods } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
+import type { CallChannel, CallLimits } from '../calls/call-channel';
+import { matchKindCodes, suggestionOf, type MatchKind, type Suggestion } from './suggestions';
+
+export interface RecentOptions extends CallLimits {
+  /** The entry that the text stands for. Default: none. */
+  readonly entryId?: string;
+  /** At most 1 KiB. */
+  readonly payload?: Uint8Array;
+  /** The number of texts that the list keeps from now on. Default: 100. Range: 1 to 1000. */
+  readonly capacity?: number;
+}
+
+export interface SuggestRecentsOptions extends CallLimits {
+  /** Default: 10. Maximum: 100. */
+  readonly limit?: number;
+  /** Default: all kinds. */
+  readonly matchKinds?: readonly MatchKind[];
+}
+
+/** The latest choices of one user. All methods reject with a HoldfastError. */
+export class Recents {
+  constructor(
+    private readonly channel: CallChannel,
+    readonly list: string,
+  ) {}
+
+  /** Puts a text at the front of the list. */
+  async add(text: string, options: RecentOptions = {}): Promise<void> {
+    const { entryId = '', payload = new Uint8Array(), capacity } = options;
+    const request = { list: this.list, text, entryId, payload: Buffer.from(payload), capacity };
+    await this.channel.unary(methods.addRecent, request, options);
+  }
+
+  /** Resolves with false if the list does not have the text. */
+  async remove(text: string, limits?: CallLimits): Promise<boolean> {
+    const request = { list: this.list, entryId: '', text };
+    const { removed } = await this.channel.unary(methods.removeRecent, request, limits);
+    return removed;
+  }
+
+  /** The latest matching texts. An empty query gives the latest texts. */
+  async suggest(query: string, options: SuggestRecentsOptions = {}): Promise<Suggestion[]> {
+    const { limit = 0, matchKinds } = options;
+    const request = { list: this.list, query, pageSize: limit, matchKinds: matchKindCodes(matchKinds) };
+    const { suggestions } = await this.channel.unary(methods.suggestRecents, request, options);
+    return suggestions.map(suggestionOf);
+  }
+
+  /** Deletes the whole list. Resolves with false if there is none. */
+  async delete(limits?: CallLimits): Promise<boolean> {
+    const { deleted } = await this.channel.unary(methods.deleteRecents, { list: this.list }, limits);
+    return deleted;
+  }
+}

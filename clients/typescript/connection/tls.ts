@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
+
+/** A PEM text as bytes, or the path of a PEM file. */
+export type Pem = Buffer | string;
+
+export interface TlsOptions {
+  /** The certificate authorities of the servers. Default: those of Node. */
+  readonly ca?: Pem;
+  /** The client's certificate, with its chain. Needs `key`. */
+  readonly cert?: Pem;
+  readonly key?: Pem;
+  /** The name in the server's certificate, if it differs from the address. For tests. */
+  readonly serverName?: string;
+}
+
+/**
+ * The credentials of one connection. Files are read for each connection, so a renewed certificate needs no restart.
+ * Throws if a file cannot be read.
+ */
+export function channelCredentials(tls: TlsOptions | true | undefined): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  const { ca, cert, key } = tls === true ? {} : tls;
+  return credentials.createSsl(bytes(ca), bytes(key), bytes(cert));
+}
+
+/** The name that the server's certificate must have, as options of a channel. */
+export function channelOptions(tls: TlsOptions | true | undefined): Record<string, string> {
+  const serverName = tls === true ? undefined : tls?.serverName;
+  return serverName === undefined
+    ? {}
+    : { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName };
+}
+
+function bytes(pem: Pem | undefined): Buffer | null {
+  if (pem === undefined) return null;
+  return typeof pem === 'string' ? readFileSync(pem) : pem;
+}

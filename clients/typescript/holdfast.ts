@@ -1,0 +1,163 @@
+import { AutocompleteServiceService as autocomplete } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import { featureToJSON, ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
+import { Dictionary } from './autocomplete/dictionary';
+import { Recents } from './autocomplete/recents';
+import type { CallChannel, CallLimits, Method } from './calls/call-channel';
+import { watch } from './calls/watch';
+import { Election } from './election';
+import { ContendedError } from './errors';
+import {
+  lockAcquire,
+  permitsAcquire,
+  type LockOptions,
+  type PermitsOptions,
+  type TryLockOptions,
+  type TryPermitsOptions,
+} from './leases/options';
+import { runUnderLease, type Body } from './leases/run-under-lease';
+import type { Acquire } from './sessions/acquire-intent';
+import type { Lease } from './sessions/lease';
+import type { SessionClient } from './sessions/session-client';
+import { inSpan, type Tracer } from './telemetry';
+
+export interface ServerInfo {
+  readonly version: string;
+  /** The names of Feature without their prefix, for example SESSIONS. */
+  readonly features: readonly string[];
+}
+
+/** A client of the servers of one store. `connect` makes it. Close it before the process ends. */
+export class Holdfast {
+  /** @internal */
+  constructor(
+    private readonly session: SessionClient,
+    private readonly channel: CallChannel,
+    private readonly tracer: Tracer | undefined,
+  ) {}
+
+  /**
+   * Waits for the lock, runs `body`, and releases the lock. On a loss of the lease, `lease.signal` aborts, and the promise
+   * rejects with a LeaseLostError as soon as `body` has ended. Rejects with a ContendedError after `wait`.
+   */
+  withLock<T>(name: string, body: Body<T>): Promise<T>;
+  withLock<T>(name: string, options: LockOptions, body: Body<T>): Promise<T>;
+  async withLock<T>(name: string, second: LockOptions | Body<T>, third?: Body<T>): Promise<T> {
+    const [options, body] = withOptions(second, third);
+    return runUnderLease(await this.lock(name, options), body);
+  }
+
+  /** Waits for the permits, runs `body`, and releases them, as `withLock` does. */
+  withPermits<T>(name: string, body: Body<T>): Promise<T>;
+  withPermits<T>(name: string, options: PermitsOptions, body: Body<T>): Promise<T>;
+  async withPermits<T>(name: string, second: PermitsOptions | Body<T>, third?: Body<T>): Promise<T> {
+    const [options, body] = withOptions(second, third);
+    return runUnderLease(await this.permits(name, options), body);
+  }
+
+  /** Waits for the lock. Release the lease, or declare it with `await using`. Rejects with a HoldfastError. */
+  lock(name: string, options: LockOptions = {}): Promise<Lease> {
+    return this.acquire(lockAcquire(name, options));
+  }
+
+  /** Waits for permits of a semaphore, as `lock` does. */
+  permits(name: string, options: PermitsOptions = {}): Promise<Lease> {
+    return this.acquire(permitsAcquire(name, options));
+  }
+
+  /** Tries once. Resolves with undefined if others hold the lock or wait for it. */
+  tryLock(name: string, options: TryLockOptions = {}): Promise<Lease | undefined> {
+    return unlessContended(this.lock(name, { ...options, wait: 0 }));
+  }
+
+  /** Tries once. Resolves with undefined if too few permits are free, or if others wait for them. */
+  tryPermits(name: string, options: TryPermitsOptions = {}): Promise<Lease | undefined> {
+    return unlessContended(this.permits(name, { ...options, wait: 0 }));
+  }
+
+  election(name: string): Election {
+    return new Election(name, this, this.channel);
+  }
+
+  /** The latest choices of one user. */
+  recents(list: string): Recents {
+    return new Recents(this.channel, list);
+  }
+
+  dictionary(name: string): Dictionary {
+    return new Dictionary(this.channel, name);
+  }
+
+  /** The names of all dictionaries with this prefix, in order. */
+  async *dictionaryNames(prefix = '', limits?: CallLimits): AsyncGenerator<string, void, undefined> {
+    const request = { namePrefix: prefix, pageSize: 500, pageToken: '' };
+    do {
+      const page = await this.channel.unary(autocomplete.listDictionaries, request, limits);
+      for (const { name } of page.dictionaries) yield name;
+      request.pageToken = page.nextPageToken;
+    } while (request.pageToken !== '');
+  }
+
+  async serverInfo(limits?: CallLimits): Promise<ServerInfo> {
+    const { version, features } = await this.channel.unary(ServerServiceService.getServerInfo, {}, limits);
+    return { version, features: features.map((one) => featureToJSON(one).replace('FEATURE_', '')) };
+  }
+
+  /**
+   * Any unary call of the contract, for what this class does not offer: `hf.call(LockServiceService.getLock, { name })`,
+   * with the stub from `@holdfast/client/stubs/lock_service`. Repeated as `limits` allow. Rejects with a HoldfastError.
+   */
+  call<Request, Response>(
+    method: Method<Request, Response>,
+    request: Request,
+    limits?: CallLimits,
+  ): Promise<Response> {
+    return this.channel.unary(method, request, limits);
+  }
+
+  /** Any server stream of the contract, for example WatchLock. Opened again after a break. Ends when `signal` aborts. */
+  watch<Request, Response>(
+    method: Method<Request, Response>,
+    request: Request,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Response, void, undefined> {
+    return watch(this.channel, method, request, signal);
+  }
+
+  /** The number of leases that this process holds. */
+  get leaseCount(): number {
+    return this.session.leaseCount;
+  }
+
+  /**
+   * Ends all waits, releases all leases, and waits up to 5 s for the answers. Leaves no timer and no socket. End the
+   * work that needs a lease first. A process that ends without `close` leaves its leases to the ends of their ttl.
+   */
+  async close(): Promise<void> {
+    await this.session.close();
+    this.channel.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private acquire(acquire: Acquire): Promise<Lease> {
+    const attributes = { 'holdfast.kind': acquire.kind, 'holdfast.name': acquire.name };
+    return inSpan(this.tracer, 'holdfast.acquire', attributes, () => this.session.acquire(acquire));
+  }
+}
+
+function withOptions<T, O extends object>(second: O | Body<T>, third: Body<T> | undefined): [O, Body<T>] {
+  if (typeof second === 'function') return [{} as O, second];
+  if (third === undefined) throw new TypeError('the last argument must be a function');
+  return [second, third];
+}
+
+async function unlessContended(lease: Promise<Lease>): Promise<Lease | undefined> {
+  try {
+    return await lease;
+  } catch (error) {
+    if (error instanceof ContendedError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,66 @@
+import { LockMode } from '../../../generated/typescript/holdfast/v1/lease';
+import { toMs, type TimeSpan } from '../time-span';
+import type { Acquire, QueuePlace } from '../sessions/acquire-intent';
+import { metadataMap, type Metadata } from './metadata';
+
+/** Options of an attempt that does not wait. */
+export interface TryOptions {
+  /**
+   * The time after which the lease ends if this process vanishes. The client renews the lease long before. Default: the
+   * server's, 30 s. Range: 100 ms to 2 min, as the server allows.
+   */
+  readonly ttl?: TimeSpan;
+  /**
+   * The longest time to hold the lease. Afterwards the lease counts as lost, with the cause MAX_HOLD, and is released when
+   * the work has ended or the deadline has passed. Heartbeats prove that the process runs, and this option catches work
+   * that hangs. Default: no bound.
+   */
+  readonly maxHold?: TimeSpan;
+  /** Ends the attempt, which then rejects with the signal's reason. A grant that was under way is released. */
+  readonly signal?: AbortSignal;
+  readonly metadata?: Metadata;
+}
+
+export interface AcquireOptions extends TryOptions {
+  /** The longest wait in the queue. Default: until `signal` aborts. */
+  readonly wait?: TimeSpan;
+  /** Called with the place in the queue while the request waits, at most every 2 s. */
+  readonly onQueued?: (place: QueuePlace) => void;
+}
+
+interface Mode {
+  /** Holders of a shared lock hold it together. Default: exclusive. */
+  readonly mode?: 'exclusive' | 'shared';
+}
+
+interface Permits {
+  /** Default: 1. */
+  readonly permits?: number;
+  /** The limit of a semaphore that does not exist yet. An existing semaphore keeps its limit. */
+  readonly limit?: number;
+}
+
+export interface LockOptions extends AcquireOptions, Mode {}
+export interface TryLockOptions extends TryOptions, Mode {}
+export interface PermitsOptions extends AcquireOptions, Permits {}
+export interface TryPermitsOptions extends TryOptions, Permits {}
+
+export function lockAcquire(name: string, { mode, ...options }: LockOptions): Acquire {
+  const code = mode === 'shared' ? LockMode.LOCK_MODE_SHARED : LockMode.LOCK_MODE_EXCLUSIVE;
+  return { kind: 'lock', name, mode: code, ...common(options) };
+}
+
+export function permitsAcquire(name: string, { permits, limit, ...options }: PermitsOptions): Acquire {
+  return { kind: 'permits', name, permitCount: permits, initialLimit: limit, ...common(options) };
+}
+
+function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptions) {
+  return {
+    ttlMs: ttl === undefined ? undefined : toMs(ttl, 'ttl'),
+    waitMs: wait === undefined ? undefined : toMs(wait, 'wait'),
+    maxHoldMs: maxHold === undefined ? undefined : toMs(maxHold, 'maxHold'),
+    signal,
+    metadata: metadata && metadataMap(metadata),
+    onQueued,
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * The times, bounds and reasons that all clients of Holdfast share. A test compares them with clients/numbers.json,
+ * which the clients in the other languages are compared with too.
+ */
+export const NUMBERS = {
+  session: {
+    /** The time between two heartbeats, until a response changes it. */
+    heartbeatIntervalMs: 5000,
+    /** The longest silence of the server, until its first response changes it. */
+    heartbeatTimeoutMs: 15_000,
+    /** A short ttl needs earlier heartbeats. */
+    heartbeatsPerTtl: 6,
+    /** A client leaves a silent server after this part of the shortest ttl. The rest is left for the attach. */
+    silenceIsTtlDividedBy: 4,
+    /** The longest wait for the first response, because a new connection may lead nowhere. */
+    firstAnswerMs: 5000,
+    /** The longest random pause before the session after a break. */
+    longestPauseAfterBreakMs: 1000,
+    /** The pause is at most this part of the time to the nearest deadline. */
+    pauseAfterBreakIsDeadlineDividedBy: 10,
+    /** The next session is opened after this share of the life of a credential. */
+    credentialLifeUsed: 0.8,
+    maxCommandsInMessage: 1000,
+    maxMessageBytes: 2 ** 20,
+    /** Attaches without an answer. The bound keeps thousands of attaches from one server's queue at once. */
+    maxAttachesUnanswered: 1000,
+    /** Acquires that have not ended. The server refuses more. */
+    maxAcquiresUnanswered: 10_000,
+  },
+  retry: {
+    /** The first random pause is at most twice this time. Each next limit is twice as long. */
+    firstBackoffMs: 50,
+    longestBackoffMs: 5000,
+    /** There is no loop without a pause, even if a deadline is near. */
+    shortestPauseMs: 5,
+  },
+  limits: {
+    /** The longest wait for the first session. */
+    connectMs: 10_000,
+    /** The longest time of a call, retries included. */
+    callMs: 10_000,
+    /** After the wait for a lease, the server has this time for its answer. */
+    answerAfterWaitMs: 5000,
+    /** The longest wait of a caller for the answer to a release. The release is repeated until the deadline. */
+    releaseMs: 5000,
+    closeMs: 5000,
+  },
+  typeAhead: {
+    debounceMs: 30,
+  },
+  reasons: {
+    /** A command of a session is repeated with the same id. */
+    commandIsRepeated: [
+      'DRAINING',
+      'OUTCOME_UNKNOWN',
+      'OVERLOADED',
+      'QUARANTINED',
+      'REATTACH',
+      'STORE_UNAVAILABLE',
+    ],
+    /** A call is repeated, because the server has not carried it out. */
+    callIsRepeated: ['DICTIONARY_LOADING', 'DRAINING', 'OVERLOADED', 'QUARANTINED', 'STORE_UNAVAILABLE'],
+    /** A call is repeated only if a second run does no harm. */
+    idempotentCallIsRepeated: ['OUTCOME_UNKNOWN'],
+    credentialIsFetchedOnceMore: ['BAD_CREDENTIAL', 'NO_CREDENTIAL'],
+  },
+};

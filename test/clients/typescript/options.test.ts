@@ -1,0 +1,33 @@
+import { addressList } from '../../../clients/typescript/connection/addresses';
+import { tokenSource } from '../../../clients/typescript/connection/token';
+import { toMs } from '../../../clients/typescript/time-span';
+
+test.each([
+  [250, 250],
+  ['250ms', 250],
+  ['30s', 30_000],
+  ['1.5h', 5_400_000],
+  ['2m', 120_000],
+  ['0s', 0],
+])('the time %j has %d ms', (span, ms) => {
+  expect(toMs(span, 'ttl')).toBe(ms);
+});
+
+test.each(['', 's', '30', '-1s', '1d', '1 s', -1, NaN, Infinity])('the time %j is refused', (span) => {
+  expect(() => toMs(span, 'ttl')).toThrow('ttl must be milliseconds or a text such as "30s"');
+});
+
+test('addresses come as a text with commas or as an array', () => {
+  expect(addressList('a:1, b:2')).toEqual(['a:1', 'b:2']);
+  expect(addressList(['[::1]:50051'])).toEqual(['[::1]:50051']);
+});
+
+test('a token comes from a text or a function, with or without its life', async () => {
+  expect(await tokenSource('t')?.()).toEqual({ token: 't' });
+  expect(await tokenSource(() => 't')?.()).toEqual({ token: 't' });
+  expect(await tokenSource(() => ({ token: 't', expiresInMs: 5 }))?.()).toEqual({
+    token: 't',
+    expiresInMs: 5,
+  });
+  expect(tokenSource(undefined)).toBeUndefined();
+});

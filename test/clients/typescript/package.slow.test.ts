@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { closeAll } from '../../support/close-all';
+import { RedisProcess } from '../../support/processes/redis-process';
+import { ServerProcess } from '../../support/processes/server-process';
+import { ROOT } from '../../support/root';
+import { scratchFolder } from '../../support/scratch-folder';
+
+const run = promisify(execFile);
+const TIMEOUT_MS = 300_000;
+
+let redis: RedisProcess;
+let server: ServerProcess;
+let folder: string;
+let pack: string;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  server = await ServerProcess.start({ redisUrl: redis.url });
+  folder = scratchFolder();
+  pack = await build('first');
+  mkdirSync(join(folder, 'user'));
+  writeFileSync(join(folder, 'user', 'package.json'), '{ "name": "user", "private": true }');
+  await run('npm', ['install', '--no-audit', '--no-fund', pack], { cwd: join(folder, 'user') });
+}, TIMEOUT_MS);
+afterAll(() =>
+  closeAll(
+    () => server?.close(),
+    () => redis?.close(),
+  ),
+);
+
+async function build(name: string): Promise<string> {
+  const tool = join(ROOT, 'tools', 'package-typescript.mjs');
+  const { stdout } = await run(process.execPath, [tool, join(folder, name)]);
+  return stdout.trim();
+}
+
+/** The first program of a document, for the server of this test. */
+function programOf(document: string): string {
+  const [, program] = /```ts\n([^]*?)```/.exec(readFileSync(join(ROOT, document), 'utf8')) ?? [];
+  if (program === undefined) throw new Error(`${document} has no program`);
+  return program.replace("'127.0.0.1:50051'", `'${server.listen}'`);
+}
+
+function runProgram(file: string, program: string) {
+  writeFileSync(join(folder, 'user', file), program);
+  return run(process.execPath, [file], { cwd: join(folder, 'user') });
+}
+
+describe('the package of the TypeScript client', () => {
+  it('has the same bytes each time it is built', async () => {
+    expect(readFileSync(await build('second')).equals(readFileSync(pack))).toBe(true);
+  }, 120_000);
+
+  it('has the version of the project, and no server code', async () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    expect(pack).toContain(`-${version}.tgz`);
+    const { stdout } = await run('tar', ['tzf', pack]);
+    const files = stdout.trim().split('\n');
+    const [clients, others] = [
+      files.filter((one) => one.includes('/lib/')),
+      files.filter((one) => !one.includes('/lib/')),
+    ];
+    expect(others.sort()).toEqual(
+      ['LICENSE', 'README.md', 'index.d.mts', 'index.mjs', 'package.json'].map((name) => `package/${name}`),
+    );
+    expect(clients.filter((one) => !/\/lib\/(clients|generated)\/typescript\//.test(one))).toEqual([]);
+  });
+
+  it('runs the first example of its README with `import`', async () => {
+    const { stdout } = await runProgram('first.mjs', programOf('clients/typescript/README.md'));
+    expect(stdout).toMatch(/^read under the fencing token \d+n\ncompute .*\nwrite .*\n$/);
+  });
+
+  it('has every name for `require` and for `import`', async () => {
+    const names = 'console.log(Object.keys(client).sort().join())';
+    const required = await runProgram('names.cjs', `const client = require('@holdfast/client');\n${names}`);
+    const imported = await runProgram('names.mjs', `import * as client from '@holdfast/client';\n${names}`);
+    expect(required.stdout.split(',')).toContain('connect');
+    const withoutInterop = imported.stdout
+      .trim()
+      .split(',')
+      .filter((name) => !['default', 'module.exports', '__esModule'].includes(name));
+    expect(withoutInterop).toEqual(required.stdout.trim().split(','));
+  });
+
+  it('has types for strict users of both kinds, and the stubs', async () => {
+    const program = [
+      "import { connect, ContendedError, type Lease } from '@holdfast/client';",
+      "import { LockServiceService } from '@holdfast/client/stubs/lock_service';",
+      'export async function work(): Promise<bigint | undefined> {',
+      "  await using hf = await connect('a:1');",
+      "  const lease: Lease = await hf.lock('x', { ttl: '5s', metadata: { zone: 'a' } });",
+      "  const { lock } = await hf.call(LockServiceService.getLock, { name: 'x' });",
+      '  if (lock && new Error() instanceof ContendedError) return lock.lastFencingToken;',
+      '  return hf.withLock(lease.name, ({ fencingToken }) => fencingToken);',
+      '}',
+      '',
+    ].join('\n');
+    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    const flags = [
+      '--noEmit',
+      '--strict',
+      '--target',
+      'es2022',
+      '--module',
+      'node16',
+      '--lib',
+      'es2022,esnext.disposable',
+    ];
+    const types = ['--typeRoots', join(ROOT, 'node_modules', '@types'), '--types', 'node', '--skipLibCheck'];
+    for (const file of ['strict.mts', 'strict.cts']) {
+      writeFileSync(join(folder, 'user', file), program);
+      await run(process.execPath, [tsc, ...flags, ...types, file], { cwd: join(folder, 'user') });
+    }
+  }, 120_000);
+});

@@ -1,0 +1,140 @@
+import {
+  connect,
+  NoSuchDictionaryError,
+  type Entry,
+  type Holdfast,
+  type Leader,
+} from '../../../../clients/typescript';
+import { ServerPair } from '../../../end-to-end/server-pair';
+import { closeAll } from '../../../support/close-all';
+import { eventually } from '../../../support/eventually';
+
+let pair: ServerPair;
+let hf: Holdfast;
+
+beforeAll(async () => {
+  pair = await ServerPair.start();
+  hf = await connect([pair.first.address, pair.second.address], { holderId: 'candidate' });
+});
+afterAll(() =>
+  closeAll(
+    () => hf?.close(),
+    () => pair?.close(),
+  ),
+);
+
+describe('an election', () => {
+  test('shows the leader to observers, and the next leader after a resignation', async () => {
+    const election = hf.election('scheduler');
+    const seen: (Leader | undefined)[] = [];
+    const stop = new AbortController();
+    const observing = (async () => {
+      for await (const leader of election.observe(stop.signal)) seen.push(leader);
+    })();
+    await eventually('an election without a leader', () => seen.length === 1);
+    expect(await election.leader()).toBeUndefined();
+    const first = await election.campaign('10.0.0.1:80');
+    const second = election.campaign('10.0.0.2:80');
+    await eventually('the first leader', () => seen.at(-1)?.value === '10.0.0.1:80');
+    expect(await election.leader()).toMatchObject({ value: '10.0.0.1:80', fencingToken: first.fencingToken });
+    await first.release();
+    const next = await second;
+    await eventually('the second leader', () => seen.at(-1)?.fencingToken === next.fencingToken);
+    await next.release();
+    await eventually('no leader', () => seen.at(-1) === undefined);
+    stop.abort();
+    await observing;
+  });
+
+  test('runs the work of the leader, and resigns', async () => {
+    const election = hf.election('led');
+    expect(await election.lead('me', {}, async () => (await election.leader())?.value)).toBe('me');
+    expect(await election.leader()).toBeUndefined();
+  });
+});
+
+describe('recents', () => {
+  test('are suggested with the latest first, and removed', async () => {
+    const recents = hf.recents('user-1');
+    await recents.add('anchor');
+    await recents.add('anvil', { entryId: 'a2', payload: Buffer.from([1]) });
+    expect((await recents.suggest('an')).map(({ text, id, isRecent }) => [text, id, isRecent])).toEqual([
+      ['anvil', 'a2', true],
+      ['anchor', '', true],
+    ]);
+    expect(await recents.remove('anchor')).toBe(true);
+    expect(await recents.delete()).toBe(true);
+    expect(await recents.suggest('')).toEqual([]);
+  });
+});
+
+async function* many(count: number): AsyncGenerator<Entry> {
+  for (let n = 0; n < count; n++) yield { id: `id ${n}`, text: `harbour ${n}`, weight: n };
+}
+
+describe('a dictionary', () => {
+  test('takes entries, suggests, lists and counts selections', async () => {
+    const ports = hf.dictionary('ports');
+    await ports.create({ accents: 'dropped' });
+    await ports.put([
+      { id: 'rtm', text: 'Rotterdam', weight: 5, aliases: ['RTM'] },
+      { id: 'ros', text: 'Rostock' },
+    ]);
+    expect((await ports.suggest('ro', { limit: 1 })).map(({ id, matchKind }) => [id, matchKind])).toEqual([
+      ['rtm', 'PREFIX'],
+    ]);
+    expect(await ports.recordSelection('ros', 10)).toBe(true);
+    expect((await ports.suggest('ro')).map(({ id }) => id)).toEqual(['ros', 'rtm']);
+    const listed = [];
+    for await (const { id, selectionCount } of ports.entries()) listed.push([id, selectionCount]);
+    expect(listed).toEqual([
+      ['ros', 10n],
+      ['rtm', 0n],
+    ]);
+    expect(await ports.deleteEntries(['ros', 'none'])).toBe(1);
+    expect((await ports.info())?.entryCount).toBe(1n);
+    expect(await ports.delete()).toBe(true);
+    await expect(ports.suggest('ro')).rejects.toThrow(NoSuchDictionaryError);
+  });
+
+  test('imports from an async source in batches, and replaces all entries', async () => {
+    const harbours = hf.dictionary('harbours');
+    expect((await harbours.import(many(2500))).entryCount).toBe(2500n);
+    expect((await harbours.suggest('harbour', { limit: 1 }))[0]?.text).toBe('harbour 2499');
+    expect((await harbours.import(many(3))).entryCount).toBe(3n);
+    const names = [];
+    for await (const name of hf.dictionaryNames('harb')) names.push(name);
+    expect(names).toEqual(['harbours']);
+  });
+
+  test('keeps its entries if the source of an import fails', async () => {
+    const kept = hf.dictionary('kept');
+    await kept.import(many(2));
+    async function* broken(): AsyncGenerator<Entry> {
+      yield* many(1500);
+      throw new Error('the file is broken');
+    }
+    await expect(kept.import(broken())).rejects.toThrow('the file is broken');
+    expect((await kept.info())?.entryCount).toBe(2n);
+  });
+
+  test('answers only the latest keystroke', async () => {
+    const typed = hf.dictionary('typed');
+    await typed.import(many(30));
+    const field = typed.typeAhead({ limit: 2 });
+    const answers = ['h', 'ha', 'harbour 2'].map((text) => field.type(text));
+    const [first, second, last] = await Promise.all(answers);
+    expect([first, second]).toEqual([undefined, undefined]);
+    expect(last?.map(({ text }) => text)).toEqual(['harbour 2', 'harbour 29']);
+    field.close();
+    await expect(field.type('x')).rejects.toMatchObject({ name: 'ClosedError' });
+  });
+
+  test('tells the error of a bad query, and answers the next query', async () => {
+    const field = hf.dictionary('none').typeAhead({ debounce: 0 });
+    await expect(field.type('x')).rejects.toThrow(NoSuchDictionaryError);
+    await hf.dictionary('none').create();
+    expect(await field.type('x')).toEqual([]);
+    field.close();
+  });
+});
