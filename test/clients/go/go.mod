@@ -6,7 +6,7 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20230711160842-782d3b101e98
 	google.golang.org/grpc v1.58.3
 	google.golang.org/protobuf v1.33.0
-	holdfast.dev/go v0.0.0
+	holdfast.dev/go/holdfast v0.0.0
 )
 
 require (
@@ -16,4 +16,4 @@ require (
 	golang.org/x/text v0.11.0 // indirect
 )
 
-replace holdfast.dev/go => ../../../generated/go
+replace holdfast.dev/go/holdfast => ../../../generated/go/holdfast

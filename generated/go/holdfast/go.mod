@@ -1,4 +1,4 @@
-module holdfast.dev/go
+module holdfast.dev/go/holdfast
 
 go 1.19
 

@@ -1,0 +1,58 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// A Client keeps all leases of this process. Make one with Connect, and use it for
+// all goroutines. Do not use a Client of another process.
+type Client struct {
+	engine *engine
+	calls  *calls
+	tracer Tracer
+}
+
+// Connect opens a session with one of the servers, which share one store, and
+// waits for its first answer until ctx ends, at most 10 s. Addresses are
+// "host:port". If a server fails, the client goes on with the next address. ctx
+// has no effect after Connect has returned. Errors: ErrUnavailable, ErrCredential,
+// and the error of ctx.
+func Connect(ctx context.Context, addresses []string, options ...Option) (*Client, error) {
+	if len(addresses) == 0 {
+		return nil, errors.New("holdfast: Connect needs at least one address")
+	}
+	addresses = slices.Clone(addresses)
+	set := newSettings(options)
+	d := dialer{set.transport}
+	c := &Client{
+		engine: newEngine(addresses, set, d.openWire, monotonicNow),
+		calls:  newCalls(addresses, set, d),
+		tracer: set.tracer,
+	}
+	if err := c.engine.connected(ctx, set.connect); err != nil {
+		_ = c.Close(canceled())
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close ends all waits and all functions that run under a lease, releases all
+// leases, and closes the connections. Close waits for this until ctx ends, at most
+// 5 s. It leaves no goroutine and no socket. An error says that leases without an
+// answer are left to the ends of their ttl. A process that ends without Close
+// leaves all its leases so.
+func (c *Client) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	err := c.engine.close(ctx)
+	c.calls.close()
+	return err
+}
+
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}

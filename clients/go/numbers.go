@@ -1,0 +1,67 @@
+package holdfast
+
+import "time"
+
+// The times, bounds and reasons that all clients of Holdfast share. A test
+// compares them with clients/numbers.json.
+const (
+	// The time between two heartbeats, until a response changes it.
+	heartbeatInterval = 5 * time.Second
+	// The longest silence of the server, until its first response changes it.
+	heartbeatTimeout = 15 * time.Second
+	// A short ttl needs earlier heartbeats.
+	heartbeatsPerTTL = 6
+	// A client leaves a silent server after this part of the shortest ttl. The
+	// rest is left for the attach.
+	silenceIsTTLDividedBy = 4
+	// The longest wait for the first response, because a new connection may lead
+	// nowhere.
+	firstAnswerTimeout = 5 * time.Second
+	// The longest random pause before the session after a break.
+	longestPauseAfterBreak = time.Second
+	// The pause is at most this part of the time to the nearest deadline.
+	pauseAfterBreakIsDeadlineDividedBy = 10
+	// The next session is opened after this share of the life of a credential.
+	credentialLifeUsed   = 0.8
+	maxCommandsInMessage = 1000
+	maxMessageBytes      = 1 << 20
+	// Attaches without an answer. The bound keeps thousands of attaches from one
+	// server's queue at once.
+	maxAttachesUnanswered = 1000
+	// Acquires that have not ended. The server refuses more.
+	maxAcquiresUnanswered = 10_000
+
+	// The first random pause is at most twice this time. Each next limit is twice
+	// as long.
+	firstBackoff   = 50 * time.Millisecond
+	longestBackoff = 5 * time.Second
+	// There is no loop without a pause, even if a deadline is near.
+	shortestPause = 5 * time.Millisecond
+
+	// The longest wait for the first session.
+	connectTimeout = 10 * time.Second
+	// The longest time of a call, retries included.
+	callTimeout = 10 * time.Second
+	// After the wait for a lease, the server has this time for its answer.
+	answerAfterWait = 5 * time.Second
+	// The longest wait of a caller for the answer to a release.
+	releaseTimeout = 5 * time.Second
+	closeTimeout   = 5 * time.Second
+
+	typeAheadDebounce = 30 * time.Millisecond
+)
+
+var (
+	// A command of a session is repeated with the same id.
+	commandIsRepeated = []string{
+		"DRAINING", "OUTCOME_UNKNOWN", "OVERLOADED", "QUARANTINED", "REATTACH", "STORE_UNAVAILABLE",
+	}
+	// A call is repeated, because the server has not carried it out.
+	callIsRepeated = []string{
+		"DICTIONARY_LOADING", "DRAINING", "OVERLOADED", "QUARANTINED", "STORE_UNAVAILABLE",
+	}
+	// A call is repeated only if a second run does no harm.
+	idempotentCallIsRepeated = []string{"OUTCOME_UNKNOWN"}
+	// A credential is fetched once more.
+	credentialIsFetchedOnceMore = []string{"BAD_CREDENTIAL", "NO_CREDENTIAL"}
+)

@@ -1,0 +1,125 @@
+package holdfast
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"maps"
+	"os"
+	"strings"
+	"time"
+)
+
+// settings are the values of the options of Connect.
+type settings struct {
+	transport transport
+	token     func(context.Context) (Token, error)
+	holderID  string
+	metadata  map[string]string
+	logger    *slog.Logger
+	tracer    Tracer
+	connect   time.Duration
+}
+
+func newSettings(options []Option) settings {
+	set := settings{
+		token:   func(context.Context) (Token, error) { return Token{}, nil },
+		logger:  slog.Default(),
+		tracer:  noTracer,
+		connect: connectTimeout,
+	}
+	for _, option := range options {
+		option(&set)
+	}
+	return set
+}
+
+// An Option changes how Connect works.
+type Option func(*settings)
+
+// WithTLS encrypts the connections. nil means the defaults, with the certificate
+// authorities of the system. Default: no TLS.
+func WithTLS(config *tls.Config) Option {
+	if config == nil {
+		config = &tls.Config{}
+	}
+	config = config.Clone()
+	return func(s *settings) { s.transport.config = config }
+}
+
+// WithTLSFiles encrypts the connections. The PEM files are read again for each new
+// connection, so a renewed certificate needs no restart. May be combined with
+// WithTLS, which has the other values.
+func WithTLSFiles(files TLSFiles) Option {
+	return func(s *settings) { s.transport.files = files; s.transport.hasFiles = true }
+}
+
+// A Token is a bearer token.
+type Token struct {
+	Value string
+	// ExpiresIn is the remaining life of the token. The client opens the next
+	// session with a new token before its end. 0: the token does not end.
+	ExpiresIn time.Duration
+}
+
+// WithToken sends a fixed bearer token.
+func WithToken(token string) Option {
+	return WithTokenSource(func(context.Context) (Token, error) { return Token{Value: token}, nil })
+}
+
+// WithTokenFile sends the bearer token in a file, which is read again for each new
+// session and call.
+func WithTokenFile(path string) Option {
+	return WithTokenSource(func(context.Context) (Token, error) {
+		text, err := os.ReadFile(path)
+		return Token{Value: strings.TrimSpace(string(text))}, err
+	})
+}
+
+// WithTokenSource sends the bearer token that source returns. The client calls
+// source before each session and call, and once more after the server has refused
+// a token. source may be called by several goroutines, and should keep its token
+// while the token is valid.
+func WithTokenSource(source func(context.Context) (Token, error)) Option {
+	return func(s *settings) { s.token = source }
+}
+
+// WithHolderID sets a label of this process that other callers see. At most 256
+// bytes. Default: empty.
+func WithHolderID(id string) Option {
+	return func(s *settings) { s.holderID = id }
+}
+
+// WithMetadata sets the metadata of each lease without metadata of its own. Other
+// callers see the metadata.
+func WithMetadata(metadata map[string]string) Option {
+	metadata = maps.Clone(metadata)
+	return func(s *settings) { s.metadata = metadata }
+}
+
+// WithLogger sets the logger. Default: slog.Default(). The client logs sessions
+// at the levels Debug and Info, and failed renewals and losses at Warn. No log has
+// the id of a lease or a token.
+func WithLogger(logger *slog.Logger) Option {
+	return func(s *settings) { s.logger = logger }
+}
+
+// WithConnectTimeout sets the longest time in which Connect waits for the answer of a
+// server. Default: 10 s.
+func WithConnectTimeout(limit time.Duration) Option {
+	return func(s *settings) { s.connect = limit }
+}
+
+// A Tracer starts a span for an operation such as "lock" on a name, and returns
+// the function that ends the span. Package holdfast.dev/go/holdfastotel makes one
+// from an OpenTelemetry provider.
+type Tracer func(ctx context.Context, operation, name string) (context.Context, func(error))
+
+// WithTracer sets the tracer. Default: no spans.
+func WithTracer(tracer Tracer) Option {
+	return func(s *settings) { s.tracer = tracer }
+}
+
+func noTracer(ctx context.Context, _, _ string) (context.Context, func(error)) {
+	return ctx, func(error) {}
+}

@@ -1,0 +1,107 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// resource is what locks, semaphores and elections share.
+type resource struct {
+	client *Client
+	kind   string
+	wanted wanted
+}
+
+func (r resource) acquire(ctx context.Context) (lease *Lease, err error) {
+	ctx, end := r.client.tracer(ctx, r.kind+".acquire", r.wanted.name)
+	defer func() { end(err) }()
+	return r.client.engine.acquire(ctx, r.wanted)
+}
+
+func (r resource) tryAcquire(ctx context.Context) (lease *Lease, ok bool, err error) {
+	r.wanted.wait = new(time.Duration)
+	lease, err = r.acquire(ctx)
+	if errors.Is(err, ErrContended) {
+		return nil, false, nil
+	}
+	return lease, err == nil, err
+}
+
+func (r resource) do(ctx context.Context, f func(context.Context, *Lease) error) (err error) {
+	ctx, end := r.client.tracer(ctx, r.kind, r.wanted.name)
+	defer func() { end(err) }()
+	lease, err := r.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	return lease.run(ctx, f)
+}
+
+// run runs the work, waits for its end, and releases the lease. The end of ctx
+// does not keep the release from being sent.
+func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) error {
+	work, cancel := l.withContext(ctx)
+	l.e.mu.Lock()
+	l.e.bodies[l] = cancel
+	if l.e.isClosing {
+		cancel(ErrClosed)
+	}
+	l.e.mu.Unlock()
+
+	hasReturned := false
+	defer func() {
+		// A panic releases the lease too, and goes on.
+		if !hasReturned {
+			cancel(nil)
+			l.endWork()
+		}
+	}()
+	failed := f(work, l)
+	hasReturned = true
+
+	wasClosed := errors.Is(context.Cause(work), ErrClosed)
+	cancel(nil)
+	lost, task := l.endWork()
+	if lost == nil {
+		lost = l.awaitRelease(task)
+	}
+	switch {
+	case lost != nil && errors.Is(failed, lost):
+		return failed
+	case lost != nil:
+		return &LeaseLostError{Name: l.name, Cause: lost.Cause, Err: failed}
+	case failed != nil && wasClosed:
+		return fmt.Errorf("%w: %w", ErrClosed, failed)
+	default:
+		return failed
+	}
+}
+
+// endWork compares the clock once more, and sends the release.
+func (l *Lease) endWork() (*LeaseLostError, *release) {
+	l.e.mu.Lock()
+	defer l.e.mu.Unlock()
+	lost := l.loss()
+	task := l.e.releaseLease(l)
+	delete(l.e.bodies, l)
+	l.e.tellEmpty()
+	return lost, task
+}
+
+// awaitRelease waits a short time for the answer. A failed release is repeated in
+// the background, and never hides how the work ended.
+func (l *Lease) awaitRelease(task *release) *LeaseLostError {
+	if task == nil {
+		return nil
+	}
+	timer := time.NewTimer(releaseTimeout)
+	defer timer.Stop()
+	select {
+	case <-task.done:
+		return task.earlyEnd(l.name)
+	case <-timer.C:
+		return nil
+	}
+}

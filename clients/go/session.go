@@ -1,0 +1,367 @@
+package holdfast
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	holdfastv1 "holdfast.dev/go/holdfast/v1"
+)
+
+const (
+	// The commands in a message have at most this share of its size. The rest is
+	// for the start of the session.
+	commandsShare = 0.9
+	// The longest wait for the end of the stream after a half-close.
+	halfCloseTimeout = time.Second
+)
+
+// An owner hears the events of its command, and later of its lease. It returns
+// the owner of the lease after granted. Without an owner the session forgets the
+// command at its last event.
+type owner interface {
+	event(ev *holdfastv1.SessionEvent, r receipt, s *session) owner
+}
+
+// A leaseHolder hears the renewals of its lease too.
+type leaseHolder interface {
+	renewed(renewal *holdfastv1.LeaseRenewal, r receipt)
+}
+
+// A session is one stream: heartbeats, the order of commands, and whom an event
+// concerns. Its fields and methods need the mutex of the engine, except run and
+// write, which are its goroutines.
+type session struct {
+	e       *engine
+	number  int64
+	address string
+	// isStarted: the first response has come.
+	isStarted bool
+	// isLeaving: the server has asked the client to leave, so new acquires go to
+	// the next session.
+	isLeaving    bool
+	isHalfClosed bool
+	isClosed     bool
+
+	record   heartbeatRecord
+	plan     heartbeatPlan
+	openedAt instant
+	// start is nil after the first message.
+	start          *holdfastv1.SessionStart
+	isHeartbeatDue bool
+	// dueSince is the time since which the writer has not taken the heartbeat.
+	dueSince instant
+
+	owners      map[int64]owner
+	attaches    map[int64]struct{}
+	queue       []*holdfastv1.SessionCommand
+	lastCommand int64
+	maxCommands int
+	maxBytes    int
+
+	timer     *time.Timer
+	plannedAt instant
+	// wakeWriter has an item if a message may be due.
+	wakeWriter chan struct{}
+	ctx        context.Context
+	cancel     context.CancelFunc
+}
+
+func newSession(e *engine, address string, start *holdfastv1.SessionStart) *session {
+	s := &session{
+		e:           e,
+		number:      start.GetSessionNumber(),
+		address:     address,
+		plan:        newHeartbeatPlan(),
+		openedAt:    e.now(),
+		start:       start,
+		owners:      map[int64]owner{},
+		attaches:    map[int64]struct{}{},
+		maxCommands: maxCommandsInMessage,
+		maxBytes:    maxMessageBytes,
+		wakeWriter:  make(chan struct{}, 1),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.timer = time.AfterFunc(time.Hour, s.timerFired)
+	s.planHeartbeat()
+	s.wake()
+	return s
+}
+
+// run opens the stream, and reads it to its end.
+func (s *session) run(token string) {
+	defer s.e.goroutines.Done()
+	w, err := s.e.open(s.ctx, s.address, token)
+	if err != nil {
+		s.streamEnded(err)
+		return
+	}
+	defer w.Close()
+	written := make(chan struct{})
+	go s.write(w, written)
+	for {
+		response, err := w.Recv()
+		if err != nil {
+			s.streamEnded(err)
+			break
+		}
+		s.e.mu.Lock()
+		s.read(response)
+		s.e.mu.Unlock()
+	}
+	<-written
+}
+
+// write sends one message after the other, so that few messages lie in memory.
+func (s *session) write(w wire, done chan<- struct{}) {
+	defer close(done)
+	for {
+		select {
+		case <-s.wakeWriter:
+		case <-s.ctx.Done():
+			return
+		}
+		for {
+			s.e.mu.Lock()
+			request := s.nextRequest()
+			isLast := s.isHalfClosed && request == nil
+			s.e.mu.Unlock()
+			if isLast {
+				_ = w.CloseSend()
+				return
+			}
+			if request == nil {
+				break
+			}
+			// The reader hears why a send fails.
+			if w.Send(request) != nil {
+				return
+			}
+		}
+	}
+}
+
+// send sends a command with the other commands of this moment. It returns the
+// id of the command.
+func (s *session) send(command *holdfastv1.SessionCommand, o owner) int64 {
+	s.lastCommand++
+	if s.isClosed || s.isHalfClosed {
+		return s.lastCommand
+	}
+	command.CommandId = s.lastCommand
+	s.queue = append(s.queue, command)
+	if o != nil {
+		s.owners[s.lastCommand] = o
+	}
+	s.wake()
+	return s.lastCommand
+}
+
+// halfClose ends the stream in order. The server answers with the end of the
+// stream.
+func (s *session) halfClose() {
+	if s.isClosed || s.isHalfClosed {
+		return
+	}
+	s.isHalfClosed = true
+	s.timer.Reset(halfCloseTimeout)
+	s.wake()
+}
+
+// leave ends the stream without a word. The leases continue to the ends of their
+// ttl.
+func (s *session) leave() {
+	s.finish(nil, true)
+}
+
+// planHeartbeat sets the timer. A shorter ttl needs earlier heartbeats.
+func (s *session) planHeartbeat() {
+	if s.isClosed || s.isHalfClosed {
+		return
+	}
+	ttl := s.e.leases.shortestTTL()
+	at := never
+	// The writer plans the next heartbeat when it sends this one.
+	if sent, ok := s.record.lastSentAt(); ok && !s.isHeartbeatDue {
+		at = sent.add(s.plan.period(ttl))
+	}
+	if since, ok := s.waitingSince(); ok {
+		at = min(at, s.plan.judgeAt(since, ttl))
+	}
+	s.plannedAt = at
+	s.timer.Reset(max(0, at.until(s.e.now())))
+}
+
+// waitingSince returns the time since which the server owes an answer.
+func (s *session) waitingSince() (instant, bool) {
+	if !s.isStarted {
+		return s.openedAt, true
+	}
+	if since, ok := s.record.unansweredSince(); ok {
+		return since, true
+	}
+	// A server that does not read keeps the heartbeat from being sent.
+	return s.dueSince, s.isHeartbeatDue
+}
+
+func (s *session) timerFired() {
+	s.e.mu.Lock()
+	defer s.e.mu.Unlock()
+	if s.isClosed {
+		return
+	}
+	if s.isHalfClosed {
+		s.leave()
+		return
+	}
+	now, ttl := s.e.now(), s.e.leases.shortestTTL()
+	if s.plan.woke(s.plannedAt, now, ttl) {
+		s.e.checkDeadlines()
+	}
+	if since, ok := s.waitingSince(); ok && now >= s.plan.judgeAt(since, ttl) {
+		s.leave()
+		return
+	}
+	sent, ok := s.record.lastSentAt()
+	if ok && !s.isHeartbeatDue && now >= sent.add(s.plan.period(ttl)) {
+		s.isHeartbeatDue, s.dueSince = true, now
+		s.wake()
+	}
+	s.planHeartbeat()
+}
+
+func (s *session) wake() {
+	select {
+	case s.wakeWriter <- struct{}{}:
+	default:
+	}
+}
+
+// nextRequest returns nil if nothing is due.
+func (s *session) nextRequest() *holdfastv1.OpenSessionRequest {
+	if s.isClosed {
+		return nil
+	}
+	commands := s.nextCommands()
+	if s.start == nil && !s.isHeartbeatDue && len(commands) == 0 {
+		return nil
+	}
+	request := &holdfastv1.OpenSessionRequest{Start: s.start, Commands: commands}
+	if s.start != nil || s.isHeartbeatDue {
+		// The clock is read before the message is passed to the gRPC library.
+		request.HeartbeatId = s.record.send(s.e.now())
+		s.start, s.isHeartbeatDue = nil, false
+		s.planHeartbeat()
+	}
+	return request
+}
+
+func (s *session) nextCommands() []*holdfastv1.SessionCommand {
+	bytes, count := 0, 0
+	for _, command := range s.queue {
+		if count >= s.maxCommands {
+			break
+		}
+		isAttach := command.GetAttach() != nil
+		if isAttach && len(s.attaches) >= maxAttachesUnanswered {
+			break
+		}
+		bytes += proto.Size(command) + 8
+		if count > 0 && float64(bytes) > float64(s.maxBytes)*commandsShare {
+			break
+		}
+		if isAttach {
+			s.attaches[command.GetCommandId()] = struct{}{}
+		}
+		count++
+	}
+	commands := s.queue[:count:count]
+	s.queue = s.queue[count:]
+	if len(s.queue) == 0 {
+		s.queue = nil
+	}
+	return commands
+}
+
+func (s *session) read(response *holdfastv1.OpenSessionResponse) {
+	if s.isClosed {
+		return
+	}
+	sent, ok := s.record.answer(response.GetHeartbeatId())
+	if !ok {
+		s.leave()
+		return
+	}
+	if started := response.GetStarted(); started != nil && !s.isStarted {
+		s.isStarted = true
+		s.plan.started(started.GetHeartbeatTimeout().AsDuration())
+		s.maxCommands = bound(s.maxCommands, int(started.GetMaxCommandCount()))
+		s.maxBytes = bound(s.maxBytes, int(started.GetMaxMessageBytes()))
+		s.e.sessionStarted(s)
+	}
+	if interval := response.GetHeartbeatInterval().AsDuration(); interval > 0 {
+		s.plan.interval = interval
+	}
+	r := receipt{sent: sent, at: s.e.now()}
+	for _, event := range response.GetEvents() {
+		s.tell(event, r)
+	}
+	for _, renewal := range response.GetRenewals() {
+		if holder, ok := s.owners[renewal.GetLeaseNumber()].(leaseHolder); ok {
+			holder.renewed(renewal, r)
+		}
+	}
+	if leaving := response.GetLeaving(); leaving != nil && !s.isLeaving {
+		s.isLeaving = true
+		s.e.sessionLeaving(s, leaving.GetRetryDelay().AsDuration())
+	}
+	s.planHeartbeat()
+	if len(s.owners) == 0 {
+		s.e.sessionQuiet(s)
+	}
+}
+
+func bound(own, servers int) int {
+	if servers <= 0 {
+		return own
+	}
+	return min(own, servers)
+}
+
+func (s *session) tell(event *holdfastv1.SessionEvent, r receipt) {
+	id := event.GetCommandId()
+	o := s.owners[id]
+	// A kind of event that this client does not know ends no command and no lease.
+	if o == nil || event.GetEvent() == nil {
+		return
+	}
+	if event.GetQueued() == nil && event.GetRenewalFailed() == nil {
+		delete(s.owners, id)
+		if _, ok := s.attaches[id]; ok {
+			delete(s.attaches, id)
+			s.wake()
+		}
+	}
+	if next := o.event(event, r, s); next != nil {
+		s.owners[id] = next
+	}
+}
+
+// streamEnded takes the end of the stream from the reader.
+func (s *session) streamEnded(err error) {
+	s.e.mu.Lock()
+	defer s.e.mu.Unlock()
+	s.finish(err, false)
+}
+
+func (s *session) finish(err error, isSilent bool) {
+	if s.isClosed {
+		return
+	}
+	s.isClosed = true
+	s.timer.Stop()
+	s.cancel()
+	s.queue, s.owners = nil, nil
+	s.e.sessionEnded(s, err, isSilent)
+}

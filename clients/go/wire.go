@@ -1,0 +1,65 @@
+package holdfast
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	holdfastv1 "holdfast.dev/go/holdfast/v1"
+)
+
+// wire is one stream of OpenSession on a connection of its own.
+type wire interface {
+	Send(*holdfastv1.OpenSessionRequest) error
+	Recv() (*holdfastv1.OpenSessionResponse, error)
+	CloseSend() error
+	// Close ends stream and connection.
+	Close()
+}
+
+// openWire opens a stream on a new connection. ctx ends the stream.
+type openWire func(ctx context.Context, address, token string) (wire, error)
+
+type grpcWire struct {
+	holdfastv1.SessionService_OpenSessionClient
+	connection *grpc.ClientConn
+}
+
+// dialer opens connections with the transport of the options.
+type dialer struct {
+	transport transport
+}
+
+func (d dialer) openWire(ctx context.Context, address, token string) (wire, error) {
+	// Each session has a connection of its own, so that other calls cannot delay
+	// its heartbeats.
+	connection, err := d.dial(address)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := holdfastv1.NewSessionServiceClient(connection).OpenSession(withToken(ctx, token))
+	if err != nil {
+		_ = connection.Close()
+		return nil, err
+	}
+	return grpcWire{stream, connection}, nil
+}
+
+func (d dialer) dial(address string) (*grpc.ClientConn, error) {
+	credentials, err := d.transport.credentials()
+	if err != nil {
+		return nil, err
+	}
+	return grpc.NewClient(address,
+		grpc.WithTransportCredentials(credentials),
+		// The client repeats commands and calls itself.
+		grpc.WithDisableRetry(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithIdleTimeout(0),
+	)
+}
+
+// Close ends stream and connection.
+func (w grpcWire) Close() {
+	_ = w.connection.Close()
+}
