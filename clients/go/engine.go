@@ -2,7 +2,6 @@ package holdfast
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -120,7 +119,8 @@ func (e *engine) close(ctx context.Context) error {
 		return nil
 	}
 	e.isClosing = true
-	e.empty = make(chan struct{})
+	empty := make(chan struct{})
+	e.empty = empty
 	for in := range e.intents {
 		e.abandon(in, ErrClosed)
 	}
@@ -133,7 +133,6 @@ func (e *engine) close(ctx context.Context) error {
 		}
 	}
 	e.tellEmpty()
-	empty := e.empty
 	e.mu.Unlock()
 
 	var err error
@@ -319,12 +318,7 @@ func (e *engine) openNext() {
 // notOpened plans another attempt, which may find the token.
 func (e *engine) notOpened(err error) {
 	e.failures++
-	e.lastErr = &Error{
-		Reason:  "NO_CREDENTIAL",
-		Code:    codes.Unauthenticated,
-		Message: fmt.Sprintf("the client has no token: %v", err),
-		cause:   err,
-	}
+	e.lastErr = noToken(err)
 	e.log.Warn("the client has no token", "error", err)
 	e.openAfter(e.pauseBeforeNext())
 }

@@ -1,0 +1,173 @@
+package holdfast
+
+import (
+	"context"
+	"iter"
+	"maps"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	holdfastv1 "holdfast.dev/go/holdfast/v1"
+)
+
+// valueKey is the metadata entry of the lease that has the leader's value.
+const valueKey = "value"
+
+// An Election chooses one leader: the holder of the lock with the name of the
+// election.
+type Election struct {
+	resource resource
+}
+
+// Election returns the election with this name, of 1 to 512 bytes.
+func (c *Client) Election(name string, options ...LeaseOption) *Election {
+	w := wanted{name: name, isLock: true}
+	for _, option := range options {
+		option(&w)
+	}
+	return &Election{resource{c, "election", w}}
+}
+
+// A Leader is the leader of an election. The zero Leader means that there is none.
+type Leader struct {
+	// Value is the text that the leader has given, for example its address.
+	Value string
+	// FencingToken rises with each leader. 0: there is no leader.
+	FencingToken int64
+	// HolderID is the label of the leader's process. See WithHolderID.
+	HolderID string
+}
+
+// Exists says whether there is a leader.
+func (l Leader) Exists() bool {
+	return l.FencingToken != 0
+}
+
+// Campaign waits until this process is the leader. value is what the others see,
+// for example an address. Release of the lease resigns.
+func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
+	return e.candidate(value).acquire(ctx)
+}
+
+// Lead waits until this process is the leader, runs f, and resigns after the end of
+// f. If the lead is lost, Lead works as Lock.Do.
+func (e *Election) Lead(ctx context.Context, value string, f func(ctx context.Context, lease *Lease) error) error {
+	return e.candidate(value).do(ctx, f)
+}
+
+func (e *Election) candidate(value string) resource {
+	r := e.resource
+	r.wanted.metadata = maps.Clone(r.wanted.metadata)
+	if r.wanted.metadata == nil {
+		r.wanted.metadata = maps.Clone(r.client.engine.settings.metadata)
+	}
+	if r.wanted.metadata == nil {
+		r.wanted.metadata = map[string]string{}
+	}
+	r.wanted.metadata[valueKey] = value
+	return r
+}
+
+// Leader returns the present leader, or the zero Leader.
+func (e *Election) Leader(ctx context.Context) (Leader, error) {
+	name := e.resource.wanted.name
+	answer, err := call(ctx, e.resource.client.calls, operation[*holdfastv1.GetLockResponse]{
+		method: "GetLock",
+		name:   name,
+		run: func(ctx context.Context, cc grpc.ClientConnInterface) (*holdfastv1.GetLockResponse, error) {
+			return holdfastv1.NewLockServiceClient(cc).GetLock(ctx, &holdfastv1.GetLockRequest{Name: name})
+		},
+	})
+	return leaderOf(answer.GetLock()), err
+}
+
+// Observe yields the leader at once, and again after each change. It goes on after
+// a broken connection. It ends when ctx ends, and after an error that a repetition
+// does not help.
+func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
+	return func(yield func(Leader, error) bool) {
+		o := observer{election: e, yield: yield}
+		for !o.isDone {
+			failed := o.watch(ctx)
+			if o.isDone || ctx.Err() != nil {
+				return
+			}
+			if failed.Code != codes.Unavailable {
+				yield(Leader{}, failed)
+				return
+			}
+			o.failures++
+			sleep(ctx, pauseBeforeRepeat(o.failures, failed.retryDelay))
+		}
+	}
+}
+
+// An observer remembers the last leader over several streams.
+type observer struct {
+	election *Election
+	yield    func(Leader, error) bool
+	isDone   bool
+	hasLast  bool
+	last     Leader
+	failures int
+}
+
+// watch yields the changes of one stream, to its end.
+func (o *observer) watch(ctx context.Context) *Error {
+	c := o.election.resource.client.calls
+	conn, err := c.acquire()
+	if err != nil {
+		return o.closed(err)
+	}
+	defer c.release(conn)
+	joined, cancel := c.join(ctx)
+	defer cancel()
+	authorized, err := c.authorized(joined)
+	if err != nil {
+		return errorOfCall(err)
+	}
+	request := &holdfastv1.WatchLockRequest{Name: o.election.resource.wanted.name}
+	stream, err := holdfastv1.NewLockServiceClient(conn).WatchLock(authorized, request)
+	for err == nil {
+		var answer *holdfastv1.WatchLockResponse
+		if answer, err = stream.Recv(); err == nil {
+			o.failures = 0
+			o.tell(leaderOf(answer.GetLock()))
+			if o.isDone {
+				return nil
+			}
+		}
+	}
+	if c.ctx.Err() != nil && ctx.Err() == nil {
+		return o.closed(ErrClosed)
+	}
+	c.leave(conn)
+	return errorOfCall(err)
+}
+
+func (o *observer) tell(leader Leader) {
+	if o.hasLast && leader == o.last {
+		return
+	}
+	o.hasLast, o.last = true, leader
+	o.isDone = !o.yield(leader, nil)
+}
+
+func (o *observer) closed(err error) *Error {
+	o.isDone = true
+	o.yield(Leader{}, err)
+	return nil
+}
+
+func leaderOf(lock *holdfastv1.Lock) Leader {
+	holders := lock.GetHolders()
+	if len(holders) == 0 {
+		return Leader{}
+	}
+	return Leader{
+		Value:        holders[0].GetMetadata()[valueKey],
+		FencingToken: holders[0].GetFencingToken(),
+		HolderID:     holders[0].GetHolderId(),
+	}
+}
