@@ -155,8 +155,8 @@ func (c leaseContext) Err() error {
 // Release is sent even if ctx has ended, and is repeated in the background if no
 // answer comes. Release waits for the answer until ctx ends, and at most 5 s.
 func (l *Lease) Release(ctx context.Context) (released bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
-	defer cancel()
+	timer := time.NewTimer(releaseTimeout)
+	defer timer.Stop()
 	l.e.mu.Lock()
 	task := l.e.releaseLease(l)
 	l.e.mu.Unlock()
@@ -166,6 +166,8 @@ func (l *Lease) Release(ctx context.Context) (released bool, err error) {
 	select {
 	case <-task.done:
 		return task.answer.GetReleased(), task.err
+	case <-timer.C:
+		return false, noAnswer(fmt.Sprintf("no server answered the release of %q yet", l.name), nil)
 	case <-ctx.Done():
 		return false, gaveUp(ctx, fmt.Sprintf("releasing %q", l.name))
 	}

@@ -7,16 +7,16 @@ import (
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
 
-// A release is one release, by the id of its lease. It is repeated until the
-// answer comes, or until the lease has surely ended by its ttl.
+// A release is one release, by the id of its lease. It is repeated in each next
+// session until the answer comes, or until the lease has surely ended by its ttl.
 type release struct {
 	e       *engine
 	leaseID string
 	home    *session
 	// attempts counts the failed attempts in a row.
 	attempts int
-	// lastly ends the task, and repeat sends it again if no answer comes.
-	lastly, repeat *time.Timer
+	// lastly ends the task.
+	lastly *time.Timer
 	// done is closed with the answer or the error.
 	done   chan struct{}
 	answer *holdfastv1.LeaseReleased
@@ -60,16 +60,6 @@ func (e *engine) releaseID(leaseID string, ttl time.Duration) *release {
 
 func (t *release) place(s *session) {
 	t.home = s
-	t.send(s)
-	t.e.stopTimer(t.repeat)
-	t.repeat = t.e.later(releaseTimeout, func() {
-		if t.home == s && t.isOpen() {
-			t.place(s)
-		}
-	})
-}
-
-func (t *release) send(s *session) {
 	s.send(&holdfastv1.SessionCommand{Command: &holdfastv1.SessionCommand_Release{
 		Release: &holdfastv1.ReleaseCommand{Lease: &holdfastv1.ReleaseCommand_LeaseId{LeaseId: t.leaseID}},
 	}}, t)
@@ -85,7 +75,6 @@ func (t *release) settle(answer *holdfastv1.LeaseReleased, err error) {
 	}
 	delete(t.e.releases, t.leaseID)
 	t.e.stopTimer(t.lastly)
-	t.e.stopTimer(t.repeat)
 	t.answer, t.err = answer, err
 	close(t.done)
 	t.e.tellEmpty()
@@ -111,7 +100,7 @@ func (t *release) failed(failed *Error, s *session) {
 	t.attempts++
 	t.e.later(pauseBeforeRepeat(t.attempts, failed.retryDelay), func() {
 		if t.home == s && t.isOpen() {
-			t.send(s)
+			t.place(s)
 		}
 	})
 }

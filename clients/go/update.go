@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"fmt"
+	"time"
 
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
@@ -19,9 +20,8 @@ type update struct {
 
 // update waits for the answer until ctx ends. Updates of one lease take turns.
 func (e *engine) update(ctx context.Context, l *Lease, metadata map[string]string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout,
-		noAnswer(fmt.Sprintf("no server answered the update of %q", l.name), nil))
-	defer cancel()
+	limit := time.NewTimer(callTimeout)
+	defer limit.Stop()
 	for {
 		u, isMine, err := e.beginUpdate(l, metadata)
 		if err != nil {
@@ -32,14 +32,18 @@ func (e *engine) update(ctx context.Context, l *Lease, metadata map[string]strin
 			if isMine {
 				return u.err
 			}
+			continue
+		case <-limit.C:
+			err = noAnswer(fmt.Sprintf("no server answered the update of %q", l.name), nil)
 		case <-ctx.Done():
-			if isMine {
-				e.mu.Lock()
-				u.settle(ctx.Err())
-				e.mu.Unlock()
-			}
-			return gaveUp(ctx, fmt.Sprintf("updating %q", l.name))
+			err = gaveUp(ctx, fmt.Sprintf("updating %q", l.name))
 		}
+		if isMine {
+			e.mu.Lock()
+			u.settle(err)
+			e.mu.Unlock()
+		}
+		return err
 	}
 }
 

@@ -37,10 +37,11 @@ func describe(ctx context.Context, err error) result {
 	if ctx.Err() != nil && !isLost && errors.Is(err, context.Canceled) {
 		return result{"cancelled": true}
 	}
-	description := result{"class": "other", "reason": "", "code": int(codes.Unknown), "text": err.Error()}
+	// An error of no class is the body's own.
+	description := result{"class": "other", "reason": "", "code": int(codes.Unknown), "inner": err.Error()}
 	for _, c := range classes {
 		if errors.Is(err, c.class) {
-			description["class"] = c.name
+			description["class"], description["inner"] = c.name, ""
 			break
 		}
 	}
@@ -49,7 +50,6 @@ func describe(ctx context.Context, err error) result {
 		description["reason"] = "LEASE_LOST"
 		description["code"] = int(codes.Aborted)
 		description["cause"] = string(lost.Cause)
-		description["inner"] = ""
 		if lost.Err != nil {
 			description["inner"] = lost.Err.Error()
 		}
