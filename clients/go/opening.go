@@ -1,0 +1,236 @@
+package holdfast
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	holdfastv1 "holdfast.dev/go/holdfast/v1"
+)
+
+// connected waits for the first answer of a server.
+func (e *engine) connected(ctx context.Context, limit time.Duration) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-e.ready:
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.failure != nil {
+			return e.failure
+		}
+		return nil
+	case <-timer.C:
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.lastErr != nil && e.lastErr.class() != ErrUnavailable {
+			return e.lastErr
+		}
+		return noAnswer("no server answered in time", e.lastErr)
+	case <-ctx.Done():
+		return gaveUp(ctx, "connecting")
+	}
+}
+
+func (e *engine) sessionStarted(s *session) {
+	e.failures, e.refusals = 0, 0
+	e.failure = nil
+	e.tellReady()
+	e.log.Debug("session started", "address", s.address, "session", s.number)
+}
+
+func (e *engine) sessionLeaving(s *session, delay time.Duration) {
+	e.log.Info("the server asks the client to leave", "address", s.address, "delay", delay)
+	if s == e.current {
+		e.openAfter(delay)
+	}
+}
+
+// sessionQuiet is called when each command has its answer and each lease has
+// ended in the session.
+func (e *engine) sessionQuiet(s *session) {
+	if _, ok := e.retired[s]; ok {
+		s.halfClose()
+	}
+}
+
+func (e *engine) sessionEnded(s *session, err error, isSilent bool) {
+	delete(e.retired, s)
+	if s != e.current {
+		return
+	}
+	e.current = nil
+	if e.isClosed || (e.isClosing && s.isHalfClosed) {
+		return
+	}
+	failed := errorOfCall(err)
+	if isSilent {
+		failed = noAnswer(s.address+" is silent", nil)
+	}
+	e.log.Info("session ended", "address", s.address, "session", s.number, "error", failed)
+	if !s.isStarted {
+		e.failures++
+	}
+	e.lastErr = failed
+	if e.isRefused(s, failed) {
+		e.fail(failed)
+		e.openAfter(longestBackoff)
+		return
+	}
+	pause := e.pauseBeforeNext()
+	if failed.Reason == "OVERLOADED" || failed.Reason == "QUOTA_EXCEEDED" {
+		delay, _ := failed.RetryDelay()
+		pause = max(pause, min(delay, longestBackoff))
+	}
+	e.openAfter(pause)
+}
+
+// isRefused says whether an immediate next session cannot help.
+func (e *engine) isRefused(s *session, failed *Error) bool {
+	switch {
+	case failed.Reason == "INVALID_FIELD", failed.Reason == "NOT_ALLOWED":
+		return true
+	case failed.Code == codes.Unauthenticated && !s.isStarted:
+		e.refusals++
+		return e.refusals > 1
+	default:
+		return failed.Code == codes.Unimplemented && e.failures >= len(e.addresses)
+	}
+}
+
+// fail tells all that waits. The deadlines of the held leases decide how long
+// their work may go on.
+func (e *engine) fail(failed *Error) {
+	if e.failure == nil {
+		e.log.Warn("the servers refuse this client", "error", failed)
+	}
+	e.failure = failed
+	for in := range e.intents {
+		delete(e.intents, in)
+		in.settle(nil, failed)
+	}
+	e.tellReady()
+	e.tellEmpty()
+}
+
+func (e *engine) tellReady() {
+	if !e.isReady {
+		e.isReady = true
+		close(e.ready)
+	}
+}
+
+func (e *engine) pauseBeforeNext() time.Duration {
+	return pauseBeforeSession(e.failures, e.leases.nearestDeadline().until(e.now()))
+}
+
+func (e *engine) openAfter(delay time.Duration) {
+	if !e.isFetching && !e.isClosed {
+		e.openTimer.Reset(delay)
+	}
+}
+
+// openNext is called by the timer. It opens the next session after the token
+// source has answered.
+func (e *engine) openNext() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.isFetching || e.isClosed {
+		return
+	}
+	e.isFetching = true
+	e.goroutines.Add(1)
+	go func() {
+		defer e.goroutines.Done()
+		ctx, cancel := context.WithTimeout(e.ctx, connectTimeout)
+		defer cancel()
+		token, err := e.token(ctx)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.isFetching = false
+		if e.isClosed {
+			return
+		}
+		if err != nil {
+			e.notOpened(err)
+			return
+		}
+		e.openSession(token)
+	}()
+}
+
+// notOpened plans another attempt, which may find the token.
+func (e *engine) notOpened(err error) {
+	e.failures++
+	e.lastErr = noToken(err)
+	e.log.Warn("the client has no token", "error", err)
+	e.openAfter(e.pauseBeforeNext())
+}
+
+func (e *engine) openSession(token Token) {
+	address := e.addresses[e.sessionCount%int64(len(e.addresses))]
+	e.sessionCount++
+	s := newSession(e, address, &holdfastv1.SessionStart{
+		ClientId:      e.clientID,
+		SessionNumber: e.sessionCount,
+		HolderId:      e.settings.holderID,
+		Metadata:      e.settings.metadata,
+	})
+	previous := e.current
+	e.current = s
+	e.watchToken(token, s)
+	e.moveTo(s)
+	e.goroutines.Add(1)
+	go s.run(token.Value)
+	if previous == nil {
+		return
+	}
+	// The previous session renews the leases until the next one has them.
+	e.retired[previous] = struct{}{}
+	if len(previous.owners) == 0 {
+		previous.halfClose()
+	}
+}
+
+// moveTo sends attaches first, the earliest deadline first, then releases and
+// acquires. All this comes before new acquires.
+func (e *engine) moveTo(s *session) {
+	for _, l := range e.leases.byDeadline() {
+		if !l.isOver() {
+			e.attach(l, s)
+		}
+	}
+	for _, task := range e.releases {
+		task.place(s)
+	}
+	intents := make([]*intent, 0, len(e.intents))
+	for in := range e.intents {
+		intents = append(intents, in)
+	}
+	slices.SortFunc(intents, func(a, b *intent) int { return int(a.seq - b.seq) })
+	for _, in := range intents {
+		e.place(in, s)
+	}
+}
+
+// watchToken opens the next session before the token ends.
+func (e *engine) watchToken(token Token, s *session) {
+	if e.tokenTimer != nil {
+		e.tokenTimer.Stop()
+		e.tokenTimer = nil
+	}
+	if token.ExpiresIn <= 0 {
+		return
+	}
+	life := time.Duration(float64(token.ExpiresIn) * credentialLifeUsed)
+	e.tokenTimer = time.AfterFunc(life, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if s == e.current {
+			s.isLeaving = true
+			e.openAfter(0)
+		}
+	})
+}
