@@ -88,13 +88,19 @@ export interface GoBuild {
   readonly timeoutMs?: number;
 }
 
-/** Builds programs of a Go module. Resolves to the reason why they cannot be built, or to undefined. */
-export async function buildGo({ module, packages, output, timeoutMs }: GoBuild): Promise<string | undefined> {
-  const missing =
+/** The reason why programs of a Go module cannot be built. Undefined: Go and the packages are there. */
+export async function missingGo(module: string, timeoutMs = FETCH_TIMEOUT_MS): Promise<string | undefined> {
+  return (
     (await problemOf('Go is missing', () => run('go', ['version'], module, FETCH_TIMEOUT_MS))) ??
     (await problemOf('the Go modules cannot be downloaded', () =>
-      run('go', ['mod', 'download'], module, timeoutMs ?? FETCH_TIMEOUT_MS),
-    ));
+      run('go', ['mod', 'download'], module, timeoutMs),
+    ))
+  );
+}
+
+/** Builds programs of a Go module. Resolves to the reason why they cannot be built, or to undefined. */
+export async function buildGo({ module, packages, output, timeoutMs }: GoBuild): Promise<string | undefined> {
+  const missing = await missingGo(module, timeoutMs);
   if (missing !== undefined) return missing;
   await compile('go', ['build', '-buildvcs=false', '-o', output, packages], module, timeoutMs);
   return undefined;
