@@ -102,11 +102,11 @@ func (l *Lease) Done() <-chan struct{} {
 	return l.ctx.Done()
 }
 
-// Deadline returns the time until which this process may rely on the lease. Each
-// renewal makes it later. Compare it with time.Now or time.Until, and never after
+// Deadline returns the time until which this process may rely on the lease, and the
+// present time if the lease is over. Each renewal makes it later. Compare it with time.Now or time.Until, and never after
 // Round or UTC, which drop the monotonic clock.
 func (l *Lease) Deadline() time.Time {
-	return time.Now().Add(l.remaining(l.e.now()))
+	return time.Now().Add(l.Remaining())
 }
 
 // Remaining returns the time until the deadline, 0 if the lease is over.

@@ -78,8 +78,8 @@ func WithTokenFile(path string) Option {
 
 // WithTokenSource sends the bearer token that source returns. The client calls
 // source before each session and call, and once more after the server has refused
-// a token. source may be called by several goroutines, and should keep its token
-// while the token is valid.
+// a token. source may be called by several goroutines, should keep its token while
+// the token is valid, and must return when its context ends.
 func WithTokenSource(source func(context.Context) (Token, error)) Option {
 	return func(s *settings) { s.token = source }
 }

@@ -151,8 +151,27 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := hf.Close(ctx); err != nil {
+	dictionary := hf.Dictionary(uniqueName(t))
+	if _, err := dictionary.Create(ctx, holdfast.Profile{}); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := dictionary.TypeAhead().Suggest(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	observed := make(chan error)
+	go func() {
+		for leader, err := range hf.Election(uniqueName(t)).Observe(ctx) {
+			if err != nil || !leader.Exists() {
+				observed <- err
+			}
+		}
+	}()
+	if err := <-observed; err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = hf.Close(ctx) }()
+	if err := <-observed; !errors.Is(err, holdfast.ErrClosed) {
+		t.Errorf("Observe ended with %v", err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); goroutines() > before; {
 		if time.Now().After(deadline) {

@@ -8,6 +8,9 @@ import (
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
 
+// maxAnswerBytes is more than a page of 500 entries of the largest size.
+const maxAnswerBytes = 16 << 20
+
 // wire is one stream of OpenSession on a connection of its own.
 type wire interface {
 	Send(*holdfastv1.OpenSessionRequest) error
@@ -56,6 +59,7 @@ func (d dialer) dial(address string) (*grpc.ClientConn, error) {
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswerBytes)),
 	)
 }
 
