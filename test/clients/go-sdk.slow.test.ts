@@ -16,7 +16,6 @@ import { missingGo } from '../support/toolchains';
 
 const execute = promisify(execFile);
 const SOURCES = join(ROOT, 'clients', 'go');
-const README = join(SOURCES, 'README.md');
 /** The first build compiles gRPC, with the race detector too. */
 const TIMEOUT_MS = 900_000;
 
@@ -27,7 +26,7 @@ let missing: string | undefined;
 beforeAll(async () => {
   missing = await missingGo(SOURCES);
   redis = await RedisProcess.start();
-  server = await ServerProcess.start({ redisUrl: redis.url, env: { HOLDFAST_SESSIONS: '1' } });
+  server = await ServerProcess.start({ redisUrl: redis.url });
 }, TIMEOUT_MS);
 
 afterAll(async () => {
@@ -96,20 +95,30 @@ async function packageEnvironment(folder: string): Promise<Environment> {
   };
 }
 
+/** The first whole program of a document, for the server of this test. */
+function programOf(...document: readonly string[]): string {
+  const text = readFileSync(join(ROOT, ...document), 'utf8');
+  const [, program] = /```go\n(package main[^]*?)```/.exec(text) ?? [];
+  if (program === undefined) throw new Error(`${document.join('/')} has no program`);
+  return program.replace('127.0.0.1:50051', server.listen);
+}
+
 test(
-  'the first program of the README runs in an empty folder with the packed module',
+  'the programs of the documents run in an empty folder with the packed module',
   async () => {
     if (missing !== undefined) return sayNotChecked('the package of the Go client', missing);
-    const [, program = ''] = /```go\n(package main[^]*?)```/.exec(readFileSync(README, 'utf8')) ?? [];
     const folder = await pack();
     const env = await packageEnvironment(folder);
     const empty = join(folder, 'program');
     mkdirSync(empty);
-    writeFileSync(join(empty, 'main.go'), program.replace('127.0.0.1:50051', server.listen));
+    const main = join(empty, 'main.go');
+    writeFileSync(main, programOf('clients', 'go', 'README.md'));
     await go(['mod', 'init', 'example.com/program'], empty, env);
     await go(['get', `holdfast.dev/go@v${version}`], empty, env);
     await go(['mod', 'tidy'], empty, env);
     expect(await go(['run', '.'], empty, env)).toMatch(/^the report is written under token \d+\n$/);
+    writeFileSync(main, programOf('docs', 'clients', 'go.md'));
+    expect(await go(['run', '.'], empty, env)).toMatch(/^(step [123] under token \d+\n){3}$/);
   },
   TIMEOUT_MS,
 );
