@@ -77,6 +77,8 @@ func newEngine(addresses []string, set settings, open openWire, now func() insta
 		timers:    map[*time.Timer]struct{}{},
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.openTimer = time.AfterFunc(0, e.openNext)
 	return e
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -188,7 +189,7 @@ func errorOfCall(err error) *Error {
 		return known
 	}
 	s, _ := status.FromError(err)
-	if s.Code() == codes.OK {
+	if s.Code() == codes.OK || errors.Is(err, io.EOF) {
 		return &Error{Code: codes.Unavailable, Message: "the stream ended without a reason"}
 	}
 	e := &Error{Code: s.Code(), Message: s.Message(), cause: err}

@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"fmt"
 	"time"
 
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
@@ -115,9 +114,4 @@ func (t *release) earlyEnd(name string) *LeaseLostError {
 		return &LeaseLostError{Name: name, Cause: cause}
 	}
 	return nil
-}
-
-// String makes a release safe in texts: the id of the lease is a secret.
-func (t *release) String() string {
-	return fmt.Sprintf("release after %d failed attempts", t.attempts)
 }

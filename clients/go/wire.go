@@ -59,6 +59,8 @@ func (d dialer) dial(address string) (*grpc.ClientConn, error) {
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0),
+		grpc.WithUnaryInterceptor(unaryErrors),
+		grpc.WithStreamInterceptor(streamErrors),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswerBytes)),
 	)
 }
