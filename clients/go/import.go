@@ -10,13 +10,17 @@ import (
 )
 
 // An ImportOption changes how Dictionary.Import works.
-type ImportOption func(*holdfastv1.ImportStart)
+type ImportOption func(*importSettings)
+
+type importSettings struct {
+	profile *holdfastv1.Profile
+}
 
 // WithProfile sets the profile of a dictionary that does not exist yet. If it
 // exists with another profile, the error is ErrDictionaryExists. Default: the
 // dictionary's own profile.
 func WithProfile(profile Profile) ImportOption {
-	return func(start *holdfastv1.ImportStart) { start.Profile = profile.message() }
+	return func(s *importSettings) { s.profile = profile.message() }
 }
 
 // Import replaces all entries of the dictionary in one step, and creates it if
@@ -31,10 +35,11 @@ func (d *Dictionary) Import(
 	const method = "ImportDictionary"
 	ctx, end := d.calls.tracer(ctx, method, d.name)
 	defer func() { end(err) }()
-	start := &holdfastv1.ImportStart{Dictionary: d.name}
+	var set importSettings
 	for _, option := range options {
-		option(start)
+		option(&set)
 	}
+	start := &holdfastv1.ImportStart{Dictionary: d.name, Profile: set.profile}
 	conn, err := d.calls.acquire()
 	if err != nil {
 		return DictionaryInfo{}, err

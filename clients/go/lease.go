@@ -103,8 +103,9 @@ func (l *Lease) Done() <-chan struct{} {
 }
 
 // Deadline returns the time until which this process may rely on the lease, and the
-// present time if the lease is over. Each renewal makes it later. Compare it with time.Now or time.Until, and never after
-// Round or UTC, which drop the monotonic clock.
+// present time if the lease is over. Each renewal makes it later. Compare it with
+// time.Now or time.Until, and never after Round or UTC, which drop the monotonic
+// clock.
 func (l *Lease) Deadline() time.Time {
 	return time.Now().Add(l.Remaining())
 }
