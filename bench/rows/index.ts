@@ -18,6 +18,7 @@ import type { Row } from './row';
 import { prefix, substring, typo } from './searches';
 import { semaphore } from './semaphore';
 import { session } from './session';
+import { sessionLeases } from './session-leases';
 import { unary } from './unary';
 
 /** All benchmarks, in the order in which they run. */
@@ -31,6 +32,7 @@ export const rows: readonly Row[] = [
   contention,
   heldLeases,
   session,
+  sessionLeases,
   memory,
   readers,
   growth,

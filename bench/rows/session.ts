@@ -1,42 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { stores } from '../locks/stores';
 import type { EtcdTasks } from '../load/etcd';
-import type { SessionTasks, SessionWork } from '../load/session';
 import { cpuDuring } from '../support/cpu';
 import { figure, takeRounds, type Figure } from '../support/figures';
 import { LoadGroup } from '../support/load-process';
-import { costOf, growthOf, memoryGrowth, onStage, warmUp, type FullCost, type Stage } from '../support/stage';
-import { sum } from '../support/statistics';
+import { IN_FLIGHT, PROCESSES, run, withSessions } from '../support/session-group';
+import { costOf, type FullCost } from '../support/stage';
 import { UnarySide } from '../support/unary-side';
 import type { Row, RowContext } from './row';
-import { sessionMoves } from './session-move';
-
-const PROCESSES = 2;
-const IN_FLIGHT = 128;
-/** The sessions that hold leases. */
-const HOLDERS = 20;
-/** A lease with a TTL of 30 s is renewed every 10 s, so each round has one renewal of each lease. */
-const RENEWAL_INTERVAL_MS = 10_000;
-
-type Group = LoadGroup<SessionTasks>;
-
-/** Processes with sessions. The sessions are shared out evenly. */
-async function withSessions<T>(stage: Stage, count: number, work: (group: Group) => Promise<T>): Promise<T> {
-  const group: Group = new LoadGroup('session', PROCESSES);
-  try {
-    const address = stage.server.listen;
-    const each = count / PROCESSES;
-    await group.askEach('connect', (index) => ({ address, label: `session-${index}`, count: each }));
-    return await work(group);
-  } finally {
-    group.end();
-  }
-}
-
-async function run(group: Group, kind: SessionWork, count: number): Promise<number> {
-  await group.ask('work', { kind, count: count / PROCESSES, inFlight: IN_FLIGHT / PROCESSES });
-  return count;
-}
 
 /** The CPU of Lock and Unlock of etcd (µs), or undefined if this machine cannot build etcd. */
 type EtcdPair = (() => Promise<number>) | undefined;
@@ -108,65 +78,11 @@ async function commands({ quick, say }: RowContext): Promise<Figure[]> {
   }
 }
 
-/** The renewals so far. A lost lease means that the machine was too busy. */
-async function renewals(group: Group): Promise<number> {
-  const events = await group.ask('events', undefined);
-  const lost = sum(events.map((one) => one.lost));
-  if (lost > 0) throw new Error(`${lost} leases of sessions were lost`);
-  return sum(events.map(({ renewed }) => renewed));
-}
-
-async function heldLeases({ quick, say }: RowContext): Promise<Figure[]> {
-  const leases = quick ? 10_000 : 100_000;
-  return onStage(async (stage) => {
-    await warmUp(stage);
-    return withSessions(stage, HOLDERS, async (group) => {
-      const bytes = await memoryGrowth(stage, () => run(group, 'acquire', leases));
-      say(`${leases} leases of ${HOLDERS} sessions`);
-      // This wait leaves out the first renewals, which come in bursts like the acquires.
-      await sleep(RENEWAL_INTERVAL_MS);
-      const counts = { warmUps: 0, rounds: quick ? 2 : 60 };
-      const costs = await takeRounds(counts, () => renewalRound(stage, group, leases));
-      return [
-        figure(
-          `${leases} leases of ${HOLDERS} sessions: server memory a lease`,
-          'kB',
-          bytes / leases / 1000,
-          {
-            most: 1.5,
-          },
-        ),
-        ...costs,
-      ];
-    });
-  });
-}
-
-async function renewalRound(stage: Stage, group: Group, leases: number): Promise<Figure[]> {
-  const work = () => growthOf(() => renewals(group), RENEWAL_INTERVAL_MS);
-  const { server, redis, perSecond } = await costOf(stage, work);
-  const name = (what: string) => `${leases} leases of ${HOLDERS} sessions: ${what}`;
-  return [
-    figure(name('server CPU a renewal'), 'µs', server, { most: 30 }),
-    figure(name('Redis CPU a renewal'), 'µs', redis, { most: 10 }),
-    figure(name('renewals a second'), '', perSecond),
-    figure(name('cores of server and Redis'), '', ((server + redis) * perSecond) / 1e6, { most: 0.5 }),
-  ];
-}
-
 export const session: Row = {
   name: 'session',
-  title: 'Sessions: acquire and release on one stream, and many held leases',
+  title: 'Sessions: acquire and release on one stream',
   about:
     'Two sessions with 64 commands in flight each, whose commands share messages as those of a client library do. Yardsticks: ' +
-    'the same pairs as unary calls, and Lock and Unlock of etcd. Then 20 sessions hold leases with a TTL of 30 s for ten ' +
-    "minutes: memory is the growth of the server's resident memory, read after garbage collections, and the CPU of a renewal " +
-    'is the whole CPU of the server while nothing else happens, divided by the renewals: timers, scripts, replies, messages ' +
-    'and heartbeats. At last one session holds 10,000 leases while its server is killed with SIGKILL. Its client attaches ' +
-    'to all at another server, 1,000 attaches in flight, without the pause of up to 1 s that clients make at random.',
-  run: async (context) => [
-    ...(await commands(context)),
-    ...(await heldLeases(context)),
-    ...(await sessionMoves(context)),
-  ],
+    'the same pairs as unary calls, and Lock and Unlock of etcd.',
+  run: commands,
 };
