@@ -5,6 +5,7 @@ import { attempt, type Attempt } from './kit/attempt';
 import { casesOf } from './kit/case-folder';
 import type { Case, CaseSet } from './kit/case-file';
 import { declaredLanguages, prepareLanguage, type Language } from './kit/languages';
+import { declaredMutants } from './kit/mutants';
 import { failures, isFailure, summary, table, total } from './kit/report';
 
 const HELP = `npm run test:clients -- [options]
@@ -15,6 +16,8 @@ const HELP = `npm run test:clients -- [options]
   --times N         runs of each case (default: 1)
   --transcript      also prints what was said in cases that pass
   --list            prints the cases
+  --mutants         runs the mutants of the TypeScript client, each of which a case must catch
+  --mutant TEXT     only mutants with this text in their name or rule; may be repeated
 `;
 /** Enough of a transcript for most failures. --transcript prints all. */
 const SHOWN_LINES = 120;
@@ -26,6 +29,8 @@ interface Options {
   readonly times: number;
   readonly transcript: boolean;
   readonly list: boolean;
+  /** Texts of names. Undefined: no mutants. */
+  readonly mutants: readonly string[] | undefined;
 }
 
 function options(): Options | undefined {
@@ -38,6 +43,8 @@ function options(): Options | undefined {
       times: { type: 'string', default: '1' },
       transcript: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
+      mutants: { type: 'boolean', default: false },
+      mutant: { type: 'string', multiple: true },
       help: { type: 'boolean', default: false },
     },
   });
@@ -51,6 +58,7 @@ function options(): Options | undefined {
     times: Number(values.times),
     transcript: values.transcript,
     list: values.list,
+    mutants: values.mutant ?? (values.mutants ? [''] : undefined),
   };
 }
 
@@ -81,12 +89,27 @@ async function runAll({ cases, jobs, times }: Options, languages: readonly Langu
   return attempts;
 }
 
+async function runMutantsNamed(texts: readonly string[], jobs: number): Promise<number> {
+  // Only this run needs the compiler.
+  const { isBad, mutantLines, mutantSummary, runMutants } = await import('./kit/mutant-run.js');
+  const mutants = declaredMutants(casesOf('scripted')).filter(({ name, rule }) =>
+    texts.some((text) => name.includes(text) || rule.includes(text)),
+  );
+  if (mutants.length === 0) throw new Error('no mutant has this name');
+  const client = await prepareLanguage('typescript');
+  if ('missing' in client) throw new Error(client.missing);
+  const verdicts = await runMutants(mutants, client, jobs, (one) => console.log(mutantLines(one)));
+  console.log(`\n${mutantSummary(verdicts)}`);
+  return verdicts.some(isBad) ? 1 : 0;
+}
+
 async function main(): Promise<number> {
   const chosen = options();
   if (!chosen) {
     console.log(HELP);
     return 0;
   }
+  if (chosen.mutants) return runMutantsNamed(chosen.mutants, chosen.jobs);
   if (chosen.list) {
     for (const { id, title } of chosen.cases) console.log(`${id}: ${title}`);
     return 0;

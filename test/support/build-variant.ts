@@ -1,5 +1,5 @@
-import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { makeScratchFolder } from './processes/scratch-folder';
 import { ROOT } from './root';
 
@@ -18,13 +18,31 @@ export interface Variant {
   remove(): Promise<void>;
 }
 
+/** Folders below dist/. */
+export interface VariantParts {
+  readonly copied: readonly string[];
+  /** Folders without a replacement, which the copied code reads. */
+  readonly linked: readonly string[];
+}
+
+const ALL: VariantParts = { copied: ['.'], linked: [] };
+
 /** Makes the copy in a temporary folder, with all other files that the programs need. */
-export async function makeVariant(patches: readonly Patch[]): Promise<Variant> {
+export async function makeVariant(
+  patches: readonly Patch[],
+  { copied, linked }: VariantParts = ALL,
+): Promise<Variant> {
   const home = makeScratchFolder('variant');
   const remove = () => rm(home, { recursive: true });
   const folder = join(home, 'dist');
   try {
-    await cp(join(ROOT, 'dist'), folder, { recursive: true });
+    for (const part of copied) {
+      await cp(join(ROOT, 'dist', part), join(folder, part), { recursive: true });
+    }
+    for (const part of linked) {
+      await mkdir(dirname(join(folder, part)), { recursive: true });
+      await symlink(join(ROOT, 'dist', part), join(folder, part));
+    }
     for (const name of ['package.json', 'package-lock.json']) await cp(join(ROOT, name), join(home, name));
     await symlink(join(ROOT, 'node_modules'), join(home, 'node_modules'));
     for (const patch of patches) {
