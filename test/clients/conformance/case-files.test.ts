@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { readCase } from '../../../clients/conformance/kit/case-file';
@@ -36,12 +36,11 @@ describe('the case files of the conformance kit', () => {
 
   it('are named by each known failure of a declared language', () => {
     const ids = new Set([...casesOf('scripted'), ...casesOf('faults')].map(({ id }) => id));
-    for (const file of readdirSync(join(FOLDER, 'known-failures'))) {
+    const folder = join(FOLDER, 'known-failures');
+    // git has no empty folder, so the folder is missing while every client passes.
+    for (const file of existsSync(folder) ? readdirSync(folder) : []) {
       expect(declaredLanguages()).toContain(file.replace('.yaml', ''));
-      const known = parse(readFileSync(join(FOLDER, 'known-failures', file), 'utf8')) as Record<
-        string,
-        string
-      > | null;
+      const known = parse(readFileSync(join(folder, file), 'utf8')) as Record<string, string> | null;
       for (const id of Object.keys(known ?? {})) expect(ids).toContain(id);
     }
   });
