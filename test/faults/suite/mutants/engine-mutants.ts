@@ -34,7 +34,7 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/engine/leases/expire-offset.js',
-        find: 'return receivedAt + expireOffsetMs(receivedAt, end) <= now;',
+        find: 'return from + expireOffsetMs(from, end) <= now;',
         replace: 'return false;',
       },
       {
