@@ -1,0 +1,194 @@
+"""A lease of this process, as the engine sees it."""
+
+import math
+import threading
+from typing import TYPE_CHECKING, Callable, List, Mapping, Optional, Protocol
+
+from ..errors import LeaseLost, LossCause
+from ..v1 import lease_pb2
+from .belief import Belief
+from .durations import seconds_of
+from .outcome import Outcome
+from .runtime import Runtime, Timer
+
+if TYPE_CHECKING:
+    from .open_session import OpenSession
+
+#: A timer that fires just before the deadline is set again, and not at once.
+_SHORTEST_TIMER = 0.001
+#: The event loop refuses very long timers.
+_LONGEST_TIMER = 86_400.0
+
+
+class ReleaseAnswer:
+    """released: the work was protected until this release. cause: else why the lease had ended."""
+
+    def __init__(self, released: bool, cause: int) -> None:
+        self.released = released
+        self.cause = cause
+
+
+class PendingUpdate(Protocol):
+    """An update of metadata without an answer."""
+
+    def place(self) -> None: ...
+
+    def reject(self, error: BaseException) -> None: ...
+
+
+class LeaseKeeper(Protocol):
+    """What a lease asks of the client that holds the lease."""
+
+    runtime: Runtime
+
+    def over(self, lease: "HeldLease") -> None: ...
+
+    def release(self, lease: "HeldLease") -> Outcome[ReleaseAnswer]: ...
+
+    def update(self, lease: "HeldLease", metadata: Mapping[str, str]) -> Outcome[None]: ...
+
+
+class HeldLease:
+    """Any thread may ask whether the lease is over. Only the engine's thread changes the rest."""
+
+    def __init__(
+        self,
+        message: lease_pb2.Lease,
+        deadline: float,
+        max_hold: Optional[float],
+        keeper: LeaseKeeper,
+    ) -> None:
+        #: A secret that belongs into no log.
+        self.lease_id = message.lease_id
+        self.name = message.name
+        self.token = message.fencing_token
+        self.permit_count = message.permit_count
+        self.ttl = seconds_of(message.ttl)
+        #: The session that holds the lease, or that was last sent an attach.
+        self.home: Optional["OpenSession"] = None
+        #: The number of the lease in `home`. None until the attach is answered.
+        self.number: Optional[int] = None
+        self.update: Optional[PendingUpdate] = None
+        self._keeper = keeper
+        self._runtime = keeper.runtime
+        self._belief = Belief(deadline)
+        self._hold_until = self._runtime.now() + (math.inf if max_hold is None else max_hold)
+        self._cause: Optional[LossCause] = None
+        self._lock = threading.Lock()
+        self._is_told = False
+        self._listeners: List[Callable[[LeaseLost], object]] = []
+        self._releasing: Optional[Outcome[ReleaseAnswer]] = None
+        self._timer: Optional[Timer] = None
+        self._watch()
+
+    @property
+    def deadline(self) -> float:
+        return self._belief.deadline
+
+    @property
+    def cause(self) -> Optional[LossCause]:
+        """Why the lease is over. None: the lease is held. Compares the clock."""
+        if self._runtime.is_forked():
+            return LossCause.FORKED
+        if self._cause is None and self._compare() is not None:
+            # The engine hears of it in its own thread.
+            self._runtime.call_from_thread(self._tell)
+        return self._cause
+
+    @property
+    def is_over(self) -> bool:
+        return self.cause is not None
+
+    @property
+    def loss(self) -> Optional[LeaseLost]:
+        """The loss of the lease. None: the lease is held, or was released."""
+        cause = self.cause
+        if cause is None or cause is LossCause.RELEASED:
+            return None
+        return self.lost(cause)
+
+    def lost(self, cause: LossCause) -> LeaseLost:
+        error = LeaseLost(self.name, cause)
+        error.source = self
+        return error
+
+    def remaining(self) -> float:
+        """The time until the deadline (seconds). 0: the lease is over."""
+        if self.is_over:
+            return 0.0
+        return max(0.0, min(self.deadline, self._hold_until) - self._runtime.now())
+
+    def listen(self, callback: Callable[[LeaseLost], object]) -> None:
+        """Calls back once at a loss, at once if the lease is lost. Never after a release."""
+        if not self._is_told:
+            self._listeners.append(callback)
+            return
+        loss = self.loss
+        if loss is not None:
+            callback(loss)
+
+    def ignore(self, callback: Callable[[LeaseLost], object]) -> None:
+        if callback in self._listeners:
+            self._listeners.remove(callback)
+
+    def confirm(self, deadline: float) -> None:
+        """Takes the deadline of a renewal or an attach."""
+        self._belief.confirm(deadline, self._runtime.now())
+
+    def end(self, cause: LossCause) -> None:
+        """Only the first cause counts. A deadline that has passed is an earlier cause."""
+        if self._compare() is None:
+            self._decide(cause)
+        self._tell()
+
+    def release(self) -> Outcome[ReleaseAnswer]:
+        if self._releasing is None:
+            self._releasing = self._keeper.release(self)
+        return self._releasing
+
+    def update_metadata(self, metadata: Mapping[str, str]) -> Outcome[None]:
+        return self._keeper.update(self, metadata)
+
+    def __repr__(self) -> str:
+        return f"HeldLease(name={self.name!r}, fencing_token={self.token})"
+
+    def _compare(self) -> Optional[LossCause]:
+        now = self._runtime.now()
+        if self._belief.is_over(now):
+            self._decide(LossCause.DEADLINE)
+        elif now >= self._hold_until:
+            self._decide(LossCause.MAX_HOLD)
+        return self._cause
+
+    def _decide(self, cause: LossCause) -> None:
+        with self._lock:
+            if self._cause is None:
+                self._cause = cause
+                self._belief.end()
+
+    def _tell(self) -> None:
+        if self._is_told:
+            return
+        self._is_told = True
+        if self._timer is not None:
+            self._timer.cancel()
+        listeners, self._listeners = self._listeners, []
+        self._keeper.over(self)
+        loss = self.loss
+        if loss is not None:
+            for listener in listeners:
+                listener(loss)
+
+    def _watch(self) -> None:
+        """A renewal does not move the timer. The timer finds the later deadline when it fires."""
+        wait = min(self.deadline, self._hold_until) - self._runtime.now()
+        wait = min(max(wait, _SHORTEST_TIMER), _LONGEST_TIMER)
+        self._timer = self._runtime.call_later(wait, self._wake)
+
+    def _wake(self) -> None:
+        if self._runtime.is_forked() or self._is_told:
+            return
+        if self._compare() is None:
+            self._watch()
+        else:
+            self._tell()

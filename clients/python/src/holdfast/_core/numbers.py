@@ -1,0 +1,75 @@
+"""The times (seconds), bounds and reasons that all clients of Holdfast share.
+
+A test compares them with clients/numbers.json, with which the clients in the other languages are
+compared too.
+"""
+
+# The session.
+
+#: The time between two heartbeats, until a response changes it.
+HEARTBEAT_INTERVAL = 5.0
+#: The longest silence of the server, until its first response changes it.
+HEARTBEAT_TIMEOUT = 15.0
+#: A short ttl needs earlier heartbeats.
+HEARTBEATS_PER_TTL = 6
+#: A client leaves a silent server after this part of the shortest ttl. The rest is for the attach.
+SILENCE_IS_TTL_DIVIDED_BY = 4
+#: The longest wait for the first response, because a new connection may lead nowhere.
+FIRST_ANSWER = 5.0
+#: The longest random pause before the session after a break.
+LONGEST_PAUSE_AFTER_BREAK = 1.0
+#: The pause is at most this part of the time to the nearest deadline.
+PAUSE_AFTER_BREAK_IS_DEADLINE_DIVIDED_BY = 10
+#: The next session is opened after this share of the life of a credential.
+CREDENTIAL_LIFE_USED = 0.8
+MAX_COMMANDS_IN_MESSAGE = 1000
+MAX_MESSAGE_BYTES = 2**20
+#: Attaches without an answer. The bound keeps thousands of attaches from one server's queue.
+MAX_ATTACHES_UNANSWERED = 1000
+#: Acquires that have not ended. The server refuses more.
+MAX_ACQUIRES_UNANSWERED = 10_000
+
+# Retries.
+
+#: The first random pause is at most twice this time. Each next limit is twice as long.
+FIRST_BACKOFF = 0.05
+LONGEST_BACKOFF = 5.0
+#: There is no loop without a pause, even if a deadline is near.
+SHORTEST_PAUSE = 0.005
+
+# Limits.
+
+#: The longest wait for the first session.
+CONNECT = 10.0
+#: The longest time of a call, retries included.
+CALL = 10.0
+#: After the wait for a lease, the server has this time for its answer.
+ANSWER_AFTER_WAIT = 5.0
+#: The longest wait of a caller for the answer to a release.
+RELEASE = 5.0
+CLOSE = 5.0
+
+# Type-ahead.
+
+DEBOUNCE = 0.03
+
+# Reasons.
+
+#: A command of a session is repeated with the same id.
+COMMAND_IS_REPEATED = frozenset(
+    [
+        "DRAINING",
+        "OUTCOME_UNKNOWN",
+        "OVERLOADED",
+        "QUARANTINED",
+        "REATTACH",
+        "STORE_UNAVAILABLE",
+    ]
+)
+#: A call is repeated, because the server has not carried it out.
+CALL_IS_REPEATED = frozenset(
+    ["DICTIONARY_LOADING", "DRAINING", "OVERLOADED", "QUARANTINED", "STORE_UNAVAILABLE"]
+)
+#: A call is repeated only if a second run does no harm.
+IDEMPOTENT_CALL_IS_REPEATED = frozenset(["OUTCOME_UNKNOWN"])
+CREDENTIAL_IS_FETCHED_ONCE_MORE = frozenset(["BAD_CREDENTIAL", "NO_CREDENTIAL"])

@@ -1,0 +1,62 @@
+"""One release, by `lease_id`."""
+
+from typing import Optional, Protocol
+
+from ..errors import HoldfastError, no_answer
+from ..v1.session_service_pb2 import ReleaseCommand, SessionCommand, SessionEvent
+from .held_lease import ReleaseAnswer
+from .open_session import CommandOwner, OpenSession, Receipt
+from .outcome import Outcome
+from .runtime import Runtime
+from .status import error_of_command
+
+
+class ReleaseKeeper(Protocol):
+    runtime: Runtime
+
+    def answered(self, task: "ReleaseTask") -> None: ...
+
+    def repeat(self, task: "ReleaseTask", error: HoldfastError, session: OpenSession) -> bool:
+        """Repeats the release after a pause. False: the error is final."""
+
+
+class ReleaseTask(CommandOwner):
+    """Repeated in each next session until the answer comes.
+
+    Or until the lease has ended by its ttl, so that nobody needs the release any more.
+    """
+
+    def __init__(self, lease_id: str, until: float, keeper: ReleaseKeeper) -> None:
+        """until: the time until the lease has surely ended (seconds)."""
+        self.lease_id = lease_id
+        self.outcome: Outcome[ReleaseAnswer] = Outcome()
+        self.home: Optional[OpenSession] = None
+        self.attempts = 0
+        self._keeper = keeper
+        late = no_answer("no server answered the release in time")
+        self._timer = keeper.runtime.call_later(until, lambda: self.fail(late))
+
+    def place(self, session: OpenSession) -> None:
+        self.home = session
+        release = ReleaseCommand(lease_id=self.lease_id)
+        session.run(SessionCommand(release=release), self)
+
+    def fail(self, error: HoldfastError) -> None:
+        self._timer.cancel()
+        self._keeper.answered(self)
+        self.outcome.reject(error)
+
+    def event(
+        self, event: SessionEvent, receipt: Receipt, session: OpenSession
+    ) -> Optional[CommandOwner]:
+        kind = event.WhichOneof("event")
+        if kind == "released":
+            self._timer.cancel()
+            self._keeper.answered(self)
+            released = event.released
+            self.outcome.resolve(ReleaseAnswer(released.released, released.loss_cause))
+        elif kind == "failed" and self.home is session:
+            error = error_of_command(event.failed)
+            if not self._keeper.repeat(self, error, session):
+                self.fail(error)
+        return None

@@ -1,0 +1,341 @@
+"""What outlives a session: leases, acquires without an answer, releases without an answer."""
+
+import json
+from typing import Callable, Dict, Mapping, Optional, Protocol, Set
+
+import grpc
+
+from ..errors import ClosedError, Facts, HoldfastError, LossCause, error_of, no_answer
+from ..v1 import lease_pb2
+from ..v1.session_service_pb2 import (
+    AttachCommand,
+    CancelCommand,
+    CommandFailed,
+    SessionCommand,
+)
+from . import numbers, pauses
+from .acquire_intent import Acquire, AcquireIntent
+from .durations import deadline, seconds_of
+from .held_lease import HeldLease, ReleaseAnswer
+from .held_leases import HeldLeases
+from .lease_owner import AttachOwner, LeaseOwner
+from .news import News
+from .open_session import CommandOwner, OpenSession, Receipt
+from .outcome import Outcome, rejected
+from .release_task import ReleaseTask
+from .runtime import Runtime
+from .status import error_of_command
+from .timers import Timers
+from .update_task import UpdateTask
+
+
+class _Repeatable(Protocol):
+    attempts: int
+
+
+class SessionTasks:
+    def __init__(self, runtime: Runtime, news: News) -> None:
+        self.runtime = runtime
+        self.leases = HeldLeases()
+        #: The session that gets new commands.
+        self.current: Optional[OpenSession] = None
+        self._news = news
+        self._intents: Dict[AcquireIntent, None] = {}
+        self._releases: Dict[str, ReleaseTask] = {}
+        self._timers = Timers(runtime)
+        #: Leases that were held for too long. Their work may still run, and may end before
+        #: their deadlines.
+        self._held_too_long: Set[HeldLease] = set()
+        self._failure: Optional[HoldfastError] = None
+        self._on_empty: Optional[Callable[[], None]] = None
+
+    def move_to(self, session: OpenSession) -> None:
+        """Attaches first, the earliest deadline first, then releases and acquires."""
+        self.current = session
+        for lease in self.leases.by_deadline():
+            self._attach(lease, session)
+        for release in self._releases.values():
+            release.place(session)
+        for intent in self._intents:
+            self._place(intent, session)
+
+    def acquire(self, acquire: Acquire) -> AcquireIntent:
+        intent = AcquireIntent(acquire, self)
+        bound = numbers.MAX_ACQUIRES_UNANSWERED
+        if len(self._intents) >= bound:
+            text = f"{bound} acquires of this client wait already"
+            facts = Facts("QUOTA_EXCEEDED", grpc.StatusCode.RESOURCE_EXHAUSTED)
+            intent.reject(error_of(text, facts))
+            return intent
+        self._intents[intent] = None
+        # A server that leaves may refuse new acquires. The next session sends the acquire.
+        if self.current is not None and not self.current.is_leaving:
+            self._place(intent, self.current)
+        return intent
+
+    def abandon(self, intent: AcquireIntent, error: BaseException) -> None:
+        """The caller hears at once.
+
+        The intent stays until the server has answered, because a grant may be under way.
+        """
+        if intent.is_abandoned or intent not in self._intents:
+            return
+        intent.is_abandoned = True
+        intent.reject(error)
+        if intent.home is None:
+            del self._intents[intent]
+            self._tell_empty()
+        else:
+            self._cancel(intent, intent.home)
+
+    def finish(self, error: HoldfastError, timeout: float, done: Callable[[], None]) -> None:
+        """Releases and cancels everything. `done` is called after the answers or the timeout."""
+        for intent in list(self._intents):
+            self.abandon(intent, error)
+        for lease in [*self.leases.by_deadline(), *self._held_too_long]:
+            lease.release()
+        if self._is_empty:
+            return done()
+        self._on_empty = done
+        self._timers.later(timeout, done)
+
+    def fail(self, error: HoldfastError) -> None:
+        """No next session will come."""
+        self._failure = error
+        intents, self._intents = self._intents, {}
+        releases, self._releases = self._releases, {}
+        for intent in intents:
+            intent.reject(error)
+        for release in releases.values():
+            release.fail(error)
+        self._tell_empty()
+
+    def close(self) -> None:
+        self.fail(ClosedError())
+        self._timers.cancel()
+        for lease in self.leases.by_deadline():
+            lease.end(LossCause.RELEASED)
+
+    def granted(
+        self,
+        intent: AcquireIntent,
+        message: lease_pb2.Lease,
+        receipt: Receipt,
+        session: OpenSession,
+        number: int,
+    ) -> Optional[CommandOwner]:
+        lease_id, ttl = message.lease_id, seconds_of(message.ttl)
+        until = deadline(receipt.t0, seconds_of(message.expire_offset), ttl, receipt.at)
+        known = self.leases.get(lease_id)
+        if known is not None:
+            # The grant of an older session was read before the answer of this one.
+            known.confirm(until)
+            if known.home is None or known.home.number <= session.number:
+                self._settle_in(known, session, number)
+            return LeaseOwner(known, self)
+        unwanted = intent not in self._intents or intent.is_abandoned
+        if unwanted or self.leases.is_over(lease_id):
+            self._intents.pop(intent, None)
+            self.release_unwanted(lease_id, ttl)
+            return None
+        if until <= self.runtime.now():
+            self._granted_too_late(intent, lease_id, ttl)
+            return None
+        lease = HeldLease(message, until, intent.acquire.max_hold, self)
+        del self._intents[intent]
+        self.leases.add(lease)
+        intent.lease = lease
+        # A repetition in a later session attaches to the lease, so only that session speaks for it.
+        if intent.home is not None and intent.home.number > session.number:
+            lease.home = intent.home
+        else:
+            self._settle_in(lease, session, number)
+        intent.resolve(lease)
+        self._tell_empty()
+        return LeaseOwner(lease, self)
+
+    def cancelled(self, intent: AcquireIntent) -> None:
+        if intent in self._intents:
+            del self._intents[intent]
+            intent.reject(ClosedError("the wait was cancelled"))
+        self._tell_empty()
+
+    def failed(self, intent: AcquireIntent, failed: CommandFailed, session: OpenSession) -> None:
+        if intent.home is not session:
+            return
+        if intent.lease is not None and intent.lease.number is None:
+            return AttachOwner(intent.lease, self).failed(failed, session)
+        if intent not in self._intents:
+            return
+        error = error_of_command(failed)
+        if error.reason == "REQUEST_FINISHED" and intent.take_new_id():
+            return self._place(intent, session)
+
+        def again() -> None:
+            if intent.home is session and intent in self._intents:
+                self._place(intent, session)
+
+        if self._repeat_later(intent, error, session, again):
+            return
+        del self._intents[intent]
+        intent.reject(error)
+        self._tell_empty()
+
+    def without_answer(self, intent: AcquireIntent) -> None:
+        name = json.dumps(intent.acquire.name)
+        self.abandon(intent, no_answer(f"no server answered the acquire of {name}"))
+
+    def over(self, lease: HeldLease) -> None:
+        self.leases.end(lease)
+        cause = lease.cause or LossCause.RELEASED
+        if lease.update is not None:
+            lease.update.reject(lease.lost(cause))
+        if cause is LossCause.RELEASED:
+            return
+        self._news.lost(lease)
+        # The session still renews the lease. Nobody may rely on the lease after its deadline,
+        # whatever the work does.
+        if cause is LossCause.DEADLINE:
+            self.release_unwanted(lease.lease_id, lease.ttl)
+        elif cause is LossCause.MAX_HOLD:
+            self._release_at_deadline(lease)
+
+    def release(self, lease: HeldLease) -> Outcome[ReleaseAnswer]:
+        lease.end(LossCause.RELEASED)
+        self._held_too_long.discard(lease)
+        if lease.cause is LossCause.SUPERSEDED:
+            # The lease is held elsewhere, and is not this client's to end.
+            outcome: Outcome[ReleaseAnswer] = Outcome()
+            outcome.resolve(ReleaseAnswer(False, lease_pb2.LossCause.LOSS_CAUSE_UNSPECIFIED))
+            return outcome
+        return self._release_id(lease.lease_id, lease.ttl)
+
+    def update(self, lease: HeldLease, metadata: Mapping[str, str]) -> Outcome[None]:
+        cause = lease.cause
+        if cause is not None:
+            return rejected(lease.lost(cause))
+        if lease.update is not None:
+            return rejected(
+                RuntimeError("an earlier update of this lease has no answer yet")
+            )
+
+        def repeat(task: UpdateTask, error: HoldfastError, session: OpenSession) -> bool:
+            def again() -> None:
+                if lease.update is task and lease.home is session:
+                    task.place()
+
+            return self._repeat_later(task, error, session, again)
+
+        update = UpdateTask(lease, metadata, repeat)
+        lease.update = update
+        update.place()
+        return update.outcome
+
+    def attached(self, lease: HeldLease, session: OpenSession, number: int) -> None:
+        self._settle_in(lease, session, number)
+        self._news.attached(session.address, lease)
+
+    def renewal_failed(self, lease: HeldLease) -> None:
+        self._news.renewal_failed(lease)
+
+    def release_unwanted(self, lease_id: str, ttl: float) -> None:
+        self._release_id(lease_id, ttl)
+
+    def repeat_attach(
+        self, lease: HeldLease, error: HoldfastError, session: OpenSession
+    ) -> None:
+        def again() -> None:
+            if lease.home is session and not lease.is_over:
+                self._attach(lease, session)
+
+        self._timers.later(pauses.before_repeat(1, error.retry_after), again)
+
+    def answered(self, task: ReleaseTask) -> None:
+        self._releases.pop(task.lease_id, None)
+        self._tell_empty()
+
+    def repeat(self, task: ReleaseTask, error: HoldfastError, session: OpenSession) -> bool:
+        def again() -> None:
+            if task.home is session and task.lease_id in self._releases:
+                task.place(session)
+
+        return self._repeat_later(task, error, session, again)
+
+    @property
+    def _is_empty(self) -> bool:
+        return not self._intents and not self._releases
+
+    def _tell_empty(self) -> None:
+        if self._is_empty and self._on_empty is not None:
+            on_empty, self._on_empty = self._on_empty, None
+            on_empty()
+
+    def _attach(self, lease: HeldLease, session: OpenSession) -> None:
+        lease.home = session
+        lease.number = None
+        attach = AttachCommand(lease_id=lease.lease_id)
+        session.run(SessionCommand(attach=attach), AttachOwner(lease, self))
+
+    def _settle_in(self, lease: HeldLease, session: OpenSession, number: int) -> None:
+        lease.home = session
+        lease.number = number
+        if lease.update is not None:
+            lease.update.place()
+
+    def _place(self, intent: AcquireIntent, session: OpenSession) -> None:
+        intent.home = session
+        intent.command_id = session.run(intent.command(), intent)
+        if intent.is_abandoned:
+            self._cancel(intent, session)
+
+    def _cancel(self, intent: AcquireIntent, session: OpenSession) -> None:
+        session.run(SessionCommand(cancel=CancelCommand(command_id=intent.command_id)), None)
+
+    def _granted_too_late(self, intent: AcquireIntent, lease_id: str, ttl: float) -> None:
+        """The grant is over on arrival, so the work never began."""
+        self.release_unwanted(lease_id, ttl)
+        if self.current is not None and intent.take_new_id():
+            return self._place(intent, self.current)
+        del self._intents[intent]
+        name = json.dumps(intent.acquire.name)
+        intent.reject(no_answer(f"the grant of {name} came after the end of its lease"))
+        self._tell_empty()
+
+    def _release_at_deadline(self, lease: HeldLease) -> None:
+        def release() -> None:
+            if lease in self._held_too_long:
+                self._held_too_long.remove(lease)
+                self.release_unwanted(lease.lease_id, lease.ttl)
+
+        self._held_too_long.add(lease)
+        self._timers.later(max(0.0, lease.deadline - self.runtime.now()), release)
+
+    def _release_id(self, lease_id: str, ttl: float) -> Outcome[ReleaseAnswer]:
+        known = self._releases.get(lease_id)
+        if known is not None:
+            return known.outcome
+        if self._failure is not None:
+            return rejected(self._failure)
+        task = ReleaseTask(lease_id, max(0.0, 2 * ttl), self)
+        self._releases[lease_id] = task
+        if self.current is not None:
+            task.place(self.current)
+        return task.outcome
+
+    def _repeat_later(
+        self,
+        task: _Repeatable,
+        error: HoldfastError,
+        session: OpenSession,
+        again: Callable[[], None],
+    ) -> bool:
+        """False: a repetition does not help.
+
+        A session that leaves gets no repetition, because the next one sends all.
+        """
+        if error.reason not in numbers.COMMAND_IS_REPEATED:
+            return False
+        task.attempts += 1
+        if not (session.is_leaving and error.reason == "DRAINING"):
+            self._timers.later(pauses.before_repeat(task.attempts, error.retry_after), again)
+        return True

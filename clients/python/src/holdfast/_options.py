@@ -1,0 +1,98 @@
+"""The options of a connection."""
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Awaitable, Callable, List, Optional, Sequence, Tuple, Union
+
+import grpc
+
+from ._core.bearer import BearerToken
+
+#: "host:port", several as a list or with commas.
+Addresses = Union[str, Sequence[str]]
+
+#: A PEM text as bytes, or the path of a PEM file.
+Pem = Union[bytes, str, "os.PathLike[str]"]
+
+ChannelOptions = List[Tuple[str, Union[str, int]]]
+
+
+@dataclass(frozen=True)
+class Tls:
+    """TLS. Files are read for each connection, so a renewed certificate needs no restart.
+
+    ca: the certificate authorities of the servers. Default: those of gRPC.
+    cert, key: the client's certificate with its chain, and its key.
+    server_name: the name in the server's certificate, if it differs from the address. For tests.
+    """
+
+    ca: Optional[Pem] = None
+    cert: Optional[Pem] = None
+    key: Optional[Pem] = None
+    server_name: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class TokenFile:
+    """A file with a bearer token. Read again for each session and each call."""
+
+    path: Union[str, "os.PathLike[str]"]
+
+
+#: What a callback may give.
+GivenToken = Union[str, BearerToken]
+
+#: A fixed token, a file, or a function that gives a token. A plain function runs in a thread.
+TokenOption = Union[str, TokenFile, Callable[[], Union[GivenToken, Awaitable[GivenToken]]]]
+
+
+def address_list(addresses: Addresses) -> List[str]:
+    """Raises a ValueError for an empty list or an address without a port."""
+    if isinstance(addresses, str):
+        found = [address.strip() for address in addresses.split(",")]
+    else:
+        found = list(addresses)
+    if not found:
+        raise ValueError("connect needs at least one address")
+    for address in found:
+        if not re.search(r":\d+$", address):
+            raise ValueError(f'an address must be "host:port", not {address!r}')
+    return found
+
+
+def channel_credentials(tls: Union[Tls, bool]) -> Optional[grpc.ChannelCredentials]:
+    """None: no TLS. Raises an OSError if a file cannot be read."""
+    if tls is False:
+        return None
+    given = Tls() if tls is True else tls
+    return grpc.ssl_channel_credentials(
+        root_certificates=_read(given.ca),
+        private_key=_read(given.key),
+        certificate_chain=_read(given.cert),
+    )
+
+
+def channel_options(tls: Union[Tls, bool]) -> ChannelOptions:
+    """The options of every channel."""
+    options: ChannelOptions = [
+        # Every session has a connection of its own, so that calls cannot delay its heartbeats.
+        ("grpc.use_local_subchannel_pool", 1),
+        # The client repeats by itself, by reasons and ids.
+        ("grpc.enable_retries", 0),
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.min_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 1000),
+    ]
+    server_name = tls.server_name if isinstance(tls, Tls) else None
+    if server_name is not None:
+        options.append(("grpc.ssl_target_name_override", server_name))
+        options.append(("grpc.default_authority", server_name))
+    return options
+
+
+def _read(pem: Optional[Pem]) -> Optional[bytes]:
+    if pem is None or isinstance(pem, bytes):
+        return pem
+    with open(pem, "rb") as file:
+        return file.read()

@@ -1,0 +1,248 @@
+"""The client of asyncio."""
+
+from types import TracebackType
+from typing import TYPE_CHECKING, AsyncGenerator, Mapping, Optional, Type
+
+from .._acquires import OnQueued, lock_acquire, permits_acquire
+from .._core.acquire_intent import Acquire
+from .._core.durations import TimeSpan
+from .._core.session_client import SessionClient
+from .._server_info import ServerInfo, info_of
+from ..errors import ContendedError
+from ..v1.autocomplete_service_pb2 import ListDictionariesRequest
+from ..v1.autocomplete_service_pb2_grpc import AutocompleteServiceStub
+from ..v1.server_service_pb2 import GetServerInfoRequest
+from ..v1.server_service_pb2_grpc import ServerServiceStub
+from ._acquiring import Acquiring
+from ._calls import CallChannel, Method, Request, Response
+from ._dictionary import Dictionary
+from ._election import Election
+from ._lease import Lease
+from ._recents import Recents
+from ._runtime import future_of
+from ._watch import StreamMethod, watch
+from ._wire import GrpcWires
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
+_PAGE_SIZE = 500
+
+
+class Holdfast:
+    """A client of the servers of one store. `connect` makes it. Close it in the end.
+
+    Belongs to the event loop in which it was made.
+    """
+
+    def __init__(
+        self,
+        session: SessionClient,
+        wires: GrpcWires,
+        calls: CallChannel,
+        tracer: "Optional[Tracer]",
+    ) -> None:
+        self._session = session
+        self._wires = wires
+        self._calls = calls
+        self._tracer = tracer
+
+    def lock(
+        self,
+        name: str,
+        *,
+        ttl: Optional[TimeSpan] = None,
+        wait: Optional[TimeSpan] = None,
+        shared: bool = False,
+        max_hold: Optional[TimeSpan] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+        on_queued: Optional[OnQueued] = None,
+    ) -> Acquiring:
+        """A lock: `async with hf.lock("report") as lease:`, or `lease = await hf.lock("report")`.
+
+        All times are seconds, or a timedelta.
+
+        ttl: the lease ends so long after this process vanishes. The client renews the lease long
+            before. Default: the server's, 30 s. Range: 100 ms to 2 min, as the server allows.
+        wait: the longest wait in the queue. Default: until the caller is cancelled.
+        shared: holders of a shared lock hold it together.
+        max_hold: the longest time to hold the lease. Afterwards it counts as lost, with the cause
+            MAX_HOLD, and is released when the work has ended or the deadline has passed.
+            Heartbeats prove that the process runs, this option catches work that hangs.
+        metadata: texts that others see beside the lease.
+        on_queued: told the place in the queue while the request waits, at most every 2 s.
+
+        Raises a ContendedError after `wait`, and other HoldfastErrors.
+        """
+        return self._acquiring(
+            lock_acquire(
+                name,
+                ttl=ttl,
+                wait=wait,
+                shared=shared,
+                max_hold=max_hold,
+                metadata=metadata,
+                on_queued=on_queued,
+            )
+        )
+
+    async def try_lock(
+        self,
+        name: str,
+        *,
+        ttl: Optional[TimeSpan] = None,
+        shared: bool = False,
+        max_hold: Optional[TimeSpan] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+    ) -> Optional[Lease]:
+        """Tries once. None: others hold the lock or wait for it."""
+        return await _unless_contended(
+            self.lock(
+                name, ttl=ttl, wait=0, shared=shared, max_hold=max_hold, metadata=metadata
+            )
+        )
+
+    def permits(
+        self,
+        name: str,
+        permits: int = 1,
+        *,
+        limit: Optional[int] = None,
+        ttl: Optional[TimeSpan] = None,
+        wait: Optional[TimeSpan] = None,
+        max_hold: Optional[TimeSpan] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+        on_queued: Optional[OnQueued] = None,
+    ) -> Acquiring:
+        """Permits of a semaphore, as `lock`.
+
+        limit: the limit of a semaphore that does not exist yet. An existing one keeps its limit.
+        """
+        return self._acquiring(
+            permits_acquire(
+                name,
+                permits,
+                limit=limit,
+                ttl=ttl,
+                wait=wait,
+                max_hold=max_hold,
+                metadata=metadata,
+                on_queued=on_queued,
+            )
+        )
+
+    async def try_permits(
+        self,
+        name: str,
+        permits: int = 1,
+        *,
+        limit: Optional[int] = None,
+        ttl: Optional[TimeSpan] = None,
+        max_hold: Optional[TimeSpan] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+    ) -> Optional[Lease]:
+        """Tries once. None: too few permits are free, or others wait for them."""
+        return await _unless_contended(
+            self.permits(
+                name,
+                permits,
+                limit=limit,
+                ttl=ttl,
+                wait=0,
+                max_hold=max_hold,
+                metadata=metadata,
+            )
+        )
+
+    def election(self, name: str) -> Election:
+        return Election(name, self.lock, self._calls)
+
+    def recents(self, name: str) -> Recents:
+        """The latest choices of one user."""
+        return Recents(self._calls, name)
+
+    def dictionary(self, name: str) -> Dictionary:
+        return Dictionary(self._calls, name)
+
+    async def dictionary_names(self, prefix: str = "") -> AsyncGenerator[str, None]:
+        """The names of all dictionaries with this prefix, in order."""
+        token = ""
+        while True:
+            page = await self._calls.unary(
+                lambda channel: AutocompleteServiceStub(channel).ListDictionaries,
+                ListDictionariesRequest(
+                    name_prefix=prefix, page_size=_PAGE_SIZE, page_token=token
+                ),
+            )
+            for dictionary in page.dictionaries:
+                yield dictionary.name
+            token = page.next_page_token
+            if not token:
+                return
+
+    async def server_info(self) -> ServerInfo:
+        response = await self._calls.unary(
+            lambda channel: ServerServiceStub(channel).GetServerInfo, GetServerInfoRequest()
+        )
+        return info_of(response)
+
+    async def call(
+        self,
+        method: "Method[Request, Response]",
+        request: Request,
+        *,
+        timeout: Optional[TimeSpan] = None,
+        is_idempotent: bool = True,
+    ) -> Response:
+        """Any unary call of the contract, for what this class does not offer.
+
+        `await hf.call(lambda channel: LockServiceStub(channel).GetLock, GetLockRequest(...))`,
+        with the stub from holdfast.v1. Repeated within `timeout` (default: 10 s).
+        """
+        return await self._calls.unary(
+            method, request, timeout=timeout, is_idempotent=is_idempotent
+        )
+
+    def watch(
+        self, method: "StreamMethod[Request, Response]", request: Request
+    ) -> AsyncGenerator[Response, None]:
+        """Any server stream of the contract, for example WatchLock. Reopened after a break."""
+        return watch(self._calls, method, request)
+
+    @property
+    def lease_count(self) -> int:
+        """The number of leases that this process holds."""
+        return self._session.lease_count
+
+    async def close(self) -> None:
+        """Ends all waits, releases all leases, and waits up to 5 s for the answers.
+
+        End the work that needs a lease first. A process that ends without `close` leaves its
+        leases to the ends of their ttl. In a forked child nothing happens.
+        """
+        if self._session.runtime.is_forked():
+            return
+        await future_of(self._session.close())
+        await self._wires.closed()
+        await self._calls.close()
+
+    async def __aenter__(self) -> "Holdfast":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        await self.close()
+
+    def _acquiring(self, acquire: Acquire) -> Acquiring:
+        return Acquiring(self._session, acquire, self._tracer)
+
+
+async def _unless_contended(acquiring: Acquiring) -> Optional[Lease]:
+    try:
+        return await acquiring
+    except ContendedError:
+        return None

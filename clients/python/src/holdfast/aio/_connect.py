@@ -1,0 +1,96 @@
+"""Opens a client."""
+
+import asyncio
+import logging
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generator, Mapping, Optional, Type, Union
+
+from .._core import numbers
+from .._core.durations import TimeSpan, to_seconds
+from .._core.news import News
+from .._core.session_client import SessionClient, SessionSettings
+from .._options import Addresses, Tls, TokenOption, address_list
+from ._calls import CallChannel
+from ._client import Holdfast
+from ._runtime import LoopRuntime, future_of
+from ._tokens import fetch_later, token_source
+from ._wire import GrpcWires
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
+
+class connect:
+    """Connects to one of several servers of the same store.
+
+    `hf = await connect("127.0.0.1:50051")`, or `async with connect(...) as hf:`, which closes the
+    client at the end. Raises a HoldfastError if no server answers in time, or if the servers
+    refuse the credential.
+
+    addresses: "host:port", several as a list or with commas.
+    tls: True for TLS with the certificate authorities of gRPC, or a Tls. Default: no TLS.
+    token: a text, a TokenFile, or a function (plain or async) that gives a text or a BearerToken.
+    holder_id: a label of this process that others see beside its leases.
+    metadata: the metadata of each lease without metadata of its own.
+    connect_timeout: the longest wait for the first answer of a server. Default: 10 s.
+    logger: default: `logging.getLogger("holdfast")`.
+    tracer: a tracer of OpenTelemetry. Default: no spans.
+    """
+
+    def __init__(
+        self,
+        addresses: Addresses,
+        *,
+        tls: Union[Tls, bool] = False,
+        token: Optional[TokenOption] = None,
+        holder_id: str = "",
+        metadata: Optional[Mapping[str, str]] = None,
+        connect_timeout: TimeSpan = numbers.CONNECT,
+        logger: Optional[logging.Logger] = None,
+        tracer: "Optional[Tracer]" = None,
+    ) -> None:
+        self._addresses = address_list(addresses)
+        self._timeout = to_seconds(connect_timeout, "connect_timeout")
+        self._tls = tls
+        self._token = token_source(token)
+        self._holder_id = holder_id
+        self._metadata = dict(metadata or {})
+        self._logger = logger or logging.getLogger("holdfast")
+        self._tracer = tracer
+        self._client: Optional[Holdfast] = None
+
+    def __await__(self) -> Generator[Any, None, Holdfast]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> Holdfast:
+        self._client = await self._open()
+        return self._client
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+    async def _open(self) -> Holdfast:
+        wires = GrpcWires(self._tls)
+        settings = SessionSettings(
+            addresses=self._addresses,
+            open_wire=wires.open,
+            news=News(self._logger),
+            fetch_token=None if self._token is None else fetch_later(self._token),
+            holder_id=self._holder_id,
+            metadata=self._metadata,
+        )
+        session = SessionClient(settings, LoopRuntime(asyncio.get_running_loop()))
+        try:
+            await future_of(session.ready(self._timeout))
+        except BaseException:
+            session.close(0.0)
+            await wires.closed()
+            raise
+        calls = CallChannel(self._addresses, self._tls, self._token, self._tracer)
+        return Holdfast(session, wires, calls, self._tracer)

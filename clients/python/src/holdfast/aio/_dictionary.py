@@ -1,0 +1,191 @@
+"""A set of entries that all callers share."""
+
+from typing import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, List, Optional
+from typing import Sequence, Union
+
+from .._autocomplete import (
+    Batches,
+    DictionaryInfo,
+    Entry,
+    ListedEntry,
+    Profile,
+    Suggestion,
+    dictionary_info,
+    listed_entry,
+    profile_message,
+    suggest_request,
+    suggestions_of,
+)
+from .._core import numbers
+from .._core.durations import TimeSpan
+from ..v1 import autocomplete_service_pb2 as pb
+from ..v1.autocomplete_service_pb2_grpc import AutocompleteServiceStub as Stub
+from ._calls import CallChannel
+from ._importing import Importing
+from ._type_ahead import TypeAhead
+
+#: Entries in any order, for example an async generator that reads a file or a database.
+Entries = Union[Iterable[Entry], AsyncIterable[Entry]]
+
+#: A put may wait for replicas of the store and for the loading of the entries (seconds).
+_WRITE = 120.0
+_PAGE_SIZE = 500
+
+
+class Dictionary:
+    """All methods raise a HoldfastError. `timeout`: seconds with all repetitions, default 10."""
+
+    def __init__(self, calls: CallChannel, name: str) -> None:
+        self.name = name
+        self._calls = calls
+
+    async def create(
+        self, profile: Profile = Profile(), *, timeout: Optional[TimeSpan] = None
+    ) -> None:
+        """Without effect if the dictionary exists with the same profile."""
+        request = pb.CreateDictionaryRequest(
+            dictionary=self.name, profile=profile_message(profile)
+        )
+        await self._calls.unary(lambda on: Stub(on).CreateDictionary, request, timeout=timeout)
+
+    async def put(self, entries: Entries, *, timeout: TimeSpan = _WRITE) -> None:
+        """Adds or replaces entries. Queries see each batch of up to 1,000 entries as a whole.
+
+        timeout: of each batch, default 120 s.
+        """
+        async for batch in batches(entries):
+            await self.put_batch(batch, timeout=timeout)
+
+    async def put_batch(self, batch: List[pb.Entry], *, timeout: TimeSpan = _WRITE) -> None:
+        request = pb.PutEntriesRequest(dictionary=self.name, entries=batch)
+        await self._calls.unary(lambda on: Stub(on).PutEntries, request, timeout=timeout)
+
+    async def delete_entries(
+        self, ids: Sequence[str], *, timeout: Optional[TimeSpan] = None
+    ) -> int:
+        """Returns the number of entries that existed. At most 1,000 ids."""
+        request = pb.DeleteEntriesRequest(dictionary=self.name, entry_ids=ids)
+        response = await self._calls.unary(
+            lambda on: Stub(on).DeleteEntries, request, timeout=timeout, is_idempotent=False
+        )
+        return response.deleted_count
+
+    async def import_entries(
+        self, entries: Entries, profile: Profile = Profile()
+    ) -> DictionaryInfo:
+        """Replaces all entries in one step.
+
+        Reads the entries as fast as the server takes them, so that they need not fit into memory.
+        An import that fails changes nothing.
+        """
+        async with self.importing(profile) as importing:
+            async for batch in batches(entries):
+                await importing.send(batch)
+            return await importing.commit()
+
+    def importing(self, profile: Profile = Profile()) -> Importing:
+        return Importing(self._calls, self.name, profile)
+
+    async def suggest(
+        self,
+        query: str,
+        *,
+        limit: Optional[int] = None,
+        match_kinds: Sequence[str] = (),
+        recents: str = "",
+        max_staleness: Optional[TimeSpan] = None,
+        timeout: Optional[TimeSpan] = None,
+    ) -> List[Suggestion]:
+        """The best entries for a query.
+
+        limit: default 10, at most 100.
+        match_kinds: default: all kinds.
+        recents: the caller's list of recents, which rank first.
+        max_staleness: how old the answer may be. Default: 0, at most 1 hour.
+        """
+        request = suggest_request(self.name, limit, match_kinds, recents, max_staleness)
+        request.query = query
+        response = await self._calls.unary(
+            lambda on: Stub(on).Suggest, request, timeout=timeout
+        )
+        return suggestions_of(response.suggestions)
+
+    def type_ahead(
+        self,
+        *,
+        debounce: TimeSpan = numbers.DEBOUNCE,
+        limit: Optional[int] = None,
+        match_kinds: Sequence[str] = (),
+        recents: str = "",
+        max_staleness: Optional[TimeSpan] = None,
+    ) -> TypeAhead:
+        """Suggestions while somebody types. Close the result when the input field is gone.
+
+        debounce: the pause after a keystroke before the query is sent. Default: 30 ms. 0: each
+            keystroke is sent.
+        """
+        request = suggest_request(self.name, limit, match_kinds, recents, max_staleness)
+        return TypeAhead(self._calls, request, debounce)
+
+    async def record_selection(
+        self, entry_id: str, count: int = 1, *, timeout: Optional[TimeSpan] = None
+    ) -> bool:
+        """Counts selections of an entry, which raise its score. False: no such entry."""
+        request = pb.RecordSelectionRequest(
+            dictionary=self.name, entry_id=entry_id, count=count
+        )
+        response = await self._calls.unary(
+            lambda on: Stub(on).RecordSelection, request, timeout=timeout, is_idempotent=False
+        )
+        return response.recorded
+
+    async def entries(
+        self, *, timeout: Optional[TimeSpan] = None
+    ) -> AsyncGenerator[ListedEntry, None]:
+        """All entries in the order of their texts, page by page."""
+        token = ""
+        while True:
+            request = pb.ListEntriesRequest(
+                dictionary=self.name, page_size=_PAGE_SIZE, page_token=token
+            )
+            page = await self._calls.unary(
+                lambda on: Stub(on).ListEntries, request, timeout=timeout
+            )
+            for listed in page.entries:
+                yield listed_entry(listed)
+            token = page.next_page_token
+            if not token:
+                return
+
+    async def info(self, *, timeout: Optional[TimeSpan] = None) -> DictionaryInfo:
+        request = pb.GetDictionaryRequest(dictionary=self.name)
+        response = await self._calls.unary(
+            lambda on: Stub(on).GetDictionary, request, timeout=timeout
+        )
+        return dictionary_info(response.dictionary)
+
+    async def delete(self, *, timeout: Optional[TimeSpan] = None) -> bool:
+        """Deletes the dictionary with all entries. False: there is none."""
+        request = pb.DeleteDictionaryRequest(dictionary=self.name)
+        response = await self._calls.unary(
+            lambda on: Stub(on).DeleteDictionary, request, timeout=timeout
+        )
+        return response.deleted
+
+
+async def batches(entries: Entries) -> AsyncIterator[List[pb.Entry]]:
+    """Batches that fit into a message. At most one batch is in memory."""
+    collected = Batches()
+    if isinstance(entries, AsyncIterable):
+        async for entry in entries:
+            batch = collected.add(entry)
+            if batch is not None:
+                yield batch
+    else:
+        for entry in entries:
+            batch = collected.add(entry)
+            if batch is not None:
+                yield batch
+    rest = collected.rest()
+    if rest:
+        yield rest

@@ -1,0 +1,58 @@
+"""Leader election: the holder of the lock with the name of the election is the leader."""
+
+from typing import AsyncGenerator, Callable, Mapping, Optional
+
+from .._core.durations import TimeSpan
+from .._leader import VALUE, Leader, leader_of
+from ..v1.lock_service_pb2 import GetLockRequest, WatchLockRequest
+from ..v1.lock_service_pb2_grpc import LockServiceStub
+from ._acquiring import Acquiring
+from ._calls import CallChannel
+from ._watch import watch
+
+
+class Election:
+    def __init__(
+        self, name: str, lock: Callable[..., Acquiring], calls: CallChannel
+    ) -> None:
+        self.name = name
+        self._lock = lock
+        self._calls = calls
+
+    def campaign(
+        self,
+        value: str,
+        *,
+        ttl: Optional[TimeSpan] = None,
+        wait: Optional[TimeSpan] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+    ) -> Acquiring:
+        """Waits until this process is the leader. The release of the lease resigns.
+
+        As `async with election.campaign(value) as lease:` a loss cancels the leader's work.
+
+        value: a text for the others, for example the address of this process.
+        """
+        entries = {**(metadata or {}), VALUE: value}
+        return self._lock(self.name, ttl=ttl, wait=wait, metadata=entries)
+
+    async def leader(self) -> Optional[Leader]:
+        """The present leader. None: there is none."""
+        response = await self._calls.unary(
+            lambda channel: LockServiceStub(channel).GetLock, GetLockRequest(name=self.name)
+        )
+        return leader_of(response.lock)
+
+    async def observe(self) -> AsyncGenerator[Optional[Leader], None]:
+        """The leader at once, and after each change. None while there is none."""
+        request = WatchLockRequest(name=self.name)
+        is_first, last = True, None
+        locks = watch(self._calls, lambda channel: LockServiceStub(channel).WatchLock, request)
+        try:
+            async for response in locks:
+                leader = leader_of(response.lock)
+                if is_first or leader != last:
+                    is_first, last = False, leader
+                    yield leader
+        finally:
+            await locks.aclose()

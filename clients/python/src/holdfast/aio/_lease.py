@@ -1,0 +1,134 @@
+"""A held lock, or held permits."""
+
+import asyncio
+import logging
+from types import TracebackType
+from typing import Callable, Dict, Mapping, Optional, Type
+
+from .._core import numbers
+from .._core.held_lease import HeldLease, ReleaseAnswer
+from ..errors import HoldfastError, LeaseLost, LossCause
+from ..v1 import lease_pb2
+from ._body import Body
+from ._runtime import future_of
+
+_logger = logging.getLogger("holdfast")
+
+#: After these ends others may have held the lease before its deadline. An expired lease ends
+#: after the deadline.
+_EARLY_ENDS: Dict[int, LossCause] = {
+    lease_pb2.LossCause.LOSS_CAUSE_REVOKED: LossCause.REVOKED,
+    lease_pb2.LossCause.LOSS_CAUSE_STORE_RESET: LossCause.STORE_RESET,
+}
+
+
+class Lease:
+    """A lease of this process.
+
+    As `async with lease:` a loss cancels the block, and leaving the block releases the lease.
+    """
+
+    def __init__(self, held: HeldLease) -> None:
+        self._held = held
+        self._body: Optional[Body] = None
+
+    @property
+    def name(self) -> str:
+        return self._held.name
+
+    @property
+    def permits(self) -> int:
+        """The number of permits. 1 for a lock."""
+        return self._held.permit_count
+
+    @property
+    def fencing_token(self) -> int:
+        """Pass it to the protected store, which refuses smaller tokens.
+
+        Raises LeaseLost as `check` does.
+        """
+        self.check()
+        return self._held.token
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether this process may rely on the lease. Compares the clock."""
+        return not self._held.is_over
+
+    @property
+    def remaining(self) -> float:
+        """The time until the deadline (seconds). 0: the lease is over. Renewals add to it."""
+        return self._held.remaining()
+
+    def check(self) -> None:
+        """Call before each step of the work. Raises LeaseLost if the lease is over."""
+        cause = self._held.cause
+        if cause is not None:
+            raise self._held.lost(cause)
+
+    @property
+    def loss(self) -> Optional[LeaseLost]:
+        """The loss of the lease. None: the lease is held, or was released."""
+        return self._held.loss
+
+    def on_lost(self, callback: Callable[[LeaseLost], object]) -> None:
+        """Calls back in the event loop at a loss. Never after a release."""
+        loop = asyncio.get_running_loop()
+        self._held.listen(lambda loss: loop.call_soon(callback, loss))
+
+    async def release(self) -> bool:
+        """Releases the lease, after the work has ended. Also after a loss.
+
+        Repeated in each next session until an answer comes or the lease has ended by its ttl.
+        True: the work was protected until this release. Raises a HoldfastError without an answer.
+        Cancelling the caller ends only its wait.
+        """
+        if self._held.cause is LossCause.FORKED:
+            return False
+        return (await future_of(self._held.release())).released
+
+    async def update_metadata(self, metadata: Mapping[str, str]) -> None:
+        """Replaces the metadata that others see.
+
+        Raises LeaseLost if the lease is over, and a RuntimeError if an earlier update has no
+        answer yet.
+        """
+        await future_of(self._held.update_metadata(metadata))
+
+    async def __aenter__(self) -> "Lease":
+        if self._body is not None:
+            raise RuntimeError("a block with this lease has begun before")
+        self._body = Body(self._held)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> bool:
+        assert self._body is not None
+        return await self._body.leave(error, self._leave)
+
+    async def _leave(self) -> Optional[LeaseLost]:
+        """Releases the lease, and waits a short time for the answer.
+
+        Returns a loss if the server ended the lease before this release.
+        """
+        if self._held.cause is LossCause.FORKED:
+            return None
+        answer = future_of(self._held.release())
+        try:
+            return self._early_end(await asyncio.wait_for(answer, numbers.RELEASE))
+        except (asyncio.TimeoutError, HoldfastError):
+            _logger.warning("no answer to the release of %r yet", self.name)
+            return None
+
+    def _early_end(self, answer: ReleaseAnswer) -> Optional[LeaseLost]:
+        cause = None if answer.released else _EARLY_ENDS.get(answer.cause)
+        return None if cause is None else self._held.lost(cause)
+
+    def __repr__(self) -> str:
+        """Without the `lease_id`, which is a secret."""
+        state = "valid" if self.is_valid else "over"
+        return f"<Lease name={self.name!r} fencing_token={self._held.token} {state}>"
