@@ -16,15 +16,13 @@ Fields = Dict[str, Any]
 class Desk:
     """What the names of the case stand for."""
 
-    def __init__(
-        self, write: Callable[[Fields], None], cancel: Callable[[int], None]
-    ) -> None:
+    def __init__(self, write: Callable[[Fields], None], cancel: Callable[[int], None]) -> None:
         self.write = write
         self.cancel = cancel
         self.clients: Dict[str, aio.Holdfast] = {}
         self.leases: Dict[str, aio.Lease] = {}
         self.type_aheads: Dict[str, aio.TypeAhead] = {}
-        self.bodies: Dict[int, "asyncio.Future[None]"] = {}
+        self.bodies: Dict[int, asyncio.Future[None]] = {}
         self._first: Dict[str, int] = {}
 
     def count_first(self) -> None:
@@ -161,7 +159,7 @@ async def update(desk: Desk, fields: Fields) -> Fields:
 
 async def with_lock(desk: Desk, fields: Fields) -> Fields:
     number = fields["id"]
-    end: "asyncio.Future[None]" = asyncio.get_running_loop().create_future()
+    end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     desk.bodies[number] = end
 
     def tell(state: str, **more: str) -> None:

@@ -16,8 +16,8 @@ PROTOCOL = 1
 class Driver:
     def __init__(self) -> None:
         self._desk = Desk(self._write, self._cancel)
-        self._tasks: Dict[int, "asyncio.Task[None]"] = {}
-        self._running: Set["asyncio.Task[None]"] = set()
+        self._tasks: Dict[int, asyncio.Task[None]] = {}
+        self._running: Set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         reader = asyncio.StreamReader(limit=2**26)

@@ -1,6 +1,7 @@
 """Locks, permits, leader election and autocomplete from a Holdfast server.
 
-The client of asyncio is in holdfast.aio, the stubs of the contract are in holdfast.v1.
+`connect` gives the client for code with threads, holdfast.aio the client of asyncio. The stubs of
+the contract are in holdfast.v1.
 """
 
 import logging
@@ -12,6 +13,13 @@ from ._core.durations import TimeSpan
 from ._leader import Leader
 from ._options import Addresses, Pem, Tls, TokenFile, TokenOption
 from ._server_info import ServerInfo
+from ._sync.acquiring import Acquiring
+from ._sync.client import Holdfast, connect
+from ._sync.dictionary import Dictionary
+from ._sync.election import Election
+from ._sync.lease import Lease
+from ._sync.recents import Recents
+from ._sync.type_ahead import TypeAhead
 from .errors import (
     ClosedError,
     ContendedError,
@@ -33,19 +41,24 @@ from .errors import (
 )
 
 __all__ = [
+    "Acquiring",
     "Addresses",
     "BearerToken",
     "ClosedError",
     "ContendedError",
     "CredentialError",
+    "Dictionary",
     "DictionaryExistsError",
     "DictionaryInfo",
+    "Election",
     "Entry",
     "FieldViolation",
+    "Holdfast",
     "HoldfastError",
     "ImportConflictError",
     "InvalidRequestError",
     "Leader",
+    "Lease",
     "LeaseLost",
     "LimitMismatchError",
     "LimitReachedError",
@@ -58,6 +71,7 @@ __all__ = [
     "Pem",
     "Profile",
     "QueuePlace",
+    "Recents",
     "Segment",
     "ServerInfo",
     "Suggestion",
@@ -65,7 +79,9 @@ __all__ = [
     "Tls",
     "TokenFile",
     "TokenOption",
+    "TypeAhead",
     "UnavailableError",
+    "connect",
 ]
 
 logging.getLogger("holdfast").addHandler(logging.NullHandler())

@@ -7,7 +7,7 @@ class Belief:
     Any thread may ask. Only the thread of the engine confirms.
     """
 
-    __slots__ = ("_until", "_ended")
+    __slots__ = ("_ended", "_until")
 
     def __init__(self, deadline: float) -> None:
         self._until = deadline

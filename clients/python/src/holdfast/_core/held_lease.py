@@ -65,7 +65,7 @@ class HeldLease:
         self.permit_count = message.permit_count
         self.ttl = seconds_of(message.ttl)
         #: The session that holds the lease, or that was last sent an attach.
-        self.home: Optional["OpenSession"] = None
+        self.home: Optional[OpenSession] = None
         #: The number of the lease in `home`. None until the attach is answered.
         self.number: Optional[int] = None
         self.update: Optional[PendingUpdate] = None

@@ -32,9 +32,7 @@ class OwnerKeeper(Protocol):
     def release_unwanted(self, lease_id: str, ttl: float) -> None:
         """The lease is over, but a session holds it."""
 
-    def repeat_attach(
-        self, lease: HeldLease, error: HoldfastError, session: OpenSession
-    ) -> None:
+    def repeat_attach(self, lease: HeldLease, error: HoldfastError, session: OpenSession) -> None:
         """Repeats the attach after a pause."""
 
 

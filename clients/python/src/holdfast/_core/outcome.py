@@ -10,7 +10,7 @@ class Outcome(Generic[T]):
         self.value: Optional[T] = None
         self.error: Optional[BaseException] = None
         self.is_settled = False
-        self._callbacks: List[Callable[["Outcome[T]"], None]] = []
+        self._callbacks: List[Callable[[Outcome[T]], None]] = []
 
     def resolve(self, value: T) -> None:
         if not self.is_settled:

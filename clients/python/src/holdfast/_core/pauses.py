@@ -18,9 +18,7 @@ def before_session(failures: int, nearest_deadline: float, share: Optional[float
     return max(numbers.SHORTEST_PAUSE, _share(share) * limit)
 
 
-def before_repeat(
-    attempts: int, advised: Optional[float], share: Optional[float] = None
-) -> float:
+def before_repeat(attempts: int, advised: Optional[float], share: Optional[float] = None) -> float:
     """The pause before a command or a call is repeated (seconds).
 
     attempts: the number of failed attempts in a row

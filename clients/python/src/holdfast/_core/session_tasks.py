@@ -145,7 +145,7 @@ class SessionTasks:
         del self._intents[intent]
         self.leases.add(lease)
         intent.lease = lease
-        # A repetition in a later session attaches to the lease, so only that session speaks for it.
+        # A repetition in a later session attaches to the lease, so that session speaks for it.
         if intent.home is not None and intent.home.number > session.number:
             lease.home = intent.home
         else:
@@ -215,9 +215,7 @@ class SessionTasks:
         if cause is not None:
             return rejected(lease.lost(cause))
         if lease.update is not None:
-            return rejected(
-                RuntimeError("an earlier update of this lease has no answer yet")
-            )
+            return rejected(RuntimeError("an earlier update of this lease has no answer yet"))
 
         def repeat(task: UpdateTask, error: HoldfastError, session: OpenSession) -> bool:
             def again() -> None:
@@ -241,9 +239,7 @@ class SessionTasks:
     def release_unwanted(self, lease_id: str, ttl: float) -> None:
         self._release_id(lease_id, ttl)
 
-    def repeat_attach(
-        self, lease: HeldLease, error: HoldfastError, session: OpenSession
-    ) -> None:
+    def repeat_attach(self, lease: HeldLease, error: HoldfastError, session: OpenSession) -> None:
         def again() -> None:
             if lease.home is session and not lease.is_over:
                 self._attach(lease, session)

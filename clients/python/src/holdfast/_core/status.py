@@ -51,9 +51,7 @@ def _by_name(trailers: Optional[Trailers]) -> Dict[str, Union[str, bytes]]:
     return {name: value for name, value in trailers or ()}
 
 
-def _facts_of_details(
-    code: grpc.StatusCode, details: Union[str, bytes, None]
-) -> Optional[Facts]:
+def _facts_of_details(code: grpc.StatusCode, details: Union[str, bytes, None]) -> Optional[Facts]:
     if not isinstance(details, bytes):
         return None
     try:

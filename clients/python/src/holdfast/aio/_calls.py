@@ -3,8 +3,19 @@
 import asyncio
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional, Sequence, Set, Tuple, TypeVar
-from typing import Union, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Iterator,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    TypeVar,
+    Union,
+    cast,
+)
 
 import grpc
 import grpc.aio
@@ -55,8 +66,8 @@ class CallChannel:
         self._index = 0
         self._target: Optional[CallTarget] = None
         self._left: Set[CallTarget] = set()
-        self._closing: "Set[asyncio.Task[None]]" = set()
-        self.closed: "asyncio.Future[None]" = asyncio.get_running_loop().create_future()
+        self._closing: Set[asyncio.Task[None]] = set()
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def unary(
         self,

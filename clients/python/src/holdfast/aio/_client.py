@@ -97,9 +97,7 @@ class Holdfast:
     ) -> Optional[Lease]:
         """Tries once. None: others hold the lock or wait for it."""
         return await _unless_contended(
-            self.lock(
-                name, ttl=ttl, wait=0, shared=shared, max_hold=max_hold, metadata=metadata
-            )
+            self.lock(name, ttl=ttl, wait=0, shared=shared, max_hold=max_hold, metadata=metadata)
         )
 
     def permits(

@@ -1,7 +1,15 @@
 """A set of entries that all callers share."""
 
-from typing import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, List, Optional
-from typing import Sequence, Union
+from typing import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Iterable,
+    List,
+    Optional,
+    Sequence,
+    Union,
+)
 
 from .._autocomplete import (
     Batches,
@@ -28,7 +36,7 @@ from ._type_ahead import TypeAhead
 Entries = Union[Iterable[Entry], AsyncIterable[Entry]]
 
 #: A put may wait for replicas of the store and for the loading of the entries (seconds).
-_WRITE = 120.0
+WRITE = 120.0
 _PAGE_SIZE = 500
 
 
@@ -48,7 +56,7 @@ class Dictionary:
         )
         await self._calls.unary(lambda on: Stub(on).CreateDictionary, request, timeout=timeout)
 
-    async def put(self, entries: Entries, *, timeout: TimeSpan = _WRITE) -> None:
+    async def put(self, entries: Entries, *, timeout: TimeSpan = WRITE) -> None:
         """Adds or replaces entries. Queries see each batch of up to 1,000 entries as a whole.
 
         timeout: of each batch, default 120 s.
@@ -56,7 +64,7 @@ class Dictionary:
         async for batch in batches(entries):
             await self.put_batch(batch, timeout=timeout)
 
-    async def put_batch(self, batch: List[pb.Entry], *, timeout: TimeSpan = _WRITE) -> None:
+    async def put_batch(self, batch: List[pb.Entry], *, timeout: TimeSpan = WRITE) -> None:
         request = pb.PutEntriesRequest(dictionary=self.name, entries=batch)
         await self._calls.unary(lambda on: Stub(on).PutEntries, request, timeout=timeout)
 
@@ -105,9 +113,7 @@ class Dictionary:
         """
         request = suggest_request(self.name, limit, match_kinds, recents, max_staleness)
         request.query = query
-        response = await self._calls.unary(
-            lambda on: Stub(on).Suggest, request, timeout=timeout
-        )
+        response = await self._calls.unary(lambda on: Stub(on).Suggest, request, timeout=timeout)
         return suggestions_of(response.suggestions)
 
     def type_ahead(
@@ -131,9 +137,7 @@ class Dictionary:
         self, entry_id: str, count: int = 1, *, timeout: Optional[TimeSpan] = None
     ) -> bool:
         """Counts selections of an entry, which raise its score. False: no such entry."""
-        request = pb.RecordSelectionRequest(
-            dictionary=self.name, entry_id=entry_id, count=count
-        )
+        request = pb.RecordSelectionRequest(dictionary=self.name, entry_id=entry_id, count=count)
         response = await self._calls.unary(
             lambda on: Stub(on).RecordSelection, request, timeout=timeout, is_idempotent=False
         )

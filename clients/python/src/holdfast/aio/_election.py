@@ -12,9 +12,7 @@ from ._watch import watch
 
 
 class Election:
-    def __init__(
-        self, name: str, lock: Callable[..., Acquiring], calls: CallChannel
-    ) -> None:
+    def __init__(self, name: str, lock: Callable[..., Acquiring], calls: CallChannel) -> None:
         self.name = name
         self._lock = lock
         self._calls = calls

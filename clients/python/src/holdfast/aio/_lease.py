@@ -1,13 +1,14 @@
 """A held lock, or held permits."""
 
 import asyncio
+import json
 import logging
 from types import TracebackType
 from typing import Callable, Dict, Mapping, Optional, Type
 
 from .._core import numbers
 from .._core.held_lease import HeldLease, ReleaseAnswer
-from ..errors import HoldfastError, LeaseLost, LossCause
+from ..errors import HoldfastError, LeaseLost, LossCause, no_answer
 from ..v1 import lease_pb2
 from ._body import Body
 from ._runtime import future_of
@@ -80,12 +81,19 @@ class Lease:
         """Releases the lease, after the work has ended. Also after a loss.
 
         Repeated in each next session until an answer comes or the lease has ended by its ttl.
-        True: the work was protected until this release. Raises a HoldfastError without an answer.
-        Cancelling the caller ends only its wait.
+        True: the work was protected until this release. Raises an UnavailableError after 5 s
+        without an answer. The release goes on then, and also if the caller is cancelled.
         """
         if self._held.cause is LossCause.FORKED:
             return False
-        return (await future_of(self._held.release())).released
+        return (await self._answer()).released
+
+    async def _answer(self) -> ReleaseAnswer:
+        answer = future_of(self._held.release())
+        await asyncio.wait([answer], timeout=numbers.RELEASE)
+        if answer.done():
+            return answer.result()
+        raise no_answer("the release has no answer yet, and goes on")
 
     async def update_metadata(self, metadata: Mapping[str, str]) -> None:
         """Replaces the metadata that others see.
@@ -108,25 +116,26 @@ class Lease:
         traceback: Optional[TracebackType],
     ) -> bool:
         assert self._body is not None
-        return await self._body.leave(error, self._leave)
+        return await self._body.leave(error, self.leave)
 
-    async def _leave(self) -> Optional[LeaseLost]:
-        """Releases the lease, and waits a short time for the answer.
+    async def leave(self) -> Optional[LeaseLost]:
+        """Releases the lease at the end of a block, and waits up to 5 s for the answer.
 
-        Returns a loss if the server ended the lease before this release.
+        Never raises. Returns a loss if the server ended the lease before this release.
         """
         if self._held.cause is LossCause.FORKED:
             return None
-        answer = future_of(self._held.release())
         try:
-            return self._early_end(await asyncio.wait_for(answer, numbers.RELEASE))
-        except (asyncio.TimeoutError, HoldfastError):
-            _logger.warning("no answer to the release of %r yet", self.name)
+            answer = await self._answer()
+        except HoldfastError as error:
+            _logger.warning("%s: %s", json.dumps(self.name), error)
             return None
-
-    def _early_end(self, answer: ReleaseAnswer) -> Optional[LeaseLost]:
         cause = None if answer.released else _EARLY_ENDS.get(answer.cause)
         return None if cause is None else self._held.lost(cause)
+
+    def has_lost_by(self, error: Exception) -> bool:
+        """Whether the error is the loss of this lease itself, as `check` raises it."""
+        return isinstance(error, LeaseLost) and error.source is self._held
 
     def __repr__(self) -> str:
         """Without the `lease_id`, which is a secret."""

@@ -36,7 +36,7 @@ class LoopRuntime:
 
 def future_of(outcome: Outcome[T]) -> "asyncio.Future[T]":
     """The future of an outcome. A cancelled future leaves the outcome alone."""
-    future: "asyncio.Future[T]" = asyncio.get_running_loop().create_future()
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def settled(result: Outcome[T]) -> None:
         if future.done():

@@ -65,7 +65,7 @@ async def _call(give: Callable[[], Union[GivenToken, Awaitable[GivenToken]]]) ->
 async def _in_thread(run: Callable[[], T]) -> T:
     """In a thread of its own, because a thread of a pool would outlive the client."""
     loop = asyncio.get_running_loop()
-    future: "asyncio.Future[T]" = loop.create_future()
+    future: asyncio.Future[T] = loop.create_future()
 
     def tell(value: Optional[T], error: Optional[BaseException]) -> None:
         if future.done():

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, List, Optional, Type, cast
+from typing import Any, List, Optional, Type
 
 import grpc
 import grpc.aio
@@ -32,9 +32,7 @@ class _Query:
 class TypeAhead:
     """One stream answers all keystrokes, and a newer query supersedes the older ones."""
 
-    def __init__(
-        self, calls: CallChannel, request: pb.SuggestRequest, debounce: TimeSpan
-    ) -> None:
+    def __init__(self, calls: CallChannel, request: pb.SuggestRequest, debounce: TimeSpan) -> None:
         self._calls = calls
         self._request = request
         self._debounce = to_seconds(debounce, "debounce")
@@ -55,11 +53,12 @@ class TypeAhead:
         self._settle(None)
         if self._is_closed or self._calls.closed.done():
             raise ClosedError()
-        await_future = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Optional[List[Suggestion]]]
+        future = asyncio.get_running_loop().create_future()
         self._last_number += 1
-        self._latest = _Query(text, self._last_number, clock.now(), await_future)
+        self._latest = _Query(text, self._last_number, clock.now(), future)
         self._has_query.set()
-        return cast(Optional[List[Suggestion]], await await_future)
+        return await future
 
     async def close(self) -> None:
         """Ends the stream. A query without an answer raises a ClosedError."""
@@ -101,6 +100,9 @@ class TypeAhead:
                 if is_late or failed.code is not grpc.StatusCode.UNAVAILABLE:
                     self._settle(failed)
             await asyncio.sleep(pause)
+            if self._latest is not None:
+                # The broken stream may have taken the query without sending it.
+                self._has_query.set()
 
     async def _stream(self) -> None:
         with self._calls.use() as target:
@@ -148,9 +150,7 @@ class TypeAhead:
                 suggest = pb.SuggestRequest()
                 suggest.CopyFrom(self._request)
                 suggest.query = latest.text
-                await call.write(
-                    pb.SuggestStreamRequest(query_id=latest.number, suggest=suggest)
-                )
+                await call.write(pb.SuggestStreamRequest(query_id=latest.number, suggest=suggest))
         except (grpc.RpcError, grpc.aio.UsageError, asyncio.InvalidStateError):
             pass  # The stream has ended, and the reader hears of it.
 

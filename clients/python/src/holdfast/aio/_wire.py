@@ -28,7 +28,7 @@ class GrpcWires:
 
     def __init__(self, tls: Union[Tls, bool]) -> None:
         self._tls = tls
-        self._closing: "Set[asyncio.Task[None]]" = set()
+        self._closing: Set[asyncio.Task[None]] = set()
 
     def open(self, address: str, token: Optional[str], reader: WireReader) -> "GrpcWire":
         channel = open_channel(address, self._tls)
@@ -86,6 +86,9 @@ class GrpcWire:
             task.cancel()
         await asyncio.wait(self._tasks)
         await self._channel.close()
+        # gRPC keeps the socket until the call is collected, so no cycle may keep the call.
+        self._call = None
+        self._tasks.clear()
 
     async def _read(self) -> None:
         error: Optional[HoldfastError] = no_answer("the stream was cancelled")
@@ -124,4 +127,3 @@ class GrpcWire:
                 sent()
         except (grpc.RpcError, grpc.aio.UsageError, asyncio.InvalidStateError):
             pass  # The stream has ended, and the reader hears of it.
-

@@ -1,0 +1,1 @@
+"""The sync face: the engine of asyncio in a background thread."""

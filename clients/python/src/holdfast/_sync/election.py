@@ -1,0 +1,44 @@
+"""Leader election: the holder of the lock with the name of the election is the leader."""
+
+from typing import Generator, Mapping, Optional
+
+from .._core.durations import TimeSpan
+from .._leader import Leader
+from ..aio._election import Election as AioElection
+from .acquiring import Acquiring
+from .portal import Portal
+
+
+class Election:
+    def __init__(self, election: AioElection, portal: Portal) -> None:
+        self.name = election.name
+        self._election = election
+        self._portal = portal
+
+    def campaign(
+        self,
+        value: str,
+        *,
+        ttl: Optional[TimeSpan] = None,
+        wait: Optional[TimeSpan] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+    ) -> Acquiring:
+        """`with election.campaign(value) as lease:` waits until this process is the leader.
+
+        The end of the block resigns. `campaign(value).acquire()` gives the lease itself.
+
+        value: a text for the others, for example the address of this process.
+        """
+        acquiring = self._election.campaign(value, ttl=ttl, wait=wait, metadata=metadata)
+        return Acquiring(acquiring, self._portal)
+
+    def leader(self) -> Optional[Leader]:
+        """The present leader. None: there is none."""
+        return self._portal.run(self._election.leader())
+
+    def observe(self) -> Generator[Optional[Leader], None, None]:
+        """The leader at once, and after each change. None while there is none.
+
+        Blocks between changes. Raises a ClosedError when the client is closed.
+        """
+        return self._portal.iterate(self._election.observe())

@@ -1,0 +1,112 @@
+"""A held lock, or held permits, for code with threads."""
+
+from types import TracebackType
+from typing import Callable, Mapping, Optional, Type
+
+from ..aio._lease import Lease as AioLease
+from ..errors import ClosedError, LeaseLost
+from .portal import Portal
+
+
+class Lease:
+    """A lease of this process. Any thread may use it.
+
+    As `with lease:` leaving the block releases the lease, and raises LeaseLost after a loss.
+    Threads cannot be cancelled: call `check` before each step of the work.
+    """
+
+    def __init__(self, lease: AioLease, portal: Portal) -> None:
+        self._lease = lease
+        self._portal = portal
+
+    @property
+    def name(self) -> str:
+        return self._lease.name
+
+    @property
+    def permits(self) -> int:
+        """The number of permits. 1 for a lock."""
+        return self._lease.permits
+
+    @property
+    def fencing_token(self) -> int:
+        """Pass it to the protected store, which refuses smaller tokens.
+
+        Raises LeaseLost as `check` does.
+        """
+        return self._lease.fencing_token
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether this process may rely on the lease. Compares the clock."""
+        return self._lease.is_valid
+
+    @property
+    def remaining(self) -> float:
+        """The time until the deadline (seconds). 0: the lease is over. Renewals add to it."""
+        return self._lease.remaining
+
+    @property
+    def loss(self) -> Optional[LeaseLost]:
+        """The loss of the lease. None: the lease is held, or was released."""
+        return self._lease.loss
+
+    def check(self) -> None:
+        """Call before each step of the work. Raises LeaseLost if the lease is over."""
+        self._lease.check()
+
+    def on_lost(self, callback: Callable[[LeaseLost], object]) -> None:
+        """Calls back in the thread of the client at a loss. Never after a release.
+
+        The callback must not block, because the client waits meanwhile: set a threading.Event.
+        """
+
+        async def listen() -> None:
+            self._lease.on_lost(callback)
+
+        self._portal.run(listen())
+
+    def release(self) -> bool:
+        """Releases the lease, after the work has ended. Also after a loss.
+
+        Repeated in each next session until an answer comes or the lease has ended by its ttl.
+        True: the work was protected until this release. Raises an UnavailableError after 5 s
+        without an answer. The release goes on then. In a forked child nothing is sent.
+        """
+        if self._portal.is_forked():
+            return False
+        return self._portal.run(self._lease.release())
+
+    def update_metadata(self, metadata: Mapping[str, str]) -> None:
+        """Replaces the metadata that others see.
+
+        Raises LeaseLost if the lease is over, and a RuntimeError if an earlier update has no
+        answer yet.
+        """
+        self._portal.run(self._lease.update_metadata(metadata))
+
+    def __enter__(self) -> "Lease":
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        loss = self.loss
+        early: Optional[LeaseLost] = None
+        try:
+            early = self._portal.run(self._lease.leave())
+        except ClosedError:
+            pass  # The client has released the lease, or this is a forked child.
+        if error is None:
+            loss = loss or early
+            if loss is not None:
+                raise loss
+        elif loss is not None and isinstance(error, Exception):
+            if not self._lease.has_lost_by(error):
+                raise loss from error
+
+    def __repr__(self) -> str:
+        return repr(self._lease)
