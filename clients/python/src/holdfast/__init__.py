@@ -6,6 +6,11 @@ the contract are in holdfast.v1.
 
 import logging
 
+from ._fork import without_handlers
+
+with without_handlers():
+    import grpc as _grpc  # noqa: F401
+
 from ._autocomplete import DictionaryInfo, Entry, ListedEntry, Profile, Segment, Suggestion
 from ._core.acquire_intent import QueuePlace
 from ._core.bearer import BearerToken

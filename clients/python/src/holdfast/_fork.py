@@ -1,12 +1,17 @@
 """Forked children send nothing.
 
 A channel or a call that the garbage collector of a child ends would write to the connection of
-the parent. So the child never ends them.
+the parent. So the child never ends them. gRPC's own handlers would start its threads anew in the
+child, where they read from the connections of the parent, and crash. So they are off.
 """
 
 import ctypes
 import os
 import weakref
+from contextlib import contextmanager
+from typing import Iterator
+
+_HANDLERS = "GRPC_ENABLE_FORK_SUPPORT"
 
 _kept: "weakref.WeakSet[object]" = weakref.WeakSet()
 
@@ -14,6 +19,22 @@ _kept: "weakref.WeakSet[object]" = weakref.WeakSet()
 def keep(owner: object) -> None:
     """Takes a channel or a call of gRPC, and forgets it when this process ends it."""
     _kept.add(owner)
+
+
+@contextmanager
+def without_handlers() -> Iterator[None]:
+    """For the first import of gRPC, which reads its settings then.
+
+    A setting of the user is left alone. Without effect if gRPC was imported before.
+    """
+    if _HANDLERS in os.environ:
+        yield
+        return
+    os.environ[_HANDLERS] = "0"
+    try:
+        yield
+    finally:
+        del os.environ[_HANDLERS]
 
 
 def _never_end() -> None:

@@ -1,0 +1,102 @@
+"""A small server: grants each lock at once, and renews at each heartbeat.
+
+A lock of the name `revoked` is revoked at the next heartbeat, and `taken` is never granted. Writes
+its port, and ends with stdin.
+"""
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+import uuid
+from typing import Any, AsyncIterator, Dict, Iterator, List, Tuple
+
+import grpc.aio
+from google.protobuf.duration_pb2 import Duration
+
+from holdfast._core.durations import duration
+from holdfast.v1 import lease_pb2, session_service_pb2_grpc
+from holdfast.v1.session_service_pb2 import (
+    LeaseEnded,
+    LeaseGranted,
+    LeaseReleased,
+    LeaseRenewal,
+    OpenSessionRequest,
+    OpenSessionResponse,
+    SessionCommand,
+    SessionEndCause,
+    SessionEvent,
+    SessionStarted,
+)
+
+
+class Session(session_service_pb2_grpc.SessionServiceServicer):
+    async def OpenSession(
+        self, requests: AsyncIterator[OpenSessionRequest], context: Any
+    ) -> AsyncIterator[OpenSessionResponse]:
+        held: Dict[int, Tuple[str, Duration]] = {}
+        latest = 0
+        async for request in requests:
+            latest = max(latest, request.heartbeat_id)
+            response = OpenSessionResponse(heartbeat_id=latest)
+            if request.HasField("start"):
+                response.started.CopyFrom(SessionStarted(heartbeat_timeout=duration(15)))
+                response.heartbeat_interval.CopyFrom(duration(0.2))
+            for command in request.commands:
+                response.events.extend(answers(command, held))
+            for number, (name, ttl) in list(held.items()):
+                if name == "revoked" and request.heartbeat_id:
+                    del held[number]
+                    ended = LeaseEnded(cause=SessionEndCause.SESSION_END_CAUSE_REVOKED)
+                    response.events.append(SessionEvent(command_id=number, ended=ended))
+                elif request.heartbeat_id:
+                    renewal = LeaseRenewal(lease_number=number, expire_offset=ttl)
+                    response.renewals.append(renewal)
+            yield response
+
+
+def answers(command: SessionCommand, held: Dict[int, Tuple[str, Duration]]) -> List[SessionEvent]:
+    number = command.command_id
+    kind = command.WhichOneof("command")
+    if kind == "acquire_lock":
+        ttl = command.acquire_lock.ttl
+        lease = lease_pb2.Lease(
+            lease_id=str(uuid.uuid4()),
+            name=command.acquire_lock.name,
+            fencing_token=number,
+            permit_count=1,
+            ttl=ttl,
+            expire_offset=ttl,
+        )
+        if lease.name == "taken":
+            return []
+        held[number] = (lease.name, ttl)
+        return [SessionEvent(command_id=number, granted=LeaseGranted(lease=lease))]
+    if kind == "release":
+        return [SessionEvent(command_id=number, released=LeaseReleased(released=True))]
+    return []
+
+
+async def serve() -> None:
+    server = grpc.aio.server()
+    session_service_pb2_grpc.add_SessionServiceServicer_to_server(Session(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    print(port, flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    await server.stop(None)
+
+
+@contextlib.contextmanager
+def running() -> Iterator[str]:
+    """The address of a server in a process of its own."""
+    command = [sys.executable, "-m", "tests.fake_server"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        yield f"127.0.0.1:{int(process.stdout.readline())}"
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())

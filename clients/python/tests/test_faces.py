@@ -1,0 +1,156 @@
+"""Blocks under a lease in both faces, over real streams."""
+
+import asyncio
+import os
+import signal
+import threading
+import time
+import unittest
+from typing import ClassVar
+
+import holdfast
+from holdfast import LeaseLost, LossCause, aio
+
+from .fake_server import running
+
+
+class Faces(unittest.TestCase):
+    address: ClassVar[str]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        server = running()
+        cls.address = server.__enter__()
+        cls.addClassCleanup(server.__exit__, None, None, None)
+
+
+class Asyncio(Faces):
+    def test_a_loss_cancels_the_block_and_surfaces_as_lease_lost(self) -> None:
+        async def test() -> None:
+            async with aio.connect(self.address) as hf:
+                with self.assertRaises(LeaseLost) as caught:
+                    async with hf.lock("revoked", ttl=60):
+                        await asyncio.sleep(60)
+                self.assertIs(caught.exception.loss_cause, LossCause.REVOKED)
+                self.assertIsInstance(caught.exception.__cause__, asyncio.CancelledError)
+                # The cancellation is spent.
+                await asyncio.sleep(0)
+
+        asyncio.run(test())
+
+    def test_the_error_of_the_block_is_the_cause_of_the_loss(self) -> None:
+        async def test() -> None:
+            async with aio.connect(self.address) as hf:
+                with self.assertRaises(LeaseLost) as caught:
+                    async with hf.lock("revoked", ttl=60):
+                        try:
+                            await asyncio.sleep(60)
+                        except asyncio.CancelledError:
+                            raise ValueError("own") from None
+                self.assertEqual(str(caught.exception.__cause__), "own")
+
+        asyncio.run(test())
+
+    def test_the_callers_cancellation_releases_and_goes_on(self) -> None:
+        async def test() -> None:
+            async with aio.connect(self.address) as hf:
+                begun = asyncio.Event()
+
+                async def work() -> None:
+                    async with hf.lock("report", ttl=60):
+                        begun.set()
+                        await asyncio.sleep(60)
+
+                task = asyncio.create_task(work())
+                await begun.wait()
+                task.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await task
+                self.assertEqual(hf.lease_count, 0)
+
+        asyncio.run(test())
+
+    def test_an_error_of_the_block_alone_is_not_changed(self) -> None:
+        async def test() -> None:
+            async with aio.connect(self.address) as hf:
+                with self.assertRaises(ValueError):
+                    async with hf.lock("report", ttl=60):
+                        raise ValueError("own")
+                self.assertEqual(hf.lease_count, 0)
+
+        asyncio.run(test())
+
+    def test_close_leaves_no_task(self) -> None:
+        async def test() -> None:
+            async with aio.connect(self.address) as hf:
+                await hf.lock("report", ttl=60)
+            self.assertEqual(len(asyncio.all_tasks()), 1)
+
+        asyncio.run(test())
+
+
+class Threads(Faces):
+    def test_check_and_the_end_of_the_block_raise_after_a_loss(self) -> None:
+        with holdfast.connect(self.address) as hf:
+            lost = threading.Event()
+            with self.assertRaises(LeaseLost) as caught:
+                with hf.lock("revoked", ttl=60) as lease:
+                    lease.on_lost(lambda _: lost.set())
+                    self.assertTrue(lost.wait(30))
+                    with self.assertRaises(LeaseLost):
+                        lease.check()
+                    raise ValueError("own")
+            self.assertEqual(str(caught.exception.__cause__), "own")
+            with self.assertRaises(LeaseLost):
+                with hf.lock("revoked", ttl=60) as lease:
+                    while lease.is_valid:
+                        time.sleep(0.01)
+
+    def test_ctrl_c_ends_a_wait(self) -> None:
+        with holdfast.connect(self.address) as hf:
+            timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                hf.lock("taken").acquire()
+            timer.join()
+
+    def test_the_last_close_ends_the_thread(self) -> None:
+        def names() -> "list[str]":
+            return [thread.name for thread in threading.enumerate()]
+
+        first = holdfast.connect(self.address)
+        second = holdfast.connect(self.address)
+        self.assertEqual(names().count("holdfast"), 1)
+        first.close()
+        second.lock("report", ttl=60).acquire()
+        second.close()
+        self.assertNotIn("holdfast", names())
+        with self.assertRaises(holdfast.ClosedError):
+            first.lock("report").acquire()
+
+    @unittest.skipUnless(hasattr(os, "fork"), "the platform does not fork")
+    def test_a_forked_child_has_lost_the_lease_and_disturbs_nothing(self) -> None:
+        with self.assertLogs("holdfast", "INFO") as logs:
+            with holdfast.connect(self.address) as hf:
+                with hf.lock("report", ttl=1) as lease:
+                    child = os.fork()
+                    if child == 0:
+                        self._end_child(hf, lease)
+                    _, status = os.waitpid(child, 0)
+                    self.assertEqual(status, 0)
+                    time.sleep(1.5)
+                    lease.check()
+        self.assertEqual(len(logs.output), 1, logs.output)
+
+    def _end_child(self, hf: holdfast.Holdfast, lease: holdfast.Lease) -> None:
+        is_right = False
+        try:
+            is_right = not lease.is_valid and not lease.release()
+            try:
+                hf.lock("report").acquire()
+                is_right = False
+            except holdfast.ClosedError:
+                pass
+            hf.close()
+        finally:
+            os._exit(0 if is_right else 1)
