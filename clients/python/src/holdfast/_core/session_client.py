@@ -133,7 +133,7 @@ class SessionClient:
         if session is not self._current or self._is_closed:
             return
         self._current = None
-        self._tasks.current = None
+        self._tasks.without_session()
         if self._on_ended is not None:
             return self._on_ended()
         self._settings.news.ended(session.address, error)

@@ -1,7 +1,7 @@
 """What outlives a session: leases, acquires without an answer, releases without an answer."""
 
 import json
-from typing import Callable, Dict, Mapping, Optional, Protocol, Set
+from typing import Callable, Dict, Mapping, Optional
 
 import grpc
 
@@ -22,40 +22,38 @@ from .lease_owner import AttachOwner, LeaseOwner
 from .news import News
 from .open_session import CommandOwner, OpenSession, Receipt
 from .outcome import Outcome, rejected
-from .release_task import ReleaseTask
+from .releases import Releases
+from .repeats import Repeats
 from .runtime import Runtime
 from .status import error_of_command
 from .timers import Timers
 from .update_task import UpdateTask
 
 
-class _Repeatable(Protocol):
-    attempts: int
-
-
 class SessionTasks:
     def __init__(self, runtime: Runtime, news: News) -> None:
         self.runtime = runtime
         self.leases = HeldLeases()
-        #: The session that gets new commands.
-        self.current: Optional[OpenSession] = None
         self._news = news
         self._intents: Dict[AcquireIntent, None] = {}
-        self._releases: Dict[str, ReleaseTask] = {}
         self._timers = Timers(runtime)
-        #: Leases that were held for too long. Their work may still run, and may end before
-        #: their deadlines.
-        self._held_too_long: Set[HeldLease] = set()
-        self._failure: Optional[HoldfastError] = None
+        self._repeats = Repeats(self._timers)
+        self._releases = Releases(runtime, self._timers, self._repeats, self._tell_empty)
         self._on_empty: Optional[Callable[[], None]] = None
+
+    @property
+    def current(self) -> Optional[OpenSession]:
+        """The session that gets new commands."""
+        return self._releases.current
+
+    def without_session(self) -> None:
+        self._releases.current = None
 
     def move_to(self, session: OpenSession) -> None:
         """Attaches first, the earliest deadline first, then releases and acquires."""
-        self.current = session
         for lease in self.leases.by_deadline():
             self._attach(lease, session)
-        for release in self._releases.values():
-            release.place(session)
+        self._releases.move_to(session)
         for intent in self._intents:
             self._place(intent, session)
 
@@ -92,7 +90,7 @@ class SessionTasks:
         """Releases and cancels everything. `done` is called after the answers or the timeout."""
         for intent in list(self._intents):
             self.abandon(intent, error)
-        for lease in [*self.leases.by_deadline(), *self._held_too_long]:
+        for lease in [*self.leases.by_deadline(), *self._releases.held_too_long]:
             lease.release()
         if self._is_empty:
             return done()
@@ -101,13 +99,10 @@ class SessionTasks:
 
     def fail(self, error: HoldfastError) -> None:
         """No next session will come."""
-        self._failure = error
         intents, self._intents = self._intents, {}
-        releases, self._releases = self._releases, {}
         for intent in intents:
             intent.reject(error)
-        for release in releases.values():
-            release.fail(error)
+        self._releases.fail(error)
         self._tell_empty()
 
     def close(self) -> None:
@@ -175,7 +170,7 @@ class SessionTasks:
             if intent.home is session and intent in self._intents:
                 self._place(intent, session)
 
-        if self._repeat_later(intent, error, session, again):
+        if self._repeats.later(intent, error, session, again):
             return
         del self._intents[intent]
         intent.reject(error)
@@ -198,17 +193,16 @@ class SessionTasks:
         if cause is LossCause.DEADLINE:
             self.release_unwanted(lease.lease_id, lease.ttl)
         elif cause is LossCause.MAX_HOLD:
-            self._release_at_deadline(lease)
+            self._releases.release_at_deadline(lease)
 
     def release(self, lease: HeldLease) -> Outcome[ReleaseAnswer]:
         lease.end(LossCause.RELEASED)
-        self._held_too_long.discard(lease)
         if lease.cause is LossCause.SUPERSEDED:
             # The lease is held elsewhere, and is not this client's to end.
             outcome: Outcome[ReleaseAnswer] = Outcome()
             outcome.resolve(ReleaseAnswer(False, lease_pb2.LossCause.LOSS_CAUSE_UNSPECIFIED))
             return outcome
-        return self._release_id(lease.lease_id, lease.ttl)
+        return self._releases.release_held(lease)
 
     def update(self, lease: HeldLease, metadata: Mapping[str, str]) -> Outcome[None]:
         cause = lease.cause
@@ -222,7 +216,7 @@ class SessionTasks:
                 if lease.update is task and lease.home is session:
                     task.place()
 
-            return self._repeat_later(task, error, session, again)
+            return self._repeats.later(task, error, session, again)
 
         update = UpdateTask(lease, metadata, repeat)
         lease.update = update
@@ -237,7 +231,7 @@ class SessionTasks:
         self._news.renewal_failed(lease)
 
     def release_unwanted(self, lease_id: str, ttl: float) -> None:
-        self._release_id(lease_id, ttl)
+        self._releases.release(lease_id, ttl)
 
     def repeat_attach(self, lease: HeldLease, error: HoldfastError, session: OpenSession) -> None:
         def again() -> None:
@@ -245,17 +239,6 @@ class SessionTasks:
                 self._attach(lease, session)
 
         self._timers.later(pauses.before_repeat(1, error.retry_after), again)
-
-    def answered(self, task: ReleaseTask) -> None:
-        self._releases.pop(task.lease_id, None)
-        self._tell_empty()
-
-    def repeat(self, task: ReleaseTask, error: HoldfastError, session: OpenSession) -> bool:
-        def again() -> None:
-            if task.home is session and task.lease_id in self._releases:
-                task.place(session)
-
-        return self._repeat_later(task, error, session, again)
 
     @property
     def _is_empty(self) -> bool:
@@ -296,42 +279,3 @@ class SessionTasks:
         name = json.dumps(intent.acquire.name)
         intent.reject(no_answer(f"the grant of {name} came after the end of its lease"))
         self._tell_empty()
-
-    def _release_at_deadline(self, lease: HeldLease) -> None:
-        def release() -> None:
-            if lease in self._held_too_long:
-                self._held_too_long.remove(lease)
-                self.release_unwanted(lease.lease_id, lease.ttl)
-
-        self._held_too_long.add(lease)
-        self._timers.later(max(0.0, lease.deadline - self.runtime.now()), release)
-
-    def _release_id(self, lease_id: str, ttl: float) -> Outcome[ReleaseAnswer]:
-        known = self._releases.get(lease_id)
-        if known is not None:
-            return known.outcome
-        if self._failure is not None:
-            return rejected(self._failure)
-        task = ReleaseTask(lease_id, max(0.0, 2 * ttl), self)
-        self._releases[lease_id] = task
-        if self.current is not None:
-            task.place(self.current)
-        return task.outcome
-
-    def _repeat_later(
-        self,
-        task: _Repeatable,
-        error: HoldfastError,
-        session: OpenSession,
-        again: Callable[[], None],
-    ) -> bool:
-        """False: a repetition does not help.
-
-        A session that leaves gets no repetition, because the next one sends all.
-        """
-        if error.reason not in numbers.COMMAND_IS_REPEATED:
-            return False
-        task.attempts += 1
-        if not (session.is_leaving and error.reason == "DRAINING"):
-            self._timers.later(pauses.before_repeat(task.attempts, error.retry_after), again)
-        return True
