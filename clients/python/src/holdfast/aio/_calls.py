@@ -1,6 +1,7 @@
 """The calls outside of the session, on a connection of their own, to one of several servers."""
 
 import asyncio
+import os
 import sys
 from contextlib import contextmanager
 from typing import (
@@ -26,7 +27,7 @@ from .._core.status import error_of_call
 from .._fork import keep
 from .._options import Tls
 from .._telemetry import span
-from ..errors import ClosedError, Facts, HoldfastError, no_answer
+from ..errors import ClosedError, CredentialError, Facts, HoldfastError, no_answer
 from ._channel import open_channel
 from ._tokens import TokenSource
 
@@ -63,6 +64,7 @@ class CallChannel:
         self._tls = tls
         self._token = token
         self._tracer = tracer
+        self._pid = os.getpid()
         self._index = 0
         self._target: Optional[CallTarget] = None
         self._left: Set[CallTarget] = set()
@@ -89,6 +91,8 @@ class CallChannel:
     @contextmanager
     def use(self) -> Iterator[CallTarget]:
         """The present server, for one call or stream."""
+        if os.getpid() != self._pid:
+            raise ClosedError("the client belongs to the parent of this forked process")
         if self.closed.done():
             raise ClosedError()
         if self._target is None:
@@ -121,7 +125,7 @@ class CallChannel:
             bearer = await self._token()
         except Exception as error:
             facts = Facts("NO_CREDENTIAL", grpc.StatusCode.UNAUTHENTICATED)
-            raise HoldfastError(f"the client has no token: {error}", facts) from error
+            raise CredentialError(f"the client has no token: {error}", facts) from error
         return (("authorization", f"Bearer {bearer.token}"),)
 
     async def pause(self, seconds: float) -> None:

@@ -23,6 +23,10 @@ _logger = logging.getLogger("holdfast")
 _Message = Tuple[Optional[OpenSessionRequest], Callable[[], None]]
 
 
+#: The longest wait for the ends of reads and writes (seconds).
+_LAST_ANSWERS = 1.0
+
+
 class GrpcWires:
     """Opens wires, and knows when all of them have ended."""
 
@@ -82,6 +86,9 @@ class GrpcWire:
 
     async def _end(self) -> None:
         self._call.cancel()
+        self._has_message.set()
+        # gRPC tells the ends of reads and writes even after the loop is closed, as an error.
+        await asyncio.wait(self._tasks, timeout=_LAST_ANSWERS)
         for task in self._tasks:
             task.cancel()
         await asyncio.wait(self._tasks)
@@ -117,6 +124,8 @@ class GrpcWire:
         try:
             while True:
                 while not self._messages:
+                    if self._is_destroyed:
+                        return
                     self._has_message.clear()
                     await self._has_message.wait()
                 request, sent = self._messages.popleft()
