@@ -1,0 +1,152 @@
+package dev.holdfast.client;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request for a lease. Immutable: each option returns a copy. One request may be used many times, also by several
+ * threads.
+ *
+ * @param <R> the kind of the request
+ */
+public abstract class AcquireRequest<R extends AcquireRequest<R>> {
+  private final Client client;
+  private final Wanted wanted;
+
+  AcquireRequest(Client client, Wanted wanted) {
+    this.client = client;
+    this.wanted = wanted;
+  }
+
+  abstract R with(Client client, Wanted wanted);
+
+  final R with(Consumer<Wanted> change) {
+    Wanted copy = wanted.copy();
+    change.accept(copy);
+    return with(client, copy);
+  }
+
+  /**
+   * The time after which the lease ends if this process vanishes. The client renews the lease long before. Default: the
+   * server's, 30 s. Range: 100 ms to 2 min, as the server allows.
+   */
+  public final R ttl(Duration ttl) {
+    Durations.checked(ttl, "ttl");
+    return with(copy -> copy.ttl = ttl);
+  }
+
+  /** The longest wait in the queue. Default: without bound. */
+  public final R waitFor(Duration wait) {
+    Durations.checked(wait, "waitFor");
+    return with(copy -> copy.wait = wait);
+  }
+
+  /**
+   * The longest time to hold the lease. Afterwards the lease counts as lost, with the cause MAX_HOLD, and is released when
+   * the work has ended or the deadline has passed. Heartbeats prove that the process runs; this option catches work that
+   * hangs. Default: no bound.
+   */
+  public final R maxHold(Duration maxHold) {
+    Durations.checked(maxHold, "maxHold");
+    return with(copy -> copy.maxHold = maxHold);
+  }
+
+  /** What others see beside the lease, for example a host name. Default: the metadata of the client. */
+  public final R metadata(Map<String, String> metadata) {
+    Map<String, String> given = Map.copyOf(metadata);
+    return with(copy -> copy.metadata = given);
+  }
+
+  /** Called with the place in the queue while the request waits, at most every 2 s. */
+  public final R onQueued(Consumer<QueuePlace> listener) {
+    return with(copy -> copy.onQueued = listener);
+  }
+
+  /**
+   * Waits for the lease. Close the lease after the work.
+   *
+   * @throws ContendedException if others held it during the whole wait
+   * @throws InterruptedException if the thread was interrupted; a grant that was under way is released
+   */
+  public final Lease acquire() throws InterruptedException {
+    Tracing.Span span = startSpan();
+    Intent intent = client.engine.acquire(wanted);
+    try {
+      return intent.answer.get();
+    } catch (ExecutionException e) {
+      RuntimeException error = Await.unwrapped(e.getCause());
+      span.fail(error);
+      throw error;
+    } catch (InterruptedException e) {
+      span.fail(e);
+      client.engine.abandon(intent, e);
+      throw e;
+    } finally {
+      span.end();
+    }
+  }
+
+  /** Tries once. Empty if others hold it or wait for it. */
+  public final Optional<Lease> tryAcquire() throws InterruptedException {
+    try {
+      return Optional.of(waitFor(Duration.ZERO).acquire());
+    } catch (ContendedException e) {
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * Waits for the lease without a thread. A future that is cancelled, or completed by its owner, ends the wait. A grant that
+   * was under way is then released.
+   */
+  public final CompletableFuture<Lease> acquireAsync() {
+    Tracing.Span span = startSpan();
+    Intent intent = client.engine.acquire(wanted);
+    CompletableFuture<Lease> future = client.engine.tasks.inCallbacks(intent.answer);
+    future.whenComplete(
+        (lease, error) -> {
+          if (error != null) {
+            span.fail(error);
+            client.engine.abandon(intent, error);
+          }
+          span.end();
+        });
+    return future;
+  }
+
+  /**
+   * Waits for the lease, runs the work, and releases the lease. If the lease is lost, the calling thread is interrupted,
+   * and after the end of the work a {@link LeaseLostException} is thrown, with the work's exception as its cause.
+   *
+   * @param <X> the checked exception of the work
+   */
+  public final <X extends Exception> void run(LeaseBody<X> work) throws X, InterruptedException {
+    this.<Boolean, X>call(
+        lease -> {
+          work.run(lease);
+          return true;
+        });
+  }
+
+  /**
+   * Runs work with a result, as {@link #run} does.
+   *
+   * @param <T> the result
+   * @param <X> the checked exception of the work
+   */
+  public final <T extends @Nullable Object, X extends Exception> T call(LeaseFunction<T, X> work)
+      throws X, InterruptedException {
+    return UnderLease.run(acquire(), work);
+  }
+
+  private Tracing.Span startSpan() {
+    String kind = wanted.isLock ? "lock" : "permits";
+    return client.tracing.start(
+        "holdfast.acquire", Map.of("holdfast.kind", kind, "holdfast.name", wanted.name));
+  }
+}

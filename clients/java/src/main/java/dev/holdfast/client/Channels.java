@@ -1,0 +1,83 @@
+package dev.holdfast.client;
+
+import io.grpc.ChannelCredentials;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** Opens connections. Thread-safe. */
+final class Channels {
+  static final Metadata.Key<String> AUTHORIZATION =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+  private final @Nullable Tls tls;
+  private final Set<ManagedChannel> open = new HashSet<>();
+
+  /**
+   * @param tls null: without TLS
+   */
+  Channels(@Nullable Tls tls) {
+    this.tls = tls;
+  }
+
+  /** Reads the certificates. */
+  ChannelCredentials credentials() throws IOException {
+    return tls == null ? InsecureChannelCredentials.create() : tls.credentials();
+  }
+
+  /** A connection that shares nothing with others, so that calls cannot delay the heartbeats of a session. */
+  synchronized ManagedChannel open(String address, ChannelCredentials credentials) {
+    ManagedChannelBuilder<?> builder =
+        Grpc.newChannelBuilder("dns:///" + address, credentials)
+            // The callbacks only pass messages on.
+            .directExecutor()
+            .maxInboundMessageSize(64 << 20)
+            // The client repeats commands and calls itself.
+            .disableRetry();
+    String serverName = tls == null ? null : tls.serverName();
+    if (serverName != null) {
+      builder.overrideAuthority(serverName);
+    }
+    open.removeIf(ManagedChannel::isTerminated);
+    ManagedChannel channel = builder.build();
+    open.add(channel);
+    return channel;
+  }
+
+  /** The metadata of a stream or a call. */
+  static Metadata metadata(@Nullable Token token) {
+    Metadata metadata = new Metadata();
+    if (token != null) {
+      metadata.put(AUTHORIZATION, "Bearer " + token.value());
+    }
+    return metadata;
+  }
+
+  /** Closes all connections, and waits until their sockets are closed. */
+  void close(long limitNanos) {
+    Set<ManagedChannel> rest;
+    synchronized (this) {
+      rest = new HashSet<>(open);
+    }
+    rest.forEach(ManagedChannel::shutdownNow);
+    long until = System.nanoTime() + limitNanos;
+    boolean isInterrupted = false;
+    for (ManagedChannel channel : rest) {
+      try {
+        channel.awaitTermination(until - System.nanoTime(), TimeUnit.NANOSECONDS);
+      } catch (InterruptedException e) {
+        isInterrupted = true;
+      }
+    }
+    if (isInterrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

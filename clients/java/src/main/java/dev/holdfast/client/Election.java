@@ -1,0 +1,82 @@
+package dev.holdfast.client;
+
+import dev.holdfast.v1.GetLockRequest;
+import dev.holdfast.v1.Holder;
+import dev.holdfast.v1.Lock;
+import dev.holdfast.v1.LockServiceGrpc;
+import dev.holdfast.v1.WatchLockRequest;
+import dev.holdfast.v1.WatchLockResponse;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** An election: the holder of the lock with this name is the leader. */
+public final class Election {
+  /** The metadata entry of the lease that has the leader's value. */
+  private static final String VALUE = "value";
+
+  private final Client client;
+  private final String name;
+
+  Election(Client client, String name) {
+    this.client = client;
+    this.name = name;
+  }
+
+  /**
+   * A request to lead: {@code acquire()} waits until this process is the leader, and closing the lease resigns. {@code run}
+   * leads as long as the work runs.
+   *
+   * @param value what the others see of the leader, for example its address
+   */
+  public LockRequest campaign(String value) {
+    Wanted wanted = new Wanted(name, true);
+    wanted.fixedMetadata = Map.of(VALUE, value);
+    return new LockRequest(client, wanted);
+  }
+
+  /** The present leader. Empty: there is none. */
+  public Optional<Leader> leader() {
+    GetLockRequest request = GetLockRequest.newBuilder().setName(name).build();
+    return leaderOf(client.calls.unary(LockServiceGrpc.getGetLockMethod(), request).getLock());
+  }
+
+  /**
+   * Calls the listener with the leader at once, and after each change. Empty while there is none. The calls come one after
+   * the other, on a thread of the client.
+   */
+  public Observation observe(Consumer<Optional<Leader>> listener) {
+    WatchLockRequest request = WatchLockRequest.newBuilder().setName(name).build();
+    return new Watch<>(client, LockServiceGrpc.getWatchLockMethod(), request, new Changes(listener))
+        .start();
+  }
+
+  private static Optional<Leader> leaderOf(Lock lock) {
+    if (lock.getHoldersCount() == 0) {
+      return Optional.empty();
+    }
+    Holder holder = lock.getHolders(0);
+    String value = holder.getMetadataOrDefault(VALUE, "");
+    return Optional.of(new Leader(value, holder.getFencingToken(), holder.getHolderId()));
+  }
+
+  /** Passes on what differs from the time before. */
+  private static final class Changes implements Consumer<WatchLockResponse> {
+    private final Consumer<Optional<Leader>> listener;
+    private @Nullable Optional<Leader> last;
+
+    Changes(Consumer<Optional<Leader>> listener) {
+      this.listener = listener;
+    }
+
+    @Override
+    public void accept(WatchLockResponse response) {
+      Optional<Leader> leader = leaderOf(response.getLock());
+      if (!leader.equals(last)) {
+        last = leader;
+        listener.accept(leader);
+      }
+    }
+  }
+}

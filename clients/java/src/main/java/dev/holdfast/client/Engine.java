@@ -1,0 +1,377 @@
+package dev.holdfast.client;
+
+import dev.holdfast.v1.SessionStart;
+import io.grpc.Status;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Opens one session after the other. A broken session ends no lease: the next session attaches to the leases, and their
+ * deadlines decide how long the process may believe in them. Belongs to the loop, except the methods that say otherwise.
+ */
+final class Engine implements Session.Keeper {
+  private static final System.Logger LOGGER = System.getLogger(Holdfast.class.getName());
+
+  final Tasks tasks;
+
+  /** Completed by the first response of a server, or by a refusal. */
+  final CompletableFuture<Void> ready = new CompletableFuture<>();
+
+  private final CompletableFuture<Void> closed = new CompletableFuture<>();
+  private final List<String> addresses;
+  private final String holderId;
+  private final Map<String, String> metadata;
+  private final Callable<Opening> prepare;
+  private final Wire.Opener opener;
+  private final Loop loop;
+  private final Executor callbacks;
+  private final String clientId = UUID.randomUUID().toString();
+
+  /** The earlier sessions that still renew leases. */
+  private final Set<Session> retired = new HashSet<>();
+
+  private @Nullable Session current;
+  private long sessionCount;
+
+  /** Sessions in a row without a first response. */
+  private int failures;
+
+  /** Refused credentials in a row. */
+  private int refusals;
+
+  private Loop.@Nullable Timer openTimer;
+  private Loop.@Nullable Timer tokenTimer;
+  private Loop.@Nullable Timer prepareLimit;
+  private boolean isPreparing;
+  private boolean isClosing;
+  private boolean isClosed;
+
+  /** The servers refuse this client. New work fails with this error until a session has started. */
+  private @Nullable HoldfastException refusal;
+
+  private volatile @Nullable HoldfastException lastError;
+  private @Nullable Runnable onSessionEnded;
+
+  /**
+   * @param prepare reads token and certificates; may block
+   * @param callbacks runs {@code prepare} and the code of the user
+   */
+  Engine(
+      List<String> addresses,
+      String holderId,
+      Map<String, String> metadata,
+      Callable<Opening> prepare,
+      Wire.Opener opener,
+      Loop loop,
+      Executor callbacks) {
+    this.addresses = addresses;
+    this.holderId = holderId;
+    this.metadata = metadata;
+    this.prepare = prepare;
+    this.opener = opener;
+    this.loop = loop;
+    this.callbacks = callbacks;
+    this.tasks = new Tasks(loop, callbacks);
+  }
+
+  /** Any thread may call. */
+  void start() {
+    loop.execute(this::openNext);
+  }
+
+  /** Why no session has started yet. Any thread may ask. */
+  @Nullable HoldfastException lastError() {
+    return lastError;
+  }
+
+  /** Any thread may call. */
+  Intent acquire(Wanted wanted) {
+    Intent intent = new Intent(wanted, tasks, loop.now());
+    if (!loop.execute(() -> begin(intent))) {
+      intent.fail(new ClosedException());
+    }
+    return intent;
+  }
+
+  private void begin(Intent intent) {
+    if (isClosing) {
+      intent.fail(new ClosedException());
+    } else if (refusal != null) {
+      intent.fail(refusal);
+    } else if (!intent.isAbandoned) {
+      tasks.acquire(intent);
+    }
+  }
+
+  /** The caller does not want the lease any more. Any thread may call. */
+  void abandon(Intent intent, Throwable error) {
+    loop.execute(() -> tasks.abandon(intent, error));
+  }
+
+  /**
+   * Releases all leases, ends all waits, waits for the answers, and ends the session. Any thread may call. The future is
+   * completed when nothing is left to do, or after the time limit.
+   */
+  CompletableFuture<Void> close(long limitNanos) {
+    loop.execute(() -> beginClose(limitNanos));
+    return closed;
+  }
+
+  private void beginClose(long limitNanos) {
+    if (isClosing) {
+      return;
+    }
+    isClosing = true;
+    Loop.Timer timer = loop.schedule(limitNanos, this::shutDown);
+    tasks.finish(
+        () -> {
+          Session session = current;
+          if (session == null || !session.isStarted) {
+            timer.cancel();
+            shutDown();
+            return;
+          }
+          onSessionEnded =
+              () -> {
+                timer.cancel();
+                shutDown();
+              };
+          session.halfClose();
+        });
+  }
+
+  private void shutDown() {
+    if (isClosed) {
+      return;
+    }
+    isClosed = true;
+    onSessionEnded = null;
+    cancel(openTimer);
+    cancel(tokenTimer);
+    if (current != null) {
+      current.leave();
+    }
+    for (Session session : List.copyOf(retired)) {
+      session.leave();
+    }
+    tasks.close();
+    ready.completeExceptionally(new ClosedException());
+    closed.complete(null);
+  }
+
+  @Override
+  public long shortestTtl() {
+    return tasks.leases.shortestTtl();
+  }
+
+  @Override
+  public void started(Session session) {
+    failures = 0;
+    refusals = 0;
+    refusal = null;
+    ready.complete(null);
+    LOGGER.log(System.Logger.Level.DEBUG, "a session with {0} has started", session.address);
+  }
+
+  @Override
+  public void leaving(Session session, long delayNanos) {
+    LOGGER.log(
+        System.Logger.Level.INFO, "{0} asks to leave, the next session follows", session.address);
+    if (session == current) {
+      openAfter(delayNanos);
+    }
+  }
+
+  @Override
+  public void quiet(Session session) {
+    if (retired.contains(session)) {
+      session.halfClose();
+    }
+  }
+
+  @Override
+  public void wasStopped() {
+    tasks.leases.byDeadline();
+  }
+
+  @Override
+  public void ended(Session session, @Nullable HoldfastException reported) {
+    retired.remove(session);
+    if (session != current || isClosed) {
+      return;
+    }
+    current = null;
+    tasks.current = null;
+    if (onSessionEnded != null) {
+      onSessionEnded.run();
+      return;
+    }
+    HoldfastException error =
+        reported == null ? Errors.noAnswer(session.address + " is silent", null) : reported;
+    lastError = error;
+    LOGGER.log(
+        System.Logger.Level.INFO,
+        "the session with {0} has ended: {1}",
+        session.address,
+        error.getMessage());
+    if (!session.isStarted) {
+      failures++;
+    }
+    if (isRefused(session, error)) {
+      refused(error);
+      return;
+    }
+    long pause = pauseBeforeNext();
+    boolean isAdvised =
+        error.reason().equals("OVERLOADED") || error.reason().equals("QUOTA_EXCEEDED");
+    long advised = isAdvised ? Math.min(error.retryAfterNanos(), Pauses.LONGEST) : 0;
+    openAfter(Math.max(pause, advised));
+  }
+
+  /** Whether an immediate next session cannot help. */
+  private boolean isRefused(Session session, HoldfastException error) {
+    if (error.reason().equals("INVALID_FIELD") || error.reason().equals("NOT_ALLOWED")) {
+      return true;
+    }
+    if (error.code() == Status.Code.UNAUTHENTICATED.value() && !session.isStarted) {
+      refusals++;
+      return refusals > 1;
+    }
+    return error.code() == Status.Code.UNIMPLEMENTED.value() && failures >= addresses.size();
+  }
+
+  private void refused(HoldfastException error) {
+    if (refusal == null) {
+      LOGGER.log(
+          System.Logger.Level.WARNING, "the servers refuse this client: {0}", error.getMessage());
+    }
+    refusal = error;
+    tasks.failWaits(error);
+    ready.completeExceptionally(error);
+    // The refusal may end, for example by a new policy.
+    openAfter(Pauses.LONGEST);
+  }
+
+  private long pauseBeforeNext() {
+    long nearest = Durations.until(tasks.leases.nearestDeadline(), loop.now());
+    return Pauses.beforeSession(failures, nearest);
+  }
+
+  private void openAfter(long delay) {
+    cancel(openTimer);
+    if (!isPreparing && !isClosed) {
+      openTimer = loop.schedule(delay, this::openNext);
+    }
+  }
+
+  /** Opens the next session after token and certificates were read, which may block. */
+  private void openNext() {
+    if (isPreparing || isClosed) {
+      return;
+    }
+    isPreparing = true;
+    FutureTask<Opening> task =
+        new FutureTask<>(prepare) {
+          @Override
+          protected void done() {
+            loop.execute(() -> prepared(this));
+          }
+        };
+    prepareLimit =
+        loop.schedule(Durations.millis(Numbers.Limits.CONNECT_MS), () -> task.cancel(true));
+    try {
+      callbacks.execute(task);
+    } catch (RejectedExecutionException e) {
+      task.cancel(false);
+    }
+  }
+
+  private void prepared(FutureTask<Opening> task) {
+    cancel(prepareLimit);
+    isPreparing = false;
+    if (isClosed) {
+      return;
+    }
+    try {
+      open(task.get());
+    } catch (ExecutionException e) {
+      notOpened(e.getCause());
+    } catch (CancellationException | InterruptedException e) {
+      notOpened(e);
+    }
+  }
+
+  private void open(Opening opening) {
+    String address = addresses.get((int) (sessionCount % addresses.size()));
+    sessionCount++;
+    SessionStart start =
+        SessionStart.newBuilder()
+            .setClientId(clientId)
+            .setSessionNumber(sessionCount)
+            .setHolderId(holderId)
+            .putAllMetadata(metadata)
+            .build();
+    Session previous = current;
+    Session next = new Session(address, start, opening, opener, loop, this);
+    current = next;
+    watchToken(opening.token, next);
+    // The previous session renews the leases until the next one has them.
+    if (previous != null) {
+      retired.add(previous);
+    }
+    tasks.moveTo(next);
+    if (previous != null && previous.openCount() == 0) {
+      previous.halfClose();
+    }
+  }
+
+  /** The next attempt may find the token or the certificate. */
+  private void notOpened(@Nullable Throwable cause) {
+    failures++;
+    String text = cause == null ? "" : String.valueOf(cause.getMessage());
+    if (cause instanceof CancellationException) {
+      text = "it did not come within 10 s";
+    }
+    ErrorFacts facts = new ErrorFacts("NO_CREDENTIAL", Status.Code.UNAUTHENTICATED.value());
+    HoldfastException error =
+        Errors.of("the client has no token or no certificate: " + text, facts, cause);
+    lastError = error;
+    LOGGER.log(System.Logger.Level.WARNING, error.getMessage());
+    openAfter(pauseBeforeNext());
+  }
+
+  /** Opens the next session before the token ends. */
+  private void watchToken(@Nullable Token token, Session session) {
+    cancel(tokenTimer);
+    if (token == null || token.expiresIn().isEmpty()) {
+      return;
+    }
+    double life = Durations.nanos(token.expiresIn().get());
+    tokenTimer =
+        loop.schedule(
+            (long) (life * Numbers.Session.CREDENTIAL_LIFE_USED),
+            () -> {
+              if (session == current) {
+                session.isLeaving = true;
+                openAfter(0);
+              }
+            });
+  }
+
+  private static void cancel(Loop.@Nullable Timer timer) {
+    if (timer != null) {
+      timer.cancel();
+    }
+  }
+}

@@ -1,0 +1,99 @@
+package dev.holdfast.client;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The options of a connection. Each method changes the builder and returns it. */
+public final class HoldfastBuilder {
+  final List<String> addresses = new ArrayList<>();
+  @Nullable Tls tls;
+  @Nullable TokenSource token;
+  String holderId = "";
+  Map<String, String> metadata = Map.of();
+  Tracing tracing = Tracing.NONE;
+  private long connectNanos = Durations.millis(Numbers.Limits.CONNECT_MS);
+
+  HoldfastBuilder(String... addresses) {
+    for (String list : addresses) {
+      for (String address : list.split(",", -1)) {
+        String trimmed = address.trim();
+        if (!trimmed.matches(".+:\\d+")) {
+          throw new IllegalArgumentException(
+              "an address must be \"host:port\", not \"" + trimmed + "\"");
+        }
+        this.addresses.add(trimmed);
+      }
+    }
+    if (this.addresses.isEmpty()) {
+      throw new IllegalArgumentException("connect needs at least one address");
+    }
+  }
+
+  /** Default: no TLS. */
+  public HoldfastBuilder tls(Tls tls) {
+    this.tls = tls;
+    return this;
+  }
+
+  /** A fixed bearer token for sessions and calls. Default: none. */
+  public HoldfastBuilder token(String token) {
+    Token fixed = Token.of(token);
+    return token(() -> fixed);
+  }
+
+  /** A file with the bearer token, which is read again for each session and each call. */
+  public HoldfastBuilder tokenFile(Path file) {
+    return token(TokenSource.file(file));
+  }
+
+  /** A source of bearer tokens. Several threads may ask at once. */
+  public HoldfastBuilder token(TokenSource source) {
+    this.token = source;
+    return this;
+  }
+
+  /** A label of this process that others see beside its leases. Default: empty. */
+  public HoldfastBuilder holderId(String holderId) {
+    this.holderId = holderId;
+    return this;
+  }
+
+  /** The metadata of each lease without metadata of its own. Default: none. */
+  public HoldfastBuilder metadata(Map<String, String> metadata) {
+    this.metadata = Map.copyOf(metadata);
+    return this;
+  }
+
+  /** The longest wait of {@link #connect}. Default: 10 s. */
+  public HoldfastBuilder connectTimeout(Duration timeout) {
+    this.connectNanos = Durations.checked(timeout, "connectTimeout");
+    return this;
+  }
+
+  /** Spans of acquires and calls. Default: none. */
+  public HoldfastBuilder tracing(Tracing tracing) {
+    this.tracing = tracing;
+    return this;
+  }
+
+  /**
+   * Connects, and waits for the first answer of a server.
+   *
+   * @throws UnavailableException if no server answers in time
+   * @throws HoldfastException if the servers refuse this client, for example its credential
+   */
+  public Holdfast connect() {
+    Client client = new Client(this);
+    try {
+      client.connect(connectNanos);
+    } catch (RuntimeException e) {
+      client.close(0);
+      throw e;
+    }
+    return new Holdfast(client);
+  }
+}

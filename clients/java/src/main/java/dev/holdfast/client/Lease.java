@@ -1,0 +1,320 @@
+package dev.holdfast.client;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A held lock, or held permits. A lease is over when it is released, when its deadline on the own clock passes without a
+ * renewal, or when the server tells its end. A lease that is over stays over. Belongs to no thread: any thread may call
+ * all methods.
+ *
+ * <pre>{@code
+ * try (Lease lease = hf.lock("report").acquire()) {
+ *   for (Step step : steps) {
+ *     lease.check();
+ *     step.run(lease.fencingToken());
+ *   }
+ * }
+ * }</pre>
+ */
+public final class Lease implements AutoCloseable {
+  /** A secret that belongs into no log. */
+  final String id;
+
+  private final String name;
+  private final long token;
+  private final int permits;
+  private final long holdUntil;
+  private final Tasks tasks;
+  private final AtomicReference<@Nullable LossCause> over = new AtomicReference<>();
+  private volatile long deadline;
+  private volatile boolean isReleasedHere;
+  private volatile boolean isLossTold;
+
+  // Guarded by this lease.
+  private final List<Consumer<LeaseLostException>> listeners = new ArrayList<>();
+  private @Nullable BodyThread body;
+
+  // The fields below belong to the loop.
+
+  long ttl;
+
+  /** The session that holds the lease, or that was last sent an attach. */
+  @Nullable Session home;
+
+  /** The number of the lease in {@link #home}. 0 until the attach is answered. */
+  long number;
+
+  int attachAttempts;
+  @Nullable UpdateTask update;
+  @Nullable CompletableFuture<ReleaseAnswer> releaseAnswer;
+  Loop.@Nullable Timer timer;
+
+  Lease(dev.holdfast.v1.Lease message, long deadline, @Nullable Duration maxHold, Tasks tasks) {
+    this.id = message.getLeaseId();
+    this.name = message.getName();
+    this.token = message.getFencingToken();
+    this.permits = message.getPermitCount();
+    this.ttl = Durations.nanos(message.getTtl());
+    this.deadline = deadline;
+    this.holdUntil =
+        maxHold == null
+            ? Durations.NEVER
+            : Durations.plus(tasks.now(), Durations.nanos(maxHold));
+    this.tasks = tasks;
+  }
+
+  /** The name of the lock or the semaphore. */
+  public String name() {
+    return name;
+  }
+
+  /** The number of permits, 1 for a lock. */
+  public int permits() {
+    return permits;
+  }
+
+  /**
+   * A number that is greater than the token of every earlier lease of the name. Pass the token to the protected store,
+   * which refuses smaller tokens.
+   *
+   * @throws LeaseLostException if the lease is over, as {@link #check} does
+   */
+  public long fencingToken() {
+    check();
+    return token;
+  }
+
+  /**
+   * Call before each step of the work. Compares the clock, because a timer may be late.
+   *
+   * @throws LeaseLostException if the lease is over
+   */
+  public void check() {
+    if (isOver()) {
+      isLossTold = true;
+      throw new LeaseLostException(name, cause(), null);
+    }
+  }
+
+  /** Whether this process may rely on the lease. Compares the clock. */
+  public boolean isValid() {
+    return !isOver();
+  }
+
+  /** The time until the deadline. Zero: the lease is over. A renewal makes the time longer. */
+  public Duration remaining() {
+    if (isOver()) {
+      return Duration.ZERO;
+    }
+    return Duration.ofNanos(Math.max(0, Durations.until(endsAt(), tasks.now())));
+  }
+
+  /** The loss of the lease. Empty: the lease is held, or this process has released the lease. */
+  public Optional<LeaseLostException> loss() {
+    LossCause cause = lossCause();
+    return cause == null
+        ? Optional.empty()
+        : Optional.of(new LeaseLostException(name, cause, null));
+  }
+
+  /**
+   * Calls the listener once if the lease is lost, at once if it is lost already. Not called after a release by this
+   * process. Runs on a thread of the client for such calls.
+   */
+  public void onLost(Consumer<LeaseLostException> listener) {
+    synchronized (this) {
+      if (!isOver()) {
+        listeners.add(listener);
+        return;
+      }
+    }
+    tell(List.of(listener));
+  }
+
+  /**
+   * Releases the lease, after the work has ended. Also after a loss. Waits up to 5 s for the answer; the release is
+   * repeated until the deadline has passed.
+   *
+   * @return true if the work was protected until this release
+   * @throws HoldfastException if no answer came in time, or if the server refuses the release
+   */
+  public boolean release() {
+    return Await.uninterruptibly(
+        releaseAsync(),
+        Durations.millis(Numbers.Limits.RELEASE_MS),
+        () -> Errors.noAnswer("no server has answered the release yet", null));
+  }
+
+  /** Releases the lease as {@link #release} does, without waiting. */
+  public CompletableFuture<Boolean> releaseAsync() {
+    return tasks.inCallbacks(releaseNow()).thenApply(answer -> answer.isReleased);
+  }
+
+  /**
+   * Replaces the metadata that others see.
+   *
+   * @throws HoldfastException if the lease is over, or if the server refuses the metadata
+   * @throws IllegalStateException if an earlier update has no answer yet
+   */
+  public void updateMetadata(Map<String, String> metadata) {
+    Await.answer(tasks.update(this, Map.copyOf(metadata)));
+  }
+
+  /**
+   * Releases the lease, and waits up to 5 s for the answer. A failed release is repeated in the background, and is no
+   * error. Without effect after a release.
+   *
+   * @throws LeaseLostException if the lease was lost, and {@link #check} has not told so
+   */
+  @Override
+  public void close() {
+    LossCause before = isReleasedHere ? null : lossCause();
+    boolean isFirst = !isReleasedHere;
+    LossCause early = leave();
+    LossCause loss = before != null ? before : early;
+    if (isFirst && loss != null && !isLossTold) {
+      isLossTold = true;
+      throw new LeaseLostException(name, loss, null);
+    }
+  }
+
+  /** Shows no id, because the id is a secret. */
+  @Override
+  public String toString() {
+    return "Lease[name=" + name + ", fencingToken=" + token + ", permits=" + permits + "]";
+  }
+
+  /**
+   * Releases the lease, and waits a short time for the answer. Returns a cause if the server ended the lease before this
+   * release, so that others may have held it. Never throws.
+   */
+  @Nullable LossCause leave() {
+    try {
+      return Await.uninterruptibly(
+              releaseNow(),
+              Durations.millis(Numbers.Limits.RELEASE_MS),
+              () -> Errors.noAnswer("no answer", null))
+          .earlyEnd;
+    } catch (HoldfastException e) {
+      return null;
+    }
+  }
+
+  private CompletableFuture<ReleaseAnswer> releaseNow() {
+    synchronized (this) {
+      body = null;
+    }
+    isReleasedHere = true;
+    end(LossCause.RELEASED);
+    return tasks.releaseSoon(this);
+  }
+
+  /**
+   * Registers the thread that works under the lease. False: the lease is over.
+   */
+  boolean begin(BodyThread thread) {
+    synchronized (this) {
+      if (isOver()) {
+        return false;
+      }
+      body = thread;
+    }
+    return true;
+  }
+
+  /** The thread that works under the lease. Null: the caller may release the lease now. */
+  synchronized @Nullable BodyThread bodyOrRelease() {
+    if (body == null) {
+      isReleasedHere = true;
+      end(LossCause.RELEASED);
+    }
+    return body;
+  }
+
+  /** The cause of the loss. Null: the lease is held, or this process has released the lease. */
+  @Nullable LossCause lossCause() {
+    if (!isOver()) {
+      return null;
+    }
+    LossCause cause = cause();
+    return cause == LossCause.RELEASED && isReleasedHere ? null : cause;
+  }
+
+  long token() {
+    return token;
+  }
+
+  /** The time of the own clock until which this process may rely on the lease. */
+  long deadline() {
+    return deadline;
+  }
+
+  /** The deadline, or the end of the longest hold. */
+  long endsAt() {
+    return Math.min(deadline, holdUntil);
+  }
+
+  /** Compares the clock too. */
+  boolean isOver() {
+    if (over.get() == null) {
+      long now = tasks.now();
+      if (now >= deadline) {
+        end(LossCause.DEADLINE);
+      } else if (now >= holdUntil) {
+        end(LossCause.MAX_HOLD);
+      }
+    }
+    return over.get() != null;
+  }
+
+  /**
+   * Takes the deadline of a renewal or an attach. The latest deadline counts, and a deadline that has passed stays passed.
+   * Only the loop moves a deadline.
+   */
+  void confirm(long until) {
+    if (!isOver() && until > deadline) {
+      deadline = until;
+    }
+  }
+
+  /** Only the first cause counts. A deadline that has passed is an earlier cause. */
+  void end(LossCause cause) {
+    if (over.get() != null) {
+      return;
+    }
+    LossCause actual = tasks.now() >= deadline ? LossCause.DEADLINE : cause;
+    if (!over.compareAndSet(null, actual)) {
+      return;
+    }
+    tasks.over(this, actual);
+    List<Consumer<LeaseLostException>> told;
+    synchronized (this) {
+      told = new ArrayList<>(listeners);
+      listeners.clear();
+    }
+    tell(told);
+  }
+
+  private void tell(List<Consumer<LeaseLostException>> told) {
+    LossCause cause = lossCause();
+    if (cause == null) {
+      return;
+    }
+    for (Consumer<LeaseLostException> listener : told) {
+      tasks.runCallback(() -> listener.accept(new LeaseLostException(name, cause, null)));
+    }
+  }
+
+  private LossCause cause() {
+    LossCause cause = over.get();
+    return cause == null ? LossCause.UNRECOGNIZED : cause;
+  }
+}

@@ -1,0 +1,15 @@
+package dev.holdfast.client;
+
+/** LIMIT_MISMATCH: the semaphore has another limit. */
+public final class LimitMismatchException extends HoldfastException {
+  private static final long serialVersionUID = 1L;
+
+  LimitMismatchException(String message, ErrorFacts facts, Throwable cause) {
+    super(message, facts, cause);
+  }
+
+  /** The limit in force. */
+  public int limit() {
+    return number("limit");
+  }
+}

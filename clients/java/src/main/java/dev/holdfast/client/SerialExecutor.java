@@ -1,0 +1,41 @@
+package dev.holdfast.client;
+
+import java.util.ArrayDeque;
+import java.util.concurrent.Executor;
+
+/** Runs tasks one after the other, on the threads of another executor. */
+final class SerialExecutor implements Executor {
+  private final Executor executor;
+  private final ArrayDeque<Runnable> waiting = new ArrayDeque<>();
+  private boolean isRunning;
+
+  SerialExecutor(Executor executor) {
+    this.executor = executor;
+  }
+
+  @Override
+  public void execute(Runnable task) {
+    synchronized (this) {
+      waiting.addLast(task);
+      if (isRunning) {
+        return;
+      }
+      isRunning = true;
+    }
+    executor.execute(this::runAll);
+  }
+
+  private void runAll() {
+    while (true) {
+      Runnable task;
+      synchronized (this) {
+        task = waiting.pollFirst();
+        if (task == null) {
+          isRunning = false;
+          return;
+        }
+      }
+      task.run();
+    }
+  }
+}

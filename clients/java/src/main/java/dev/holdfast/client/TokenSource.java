@@ -1,0 +1,16 @@
+package dev.holdfast.client;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Gives a bearer token for each session and each call. */
+@FunctionalInterface
+public interface TokenSource {
+  /** May block. Called on a thread of the client, and interrupted after 10 s. */
+  Token fetch() throws Exception;
+
+  /** A file that is read again for each session and each call. */
+  static TokenSource file(Path path) {
+    return () -> Token.of(Files.readString(path).trim());
+  }
+}

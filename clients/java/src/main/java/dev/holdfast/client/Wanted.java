@@ -1,0 +1,54 @@
+package dev.holdfast.client;
+
+import dev.holdfast.v1.LockMode;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** What to acquire, without the fields that change from one attempt to the next. Copied before each change. */
+final class Wanted implements Cloneable {
+  final String name;
+  final boolean isLock;
+  LockMode mode = LockMode.LOCK_MODE_EXCLUSIVE;
+  @Nullable Integer permits;
+  @Nullable Integer limit;
+  @Nullable Duration ttl;
+
+  /** Null: without bound. */
+  @Nullable Duration wait;
+
+  @Nullable Duration maxHold;
+
+  /** Null: the metadata of the client. */
+  @Nullable Map<String, String> metadata;
+
+  /** Entries that the caller's metadata does not replace. */
+  Map<String, String> fixedMetadata = Map.of();
+
+  @Nullable Consumer<QueuePlace> onQueued;
+
+  Wanted(String name, boolean isLock) {
+    this.name = name;
+    this.isLock = isLock;
+  }
+
+  Wanted copy() {
+    try {
+      return (Wanted) clone();
+    } catch (CloneNotSupportedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Null: the metadata of the client. */
+  @Nullable Map<String, String> allMetadata() {
+    if (metadata == null && fixedMetadata.isEmpty()) {
+      return null;
+    }
+    Map<String, String> all = new HashMap<>(metadata == null ? Map.of() : metadata);
+    all.putAll(fixedMetadata);
+    return all;
+  }
+}
