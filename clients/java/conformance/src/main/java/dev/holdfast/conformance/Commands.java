@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
@@ -151,19 +152,18 @@ final class Commands {
     return result;
   }
 
-  private static JsonObject release(Desk desk, Fields fields) throws Exception {
+  private static JsonObject release(Desk desk, Fields fields) {
     Desk.Held held = desk.held(fields);
     held.isReleased = true;
     JsonObject result = new JsonObject();
-    // Without the time limit of the blocking method, because cases wait for late answers.
-    result.addProperty("released", await(held.lease.releaseAsync()));
+    result.addProperty("released", held.lease.release());
     return result;
   }
 
   static <T> T await(CompletableFuture<T> future) throws Exception {
     try {
       return future.get();
-    } catch (java.util.concurrent.ExecutionException e) {
+    } catch (ExecutionException e) {
       throw e.getCause() instanceof Exception ? (Exception) e.getCause() : e;
     }
   }

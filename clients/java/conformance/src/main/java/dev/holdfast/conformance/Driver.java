@@ -19,6 +19,7 @@ public final class Driver {
 
   /** Serves commands until stdin ends. The leases are then left to the ends of their ttl. */
   public static void main(String[] args) throws IOException {
+    WarmUp.run();
     ExecutorService workers = Executors.newCachedThreadPool();
     Desk desk = new Desk(new Output(System.out));
     Map<String, Command> commands = Commands.all();
