@@ -9,8 +9,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request for a lease. Immutable: each option returns a copy. One request may be used many times, also by several
- * threads.
+ * A request for a lease. Immutable: each option returns a copy. One request may be used many times,
+ * also by several threads.
  *
  * @param <R> the kind of the request
  */
@@ -32,8 +32,8 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
   }
 
   /**
-   * The time after which the lease ends if this process vanishes. The client renews the lease long before. Default: the
-   * server's, 30 s. Range: 100 ms to 2 min, as the server allows.
+   * The time after which the lease ends if this process vanishes. The client renews the lease long
+   * before. Default: the server's, 30 s. Range: 100 ms to 2 min, as the server allows.
    */
   public final R ttl(Duration ttl) {
     Durations.checked(ttl, "ttl");
@@ -47,16 +47,18 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
   }
 
   /**
-   * The longest time to hold the lease. Afterwards the lease counts as lost, with the cause MAX_HOLD, and is released when
-   * the work has ended or the deadline has passed. Heartbeats prove that the process runs; this option catches work that
-   * hangs. Default: no bound.
+   * The longest time to hold the lease. Afterwards the lease counts as lost, with the cause
+   * MAX_HOLD, and is released when the work has ended or the deadline has passed. Heartbeats prove
+   * that the process runs; this option catches work that hangs. Default: no bound.
    */
   public final R maxHold(Duration maxHold) {
     Durations.checked(maxHold, "maxHold");
     return with(copy -> copy.maxHold = maxHold);
   }
 
-  /** What others see beside the lease, for example a host name. Default: the metadata of the client. */
+  /**
+   * What others see beside the lease, for example a host name. Default: the metadata of the client.
+   */
   public final R metadata(Map<String, String> metadata) {
     Map<String, String> given = Map.copyOf(metadata);
     return with(copy -> copy.metadata = given);
@@ -71,7 +73,8 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
    * Waits for the lease. Close the lease after the work.
    *
    * @throws ContendedException if others held it during the whole wait
-   * @throws InterruptedException if the thread was interrupted; a grant that was under way is released
+   * @throws InterruptedException if the thread was interrupted; a grant that was under way is
+   *     released
    */
   public final Lease acquire() throws InterruptedException {
     Tracing.Span span = startSpan();
@@ -101,8 +104,8 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
   }
 
   /**
-   * Waits for the lease without a thread. A future that is cancelled, or completed by its owner, ends the wait. A grant that
-   * was under way is then released.
+   * Waits for the lease without a thread. A future that is cancelled, or completed by its owner,
+   * ends the wait. A grant that was under way is then released.
    */
   public final CompletableFuture<Lease> acquireAsync() {
     Tracing.Span span = startSpan();
@@ -120,8 +123,9 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
   }
 
   /**
-   * Waits for the lease, runs the work, and releases the lease. If the lease is lost, the calling thread is interrupted,
-   * and after the end of the work a {@link LeaseLostException} is thrown, with the work's exception as its cause.
+   * Waits for the lease, runs the work, and releases the lease. If the lease is lost, the calling
+   * thread is interrupted, and after the end of the work a {@link LeaseLostException} is thrown,
+   * with the work's exception as its cause.
    *
    * @param <X> the checked exception of the work
    */

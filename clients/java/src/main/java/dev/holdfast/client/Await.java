@@ -24,7 +24,10 @@ final class Await {
     }
   }
 
-  /** Waits although the thread is interrupted, because a release comes in any case. Keeps the interrupt flag. */
+  /**
+   * Waits although the thread is interrupted, because a release comes in any case. Keeps the
+   * interrupt flag.
+   */
   static <T extends @Nullable Object> T uninterruptibly(
       CompletableFuture<T> future, long limitNanos, Supplier<? extends HoldfastException> late) {
     boolean isInterrupted = false;

@@ -14,7 +14,10 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The calls outside of the session, on a connection of their own, to one of several servers. Thread-safe. */
+/**
+ * The calls outside of the session, on a connection of their own, to one of several servers.
+ * Thread-safe.
+ */
 final class CallChannel {
   private static final long LIMIT = Durations.millis(Numbers.Limits.CALL_MS);
 
@@ -89,8 +92,7 @@ final class CallChannel {
     }
   }
 
-  private <Q, R> R once(
-      ManagedChannel used, MethodDescriptor<Q, R> method, Q request, long limit)
+  private <Q, R> R once(ManagedChannel used, MethodDescriptor<Q, R> method, Q request, long limit)
       throws CallFailed {
     CallOptions options =
         CallOptions.DEFAULT.withDeadlineAfter(Math.max(0, limit), TimeUnit.NANOSECONDS);
@@ -145,7 +147,9 @@ final class CallChannel {
     return Errors.of(text, new ErrorFacts("NO_CREDENTIAL", code), cause);
   }
 
-  /** Later calls go to the next server. Without effect if other calls have left the server before. */
+  /**
+   * Later calls go to the next server. Without effect if other calls have left the server before.
+   */
   synchronized void leave(ManagedChannel left) {
     if (left == channel) {
       index = (index + 1) % addresses.size();

@@ -32,7 +32,10 @@ final class Channels {
     return tls == null ? InsecureChannelCredentials.create() : tls.credentials();
   }
 
-  /** A connection that shares nothing with others, so that calls cannot delay the heartbeats of a session. */
+  /**
+   * A connection that shares nothing with others, so that calls cannot delay the heartbeats of a
+   * session.
+   */
   synchronized ManagedChannel open(String address, ChannelCredentials credentials) {
     ManagedChannelBuilder<?> builder =
         Grpc.newChannelBuilder("dns:///" + address, credentials)

@@ -12,7 +12,8 @@ interface CommandOwner {
   }
 
   /**
-   * Returns the owner of the lease after {@code granted}. Without one the session forgets the command at its last event.
+   * Returns the owner of the lease after {@code granted}. Without one the session forgets the
+   * command at its last event.
    */
   @Nullable CommandOwner event(SessionEvent event, Receipt receipt, Session session);
 

@@ -30,7 +30,10 @@ public final class Dictionary {
     this.name = name;
   }
 
-  /** Creates the dictionary with the profile {@link Profile#DEFAULTS}. Without effect if it exists so. */
+  /**
+   * Creates the dictionary with the profile {@link Profile#DEFAULTS}. Without effect if it exists
+   * so.
+   */
   public void create() {
     create(Profile.DEFAULTS);
   }
@@ -72,8 +75,8 @@ public final class Dictionary {
   }
 
   /**
-   * Replaces all entries in one step. Reads the entries as fast as the server takes them, so that they need not fit into
-   * memory. An import that fails changes nothing.
+   * Replaces all entries in one step. Reads the entries as fast as the server takes them, so that
+   * they need not fit into memory. An import that fails changes nothing.
    */
   public DictionaryInfo importAll(Iterator<Entry> entries, Profile profile) {
     ImportStart start =
@@ -93,28 +96,36 @@ public final class Dictionary {
         calls.unary(AutocompleteServiceGrpc.getSuggestMethod(), request).getSuggestionsList());
   }
 
-  /** Suggestions while somebody types, with a debounce of 30 ms. Close the result with the input field. */
+  /**
+   * Suggestions while somebody types, with a debounce of 30 ms. Close the result with the input
+   * field.
+   */
   public TypeAhead typeAhead() {
-    return typeAhead(
-        SuggestOptions.DEFAULTS, Duration.ofMillis(Numbers.TypeAhead.DEBOUNCE_MS));
+    return typeAhead(SuggestOptions.DEFAULTS, Duration.ofMillis(Numbers.TypeAhead.DEBOUNCE_MS));
   }
 
   /**
    * Suggestions while somebody types. Close the result with the input field.
    *
-   * @param debounce the pause after a keystroke before the query is sent; zero: each keystroke is sent
+   * @param debounce the pause after a keystroke before the query is sent; zero: each keystroke is
+   *     sent
    */
   public TypeAhead typeAhead(SuggestOptions options, Duration debounce) {
     long nanos = Durations.checked(debounce, "debounce");
     return new TypeAhead(client, options.request(name).build(), nanos);
   }
 
-  /** Counts a selection of an entry, which raises its score. Returns false if there is no such entry. */
+  /**
+   * Counts a selection of an entry, which raises its score. Returns false if there is no such
+   * entry.
+   */
   public boolean recordSelection(String entryId) {
     return recordSelection(entryId, 1);
   }
 
-  /** Counts selections of an entry, which raise its score. Returns false if there is no such entry. */
+  /**
+   * Counts selections of an entry, which raise its score. Returns false if there is no such entry.
+   */
   public boolean recordSelection(String entryId, int count) {
     RecordSelectionRequest request =
         RecordSelectionRequest.newBuilder()
@@ -143,8 +154,6 @@ public final class Dictionary {
   public boolean delete() {
     DeleteDictionaryRequest request =
         DeleteDictionaryRequest.newBuilder().setDictionary(name).build();
-    return calls
-        .unary(AutocompleteServiceGrpc.getDeleteDictionaryMethod(), request)
-        .getDeleted();
+    return calls.unary(AutocompleteServiceGrpc.getDeleteDictionaryMethod(), request).getDeleted();
   }
 }

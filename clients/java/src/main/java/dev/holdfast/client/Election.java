@@ -25,8 +25,8 @@ public final class Election {
   }
 
   /**
-   * A request to lead: {@code acquire()} waits until this process is the leader, and closing the lease resigns. {@code run}
-   * leads as long as the work runs.
+   * A request to lead: {@code acquire()} waits until this process is the leader, and closing the
+   * lease resigns. {@code run} leads as long as the work runs.
    *
    * @param value what the others see of the leader, for example its address
    */
@@ -43,8 +43,8 @@ public final class Election {
   }
 
   /**
-   * Calls the listener with the leader at once, and after each change. Empty while there is none. The calls come one after
-   * the other, on a thread of the client.
+   * Calls the listener with the leader at once, and after each change. Empty while there is none.
+   * The calls come one after the other, on a thread of the client.
    */
   public Observation observe(Consumer<Optional<Leader>> listener) {
     WatchLockRequest request = WatchLockRequest.newBuilder().setName(name).build();

@@ -17,8 +17,9 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Opens one session after the other. A broken session ends no lease: the next session attaches to the leases, and their
- * deadlines decide how long the process may believe in them. Belongs to the loop, except the methods that say otherwise.
+ * Opens one session after the other. A broken session ends no lease: the next session attaches to
+ * the leases, and their deadlines decide how long the process may believe in them. Belongs to the
+ * loop, except the methods that say otherwise.
  */
 final class Engine implements Session.Keeper {
   private static final System.Logger LOGGER = System.getLogger(Holdfast.class.getName());
@@ -120,8 +121,8 @@ final class Engine implements Session.Keeper {
   }
 
   /**
-   * Releases all leases, ends all waits, waits for the answers, and ends the session. Any thread may call. The future is
-   * completed when nothing is left to do, or after the time limit.
+   * Releases all leases, ends all waits, waits for the answers, and ends the session. Any thread
+   * may call. The future is completed when nothing is left to do, or after the time limit.
    */
   CompletableFuture<Void> close(long limitNanos) {
     loop.execute(() -> beginClose(limitNanos));

@@ -16,14 +16,12 @@ public final class Entry {
    * @param text the text that is shown and searched: 1 to 512 bytes
    */
   public static Entry of(String id, String text) {
-    return new Entry(
-        dev.holdfast.v1.Entry.newBuilder().setEntryId(id).setText(text).build());
+    return new Entry(dev.holdfast.v1.Entry.newBuilder().setEntryId(id).setText(text).build());
   }
 
   /** Other texts that find the entry. */
   public Entry aliases(String... aliases) {
-    return new Entry(
-        message.toBuilder().clearAliases().addAllAliases(List.of(aliases)).build());
+    return new Entry(message.toBuilder().clearAliases().addAllAliases(List.of(aliases)).build());
   }
 
   /** A greater weight ranks earlier. Default: 0. */

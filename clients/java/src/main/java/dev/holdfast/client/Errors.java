@@ -82,17 +82,25 @@ final class Errors {
         failed.hasRetryDelay() ? Durations.javaDuration(failed.getRetryDelay()) : null;
     ErrorFacts facts =
         new ErrorFacts(
-            failed.getReasonText(), failed.getCode(), failed.getMetadataMap(), retryAfter, violations);
+            failed.getReasonText(),
+            failed.getCode(),
+            failed.getMetadataMap(),
+            retryAfter,
+            violations);
     return of(failed.getMessage(), facts, null);
   }
 
-  /** The error of a call or a stream. A stream that ends with OK, although nobody ended it, is a break. */
+  /**
+   * The error of a call or a stream. A stream that ends with OK, although nobody ended it, is a
+   * break.
+   */
   static HoldfastException ofCall(Status status, @Nullable Metadata trailers) {
     if (status.isOk()) {
       ErrorFacts facts = new ErrorFacts("", Status.Code.UNAVAILABLE.value());
       return of("the stream ended without a reason", facts, null);
     }
-    String text = status.getDescription() == null ? status.getCode().name() : status.getDescription();
+    String text =
+        status.getDescription() == null ? status.getCode().name() : status.getDescription();
     ErrorFacts facts = factsOf(status.getCode().value(), trailers);
     return of(text, facts, status.getCause());
   }
@@ -130,13 +138,15 @@ final class Errors {
       ErrorInfo info = ErrorInfo.getDefaultInstance();
       Duration retryAfter = pushbackIn(trailers);
       List<FieldViolation> violations = new ArrayList<>();
-      for (com.google.protobuf.Any detail : com.google.rpc.Status.parseFrom(bytes).getDetailsList()) {
+      for (com.google.protobuf.Any detail :
+          com.google.rpc.Status.parseFrom(bytes).getDetailsList()) {
         if (detail.is(ErrorInfo.class)) {
           info = detail.unpack(ErrorInfo.class);
         } else if (detail.is(RetryInfo.class)) {
           retryAfter = Durations.javaDuration(detail.unpack(RetryInfo.class).getRetryDelay());
         } else if (detail.is(BadRequest.class)) {
-          for (BadRequest.FieldViolation one : detail.unpack(BadRequest.class).getFieldViolationsList()) {
+          for (BadRequest.FieldViolation one :
+              detail.unpack(BadRequest.class).getFieldViolationsList()) {
             violations.add(new FieldViolation(one.getField(), one.getDescription()));
           }
         }
@@ -152,6 +162,8 @@ final class Errors {
 
   private static @Nullable Duration pushbackIn(Metadata trailers) {
     String text = trailers.get(PUSHBACK);
-    return text != null && text.matches("\\d{1,9}") ? Duration.ofMillis(Long.parseLong(text)) : null;
+    return text != null && text.matches("\\d{1,9}")
+        ? Duration.ofMillis(Long.parseLong(text))
+        : null;
   }
 }

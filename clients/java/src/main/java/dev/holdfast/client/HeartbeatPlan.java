@@ -35,8 +35,9 @@ final class HeartbeatPlan {
   }
 
   /**
-   * Call when the timer fires. If the timer is more than one period late, this process was itself stopped, and answers may
-   * lie unread. Then the server is judged only after one more period. Returns whether the process was stopped.
+   * Call when the timer fires. If the timer is more than one period late, this process was itself
+   * stopped, and answers may lie unread. Then the server is judged only after one more period.
+   * Returns whether the process was stopped.
    */
   boolean woke(long plannedAt, long now, long shortestTtl) {
     long period = period(shortestTtl);

@@ -33,8 +33,9 @@ final class HeartbeatRecord {
   }
 
   /**
-   * The time of the heartbeat that a response names. Forgets all earlier heartbeats, because later responses never name
-   * them. Null: the heartbeat was never sent or is forgotten, so nothing in the response may be believed.
+   * The time of the heartbeat that a response names. Forgets all earlier heartbeats, because later
+   * responses never name them. Null: the heartbeat was never sent or is forgotten, so nothing in
+   * the response may be believed.
    */
   @Nullable Long answer(long id) {
     while (!sent.isEmpty() && sent.getFirst().id < id) {

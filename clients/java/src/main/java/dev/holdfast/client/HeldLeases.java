@@ -10,9 +10,15 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The leases in which this process believes, and the ids of those that are over. Belongs to the loop. */
+/**
+ * The leases in which this process believes, and the ids of those that are over. Belongs to the
+ * loop.
+ */
 final class HeldLeases {
-  /** More leases that are over are not remembered. A lease of an earlier time has no command under way. */
+  /**
+   * More leases that are over are not remembered. A lease of an earlier time has no command under
+   * way.
+   */
   private static final int MAX_OVER = 100_000;
 
   private final Map<String, Lease> held = new HashMap<>();

@@ -27,8 +27,8 @@ public final class Holdfast implements AutoCloseable {
   }
 
   /**
-   * Connects without TLS and without a credential to one of several servers of the same store. Waits up to 10 s for the
-   * first answer.
+   * Connects without TLS and without a credential to one of several servers of the same store.
+   * Waits up to 10 s for the first answer.
    *
    * @param addresses "host:port", several as arguments or separated by commas
    */
@@ -104,9 +104,10 @@ public final class Holdfast implements AutoCloseable {
   }
 
   /**
-   * Ends all waits, interrupts the work of {@code run} and {@code call}, releases all leases, and waits up to 5 s for the
-   * answers. Leaves no thread, no timer and no socket of its own; the threads that gRPC shares between its channels end a
-   * second later. A process that ends without {@code close} leaves its leases to the ends of their ttl.
+   * Ends all waits, interrupts the work of {@code run} and {@code call}, releases all leases, and
+   * waits up to 5 s for the answers. Leaves no thread, no timer and no socket of its own; the
+   * threads that gRPC shares between its channels end a second later. A process that ends without
+   * {@code close} leaves its leases to the ends of their ttl.
    */
   @Override
   public void close() {

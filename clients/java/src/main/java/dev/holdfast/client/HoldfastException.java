@@ -7,8 +7,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The base of all exceptions of this package. Decide by the class or by {@link #reason}, never by the text. No text has
- * a lease id or a token.
+ * The base of all exceptions of this package. Decide by the class or by {@link #reason}, never by
+ * the text. No text has a lease id or a token.
  */
 public class HoldfastException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -21,8 +21,8 @@ public class HoldfastException extends RuntimeException {
   }
 
   /**
-   * An ErrorReason without its prefix, see docs/errors.md. Empty: the error comes from the gRPC library, and {@link
-   * #code} says more.
+   * An ErrorReason without its prefix, see docs/errors.md. Empty: the error comes from the gRPC
+   * library, and {@link #code} says more.
    */
   public final String reason() {
     return facts.reason;

@@ -12,8 +12,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The intent to hold one lease. Repeated by the same {@code request_id} in each next session, until it has an answer.
- * Belongs to the loop, except {@link #answer}.
+ * The intent to hold one lease. Repeated by the same {@code request_id} in each next session, until
+ * it has an answer. Belongs to the loop, except {@link #answer}.
  */
 final class Intent implements CommandOwner {
   final Wanted wanted;
@@ -21,7 +21,9 @@ final class Intent implements CommandOwner {
   /** Completed in the loop, so nothing of the user may depend on it directly. */
   final CompletableFuture<Lease> answer = new CompletableFuture<>();
 
-  /** The latest session that was sent the command. An older session does not speak for the intent. */
+  /**
+   * The latest session that was sent the command. An older session does not speak for the intent.
+   */
   @Nullable Session home;
 
   long commandId;
@@ -70,7 +72,8 @@ final class Intent implements CommandOwner {
   }
 
   /**
-   * Takes a new {@code request_id}, because the lease of the old one has ended unseen. False: that has happened before.
+   * Takes a new {@code request_id}, because the lease of the old one has ended unseen. False: that
+   * has happened before.
    */
   boolean takeNewId() {
     if (hasSecondId || isAbandoned) {
@@ -105,9 +108,7 @@ final class Intent implements CommandOwner {
 
   private AcquirePermitsRequest.Builder permitsRequest(long now) {
     AcquirePermitsRequest.Builder request =
-        AcquirePermitsRequest.newBuilder()
-            .setName(wanted.name)
-            .setRequestId(requestId.toString());
+        AcquirePermitsRequest.newBuilder().setName(wanted.name).setRequestId(requestId.toString());
     if (wanted.permits != null) {
       request.setPermitCount(wanted.permits);
     }

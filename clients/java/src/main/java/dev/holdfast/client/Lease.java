@@ -11,9 +11,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A held lock, or held permits. A lease is over when it is released, when its deadline on the own clock passes without a
- * renewal, or when the server tells its end. A lease that is over stays over. Belongs to no thread: any thread may call
- * all methods.
+ * A held lock, or held permits. A lease is over when it is released, when its deadline on the own
+ * clock passes without a renewal, or when the server tells its end. A lease that is over stays
+ * over. Belongs to no thread: any thread may call all methods.
  *
  * <pre>{@code
  * try (Lease lease = hf.lock("report").acquire()) {
@@ -65,9 +65,7 @@ public final class Lease implements AutoCloseable {
     this.ttl = Durations.nanos(message.getTtl());
     this.deadline = deadline;
     this.holdUntil =
-        maxHold == null
-            ? Durations.NEVER
-            : Durations.plus(tasks.now(), Durations.nanos(maxHold));
+        maxHold == null ? Durations.NEVER : Durations.plus(tasks.now(), Durations.nanos(maxHold));
     this.tasks = tasks;
   }
 
@@ -82,8 +80,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * A number that is greater than the token of every earlier lease of the name. Pass the token to the protected store,
-   * which refuses smaller tokens.
+   * A number that is greater than the token of every earlier lease of the name. Pass the token to
+   * the protected store, which refuses smaller tokens.
    *
    * @throws LeaseLostException if the lease is over, as {@link #check} does
    */
@@ -126,8 +124,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Calls the listener once if the lease is lost, at once if it is lost already. Not called after a release by this
-   * process. Runs on a thread of the client for such calls.
+   * Calls the listener once if the lease is lost, at once if it is lost already. Not called after a
+   * release by this process. Runs on a thread of the client for such calls.
    */
   public void onLost(Consumer<LeaseLostException> listener) {
     synchronized (this) {
@@ -140,8 +138,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Releases the lease, after the work has ended. Also after a loss. Waits up to 5 s for the answer; the release is
-   * repeated until the deadline has passed.
+   * Releases the lease, after the work has ended. Also after a loss. Waits up to 5 s for the
+   * answer; the release is repeated until the deadline has passed.
    *
    * @return true if the work was protected until this release
    * @throws HoldfastException if no answer came in time, or if the server refuses the release
@@ -169,8 +167,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Releases the lease, and waits up to 5 s for the answer. A failed release is repeated in the background, and is no
-   * error. Without effect after a release.
+   * Releases the lease, and waits up to 5 s for the answer. A failed release is repeated in the
+   * background, and is no error. Without effect after a release.
    *
    * @throws LeaseLostException if the lease was lost, and {@link #check} has not told so
    */
@@ -193,8 +191,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Releases the lease, and waits a short time for the answer. Returns a cause if the server ended the lease before this
-   * release, so that others may have held it. Never throws.
+   * Releases the lease, and waits a short time for the answer. Returns a cause if the server ended
+   * the lease before this release, so that others may have held it. Never throws.
    */
   @Nullable LossCause leave() {
     try {
@@ -217,9 +215,7 @@ public final class Lease implements AutoCloseable {
     return tasks.releaseSoon(this);
   }
 
-  /**
-   * Registers the thread that works under the lease. False: the lease is over.
-   */
+  /** Registers the thread that works under the lease. False: the lease is over. */
   boolean begin(BodyThread thread) {
     synchronized (this) {
       if (isOver()) {
@@ -276,8 +272,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Takes the deadline of a renewal or an attach. The latest deadline counts, and a deadline that has passed stays passed.
-   * Only the loop moves a deadline.
+   * Takes the deadline of a renewal or an attach. The latest deadline counts, and a deadline that
+   * has passed stays passed. Only the loop moves a deadline.
    */
   void confirm(long until) {
     if (!isOver() && until > deadline) {

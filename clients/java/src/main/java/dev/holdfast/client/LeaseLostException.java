@@ -6,8 +6,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lease is over: stop the work that it protects. If the work itself failed, its exception is the cause of this
- * exception.
+ * The lease is over: stop the work that it protects. If the work itself failed, its exception is
+ * the cause of this exception.
  */
 public final class LeaseLostException extends HoldfastException {
   private static final long serialVersionUID = 1L;

@@ -20,8 +20,7 @@ final class LeaseOwner implements CommandOwner {
   @Override
   public @Nullable CommandOwner event(SessionEvent event, Receipt receipt, Session session) {
     if (event.hasRenewalFailed()) {
-      lease.confirm(
-          Deadlines.of(receipt, event.getRenewalFailed().getExpireOffset(), lease.ttl));
+      lease.confirm(Deadlines.of(receipt, event.getRenewalFailed().getExpireOffset(), lease.ttl));
       tasks.renewalFailed(lease);
     } else if (event.hasEnded() && speaks(session)) {
       lease.end(causeOf(event.getEnded().getCause()));

@@ -1,8 +1,8 @@
 package dev.holdfast.client;
 
 /**
- * The thread of a client, with its clock. All state of sessions belongs to this thread, so that the client needs no locks.
- * No code of the user runs there.
+ * The thread of a client, with its clock. All state of sessions belongs to this thread, so that the
+ * client needs no locks. No code of the user runs there.
  */
 interface Loop {
   /** A planned run. */

@@ -3,8 +3,8 @@ package dev.holdfast.client;
 import java.util.Set;
 
 /**
- * The times, bounds and reasons that all clients of Holdfast share. A test compares them with clients/numbers.json. Times
- * are milliseconds.
+ * The times, bounds and reasons that all clients of Holdfast share. A test compares them with
+ * clients/numbers.json. Times are milliseconds.
  */
 final class Numbers {
   private Numbers() {}
@@ -22,7 +22,10 @@ final class Numbers {
     /** A short ttl needs earlier heartbeats. */
     static final long HEARTBEATS_PER_TTL = 6;
 
-    /** A client leaves a silent server after this part of the shortest ttl. The rest is for the attach. */
+    /**
+     * A client leaves a silent server after this part of the shortest ttl. The rest is for the
+     * attach.
+     */
     static final long SILENCE_IS_TTL_DIVIDED_BY = 4;
 
     /** The longest wait for the first response, because a new connection may lead nowhere. */
@@ -40,7 +43,10 @@ final class Numbers {
     static final int MAX_COMMANDS_IN_MESSAGE = 1000;
     static final int MAX_MESSAGE_BYTES = 1 << 20;
 
-    /** Attaches without an answer. The bound keeps thousands of them from one server's queue at once. */
+    /**
+     * Attaches without an answer. The bound keeps thousands of them from one server's queue at
+     * once.
+     */
     static final int MAX_ATTACHES_UNANSWERED = 1000;
 
     /** Acquires that have not ended. The server refuses more. */

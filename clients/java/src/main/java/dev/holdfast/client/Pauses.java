@@ -2,7 +2,10 @@ package dev.holdfast.client;
 
 import java.util.concurrent.ThreadLocalRandom;
 
-/** The pauses before the next attempt, with full jitter so that thousands of clients do not come at once. */
+/**
+ * The pauses before the next attempt, with full jitter so that thousands of clients do not come at
+ * once.
+ */
 final class Pauses {
   static final long SHORTEST = Durations.millis(Numbers.Retry.SHORTEST_PAUSE_MS);
   static final long LONGEST = Durations.millis(Numbers.Retry.LONGEST_BACKOFF_MS);
@@ -22,7 +25,8 @@ final class Pauses {
             : backoff(failures);
     long limit =
         Math.min(
-            longest, untilNearestDeadline / Numbers.Session.PAUSE_AFTER_BREAK_IS_DEADLINE_DIVIDED_BY);
+            longest,
+            untilNearestDeadline / Numbers.Session.PAUSE_AFTER_BREAK_IS_DEADLINE_DIVIDED_BY);
     return Math.max(SHORTEST, random(limit));
   }
 

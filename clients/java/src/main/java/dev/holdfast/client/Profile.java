@@ -3,7 +3,10 @@ package dev.holdfast.client;
 import dev.holdfast.v1.AccentHandling;
 import dev.holdfast.v1.TypoMatching;
 
-/** How a dictionary matches. Fixed when the dictionary is created. Immutable: each method returns a copy. */
+/**
+ * How a dictionary matches. Fixed when the dictionary is created. Immutable: each method returns a
+ * copy.
+ */
 public final class Profile {
   /** Keeps accents, and matches typos. */
   public static final Profile DEFAULTS = new Profile(false, true);

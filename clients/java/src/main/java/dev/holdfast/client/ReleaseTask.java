@@ -7,8 +7,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One release, by {@code lease_id}. Repeated in each next session until the answer comes, or until the lease has surely
- * ended by its ttl.
+ * One release, by {@code lease_id}. Repeated in each next session until the answer comes, or until
+ * the lease has surely ended by its ttl.
  */
 final class ReleaseTask implements CommandOwner {
   final String leaseId;

@@ -21,7 +21,10 @@ public final class ServerInfo {
     return version;
   }
 
-  /** The names of Feature without their prefix, for example SESSIONS. A newer server may have others. */
+  /**
+   * The names of Feature without their prefix, for example SESSIONS. A newer server may have
+   * others.
+   */
   public List<String> features() {
     return features;
   }

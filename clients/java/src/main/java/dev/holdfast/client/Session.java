@@ -232,7 +232,9 @@ final class Session implements Wire.Listener {
     }
   }
 
-  /** The next message waits until the stream has taken the one before, so that few lie in memory. */
+  /**
+   * The next message waits until the stream has taken the one before, so that few lie in memory.
+   */
   private void flush() {
     if (isClosed || isHalfClosed) {
       return;

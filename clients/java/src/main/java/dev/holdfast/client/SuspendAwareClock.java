@@ -6,15 +6,18 @@ import java.nio.file.Path;
 import java.util.function.LongSupplier;
 
 /**
- * A monotonic clock that also counts the time while the machine was suspended. {@link System#nanoTime} does not count
- * that time on Linux, so a lease would seem valid after a suspend. The uptime of Linux counts it. On other systems the
- * clock is {@code nanoTime}. Steps of the wall clock change nothing.
+ * A monotonic clock that also counts the time while the machine was suspended. {@link
+ * System#nanoTime} does not count that time on Linux, so a lease would seem valid after a suspend.
+ * The uptime of Linux counts it. On other systems the clock is {@code nanoTime}. Steps of the wall
+ * clock change nothing.
  */
 final class SuspendAwareClock {
   private static final Path UPTIME = Path.of("/proc/uptime");
   private static final long UNKNOWN = Long.MIN_VALUE;
 
-  /** The clocks are compared at most this often, because reading the uptime takes some microseconds. */
+  /**
+   * The clocks are compared at most this often, because reading the uptime takes some microseconds.
+   */
   private static final long COMPARISON_NANOS = Durations.millis(10);
 
   /** A smaller difference is the resolution of the clocks, and no suspend. */

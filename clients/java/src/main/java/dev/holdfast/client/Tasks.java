@@ -17,8 +17,8 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What outlives a session: leases, acquires without an answer, releases without an answer. Belongs to the loop, except the
- * methods that say otherwise.
+ * What outlives a session: leases, acquires without an answer, releases without an answer. Belongs
+ * to the loop, except the methods that say otherwise.
  */
 final class Tasks {
   private static final System.Logger LOGGER = System.getLogger(Holdfast.class.getName());
@@ -33,7 +33,10 @@ final class Tasks {
   private final Set<Intent> intents = new LinkedHashSet<>();
   private final Map<String, ReleaseTask> releases = new HashMap<>();
 
-  /** Leases that were held for too long. Their work may still run, and may end before their deadlines. */
+  /**
+   * Leases that were held for too long. Their work may still run, and may end before their
+   * deadlines.
+   */
   private final Set<Lease> heldTooLong = new HashSet<>();
 
   /** Leases of a closing client, with work that was interrupted and has not ended. */
@@ -100,7 +103,10 @@ final class Tasks {
     }
   }
 
-  /** Attaches first, the earliest deadline first, then releases and acquires. All this comes before new acquires. */
+  /**
+   * Attaches first, the earliest deadline first, then releases and acquires. All this comes before
+   * new acquires.
+   */
   void moveTo(Session session) {
     current = session;
     for (Lease lease : leases.byDeadline()) {
@@ -116,7 +122,8 @@ final class Tasks {
 
   void acquire(Intent intent) {
     if (intents.size() >= Numbers.Session.MAX_ACQUIRES_UNANSWERED) {
-      String text = Numbers.Session.MAX_ACQUIRES_UNANSWERED + " acquires of this client wait already";
+      String text =
+          Numbers.Session.MAX_ACQUIRES_UNANSWERED + " acquires of this client wait already";
       int code = Status.Code.RESOURCE_EXHAUSTED.value();
       intent.fail(Errors.of(text, new ErrorFacts("QUOTA_EXCEEDED", code), null));
       return;
@@ -141,8 +148,8 @@ final class Tasks {
   }
 
   /**
-   * The caller hears at once. The intent stays until the server has answered, because a grant may be under way. A grant that
-   * has come is released.
+   * The caller hears at once. The intent stays until the server has answered, because a grant may
+   * be under way. A grant that has come is released.
    */
   void abandon(Intent intent, Throwable error) {
     if (intent.lease != null) {
@@ -163,11 +170,7 @@ final class Tasks {
   }
 
   @Nullable CommandOwner granted(
-      Intent intent,
-      dev.holdfast.v1.Lease message,
-      Receipt receipt,
-      Session session,
-      long number) {
+      Intent intent, dev.holdfast.v1.Lease message, Receipt receipt, Session session, long number) {
     long ttl = Durations.nanos(message.getTtl());
     long until = Deadlines.of(receipt, message.getExpireOffset(), ttl);
     Lease known = leases.get(message.getLeaseId());
@@ -190,7 +193,8 @@ final class Tasks {
       return null;
     }
     Lease lease = begin(intent, message, until);
-    // A repetition in a later session attaches to the lease, so only that session speaks for the lease.
+    // A repetition in a later session attaches to the lease, so only that session speaks for the
+    // lease.
     if (intent.home != null && intent.home.number > session.number) {
       lease.home = intent.home;
     } else {
@@ -283,7 +287,9 @@ final class Tasks {
         });
   }
 
-  /** Whether a repetition with the same id may help. An unknown reason is treated as its code says. */
+  /**
+   * Whether a repetition with the same id may help. An unknown reason is treated as its code says.
+   */
   static boolean isRepeated(HoldfastException error) {
     return Numbers.Reasons.COMMAND_IS_REPEATED.contains(error.reason())
         || error.code() == Status.Code.UNAVAILABLE.value();
@@ -324,7 +330,8 @@ final class Tasks {
     }
     LOGGER.log(
         System.Logger.Level.WARNING, "the lease of \"{0}\" is over: {1}", lease.name(), cause.text);
-    // The session still renews the lease. Nobody may rely on the lease after its deadline, whatever the work does.
+    // The session still renews the lease. Nobody may rely on the lease after its deadline, whatever
+    // the work does.
     if (cause == LossCause.DEADLINE) {
       lease.releaseAnswer = releaseId(lease.id, lease.ttl);
     }
@@ -416,7 +423,10 @@ final class Tasks {
   void attached(Lease lease, Session session, long number) {
     settle(lease, session, number);
     LOGGER.log(
-        System.Logger.Level.DEBUG, "{0} renews the lease of \"{1}\"", session.address, lease.name());
+        System.Logger.Level.DEBUG,
+        "{0} renews the lease of \"{1}\"",
+        session.address,
+        lease.name());
   }
 
   void renewalFailed(Lease lease) {
@@ -475,7 +485,10 @@ final class Tasks {
     tellEmpty();
   }
 
-  /** The servers refuse this client. The deadlines of the held leases decide how long their work may go on. */
+  /**
+   * The servers refuse this client. The deadlines of the held leases decide how long their work may
+   * go on.
+   */
   void failWaits(HoldfastException error) {
     for (Intent intent : List.copyOf(intents)) {
       intents.remove(intent);

@@ -9,8 +9,8 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TLS with certificates in PEM form. Files are read again for each connection, so a renewed certificate needs no restart.
- * Immutable: each method returns a copy.
+ * TLS with certificates in PEM form. Files are read again for each connection, so a renewed
+ * certificate needs no restart. Immutable: each method returns a copy.
  */
 public final class Tls {
   private interface Pem {

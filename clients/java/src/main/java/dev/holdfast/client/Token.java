@@ -20,7 +20,8 @@ public final class Token {
   }
 
   /**
-   * A token that ends. The client opens its next session with a new token before this time has passed.
+   * A token that ends. The client opens its next session with a new token before this time has
+   * passed.
    */
   public static Token of(String value, Duration expiresIn) {
     return new Token(value, expiresIn);

@@ -2,7 +2,9 @@ package dev.holdfast.client;
 
 import java.util.Map;
 
-/** Makes spans for acquires and calls. {@link OpenTelemetryTracing} makes them with OpenTelemetry. */
+/**
+ * Makes spans for acquires and calls. {@link OpenTelemetryTracing} makes them with OpenTelemetry.
+ */
 @FunctionalInterface
 public interface Tracing {
   /** Makes no spans. */

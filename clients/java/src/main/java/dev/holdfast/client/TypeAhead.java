@@ -17,8 +17,8 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Suggestions for an input field. One stream answers all keystrokes, and a newer query supersedes the older ones.
- * Thread-safe.
+ * Suggestions for an input field. One stream answers all keystrokes, and a newer query supersedes
+ * the older ones. Thread-safe.
  */
 public final class TypeAhead implements AutoCloseable {
   private static final class Query {
@@ -59,8 +59,8 @@ public final class TypeAhead implements AutoCloseable {
   }
 
   /**
-   * The suggestions for the text of the input field. Empty if a newer query has superseded this query: show nothing then.
-   * The future fails with a HoldfastException.
+   * The suggestions for the text of the input field. Empty if a newer query has superseded this
+   * query: show nothing then. The future fails with a HoldfastException.
    */
   public CompletableFuture<Optional<List<Suggestion>>> type(String text) {
     Query query;

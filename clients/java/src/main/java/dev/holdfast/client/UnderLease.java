@@ -7,11 +7,12 @@ final class UnderLease {
   private UnderLease() {}
 
   /**
-   * Runs the work, waits for its end, and releases the lease. If the lease was lost before the end of the work, throws a
-   * LeaseLostException with the work's exception as its cause. A failed release never hides the work's exception.
+   * Runs the work, waits for its end, and releases the lease. If the lease was lost before the end
+   * of the work, throws a LeaseLostException with the work's exception as its cause. A failed
+   * release never hides the work's exception.
    */
-  static <T extends @Nullable Object, X extends Exception> T run(Lease lease, LeaseFunction<T, X> work)
-      throws X {
+  static <T extends @Nullable Object, X extends Exception> T run(
+      Lease lease, LeaseFunction<T, X> work) throws X {
     BodyThread thread = new BodyThread();
     if (!lease.begin(thread)) {
       LossCause loss = lease.lossCause();

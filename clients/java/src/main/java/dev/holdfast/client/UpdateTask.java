@@ -8,7 +8,10 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** One update of metadata. Repeated after each attach, because a lease number is valid in one session only. */
+/**
+ * One update of metadata. Repeated after each attach, because a lease number is valid in one
+ * session only.
+ */
 final class UpdateTask implements CommandOwner {
   final CompletableFuture<Void> answer = new CompletableFuture<>();
   private final Lease lease;

@@ -7,7 +7,10 @@ import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** What to acquire, without the fields that change from one attempt to the next. Copied before each change. */
+/**
+ * What to acquire, without the fields that change from one attempt to the next. Copied before each
+ * change.
+ */
 final class Wanted implements Cloneable {
   final String name;
   final boolean isLock;

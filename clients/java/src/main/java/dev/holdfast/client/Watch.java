@@ -11,7 +11,10 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A server stream that is opened again after a break. The next message is read after the consumer has ended. */
+/**
+ * A server stream that is opened again after a break. The next message is read after the consumer
+ * has ended.
+ */
 final class Watch<Q, R> implements Observation {
   private final Client client;
   private final MethodDescriptor<Q, R> method;

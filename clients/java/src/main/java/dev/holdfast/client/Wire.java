@@ -21,7 +21,10 @@ interface Wire {
     Wire open(String address, Opening opening, Loop loop, Listener listener);
   }
 
-  /** Whether the stream has taken the messages before. A message that is sent earlier lies in memory. */
+  /**
+   * Whether the stream has taken the messages before. A message that is sent earlier lies in
+   * memory.
+   */
   boolean isReady();
 
   void send(OpenSessionRequest request);

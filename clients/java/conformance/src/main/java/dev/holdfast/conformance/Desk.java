@@ -25,7 +25,10 @@ final class Desk {
   final Map<String, Holdfast> clients = new ConcurrentHashMap<>();
   final Map<String, TypeAhead> inputs = new ConcurrentHashMap<>();
 
-  /** The bodies of with_lock that wait for their ends. Completed with the text of an error, or empty. */
+  /**
+   * The bodies of with_lock that wait for their ends. Completed with the text of an error, or
+   * empty.
+   */
   final Map<Long, CompletableFuture<String>> works = new ConcurrentHashMap<>();
 
   /** Ends a command that has no thread of its own. */

@@ -11,8 +11,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * The conformance driver of the Java client: JSON commands on stdin, results and events on stdout, as
- * clients/conformance/README.md describes.
+ * The conformance driver of the Java client: JSON commands on stdin, results and events on stdout,
+ * as clients/conformance/README.md describes.
  */
 public final class Driver {
   private Driver() {}

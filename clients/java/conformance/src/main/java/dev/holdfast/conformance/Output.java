@@ -7,7 +7,8 @@ import java.io.PrintStream;
 
 /** Writes JSON lines. */
 final class Output {
-  private static final Gson GSON = new GsonBuilder().serializeNulls().disableHtmlEscaping().create();
+  private static final Gson GSON =
+      new GsonBuilder().serializeNulls().disableHtmlEscaping().create();
 
   private final PrintStream stream;
 

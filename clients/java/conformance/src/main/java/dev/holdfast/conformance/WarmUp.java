@@ -11,8 +11,8 @@ import io.grpc.stub.ClientCalls;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Loads the classes of gRPC before the first case step, because that takes seconds on a busy machine, and because the
- * runtime opens a socket of its own with them.
+ * Loads the classes of gRPC before the first case step, because that takes seconds on a busy
+ * machine, and because the runtime opens a socket of its own with them.
  */
 final class WarmUp {
   private WarmUp() {}

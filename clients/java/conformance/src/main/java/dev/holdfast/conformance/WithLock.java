@@ -18,7 +18,8 @@ final class WithLock {
   }
 
   static JsonObject serve(Desk desk, Fields fields) throws Exception {
-    Commands.lock(desk, fields).<Exception>run(lease -> new WithLock(desk, fields, lease).work(lease));
+    Commands.lock(desk, fields)
+        .<Exception>run(lease -> new WithLock(desk, fields, lease).work(lease));
     return Output.flag("done");
   }
 
