@@ -106,6 +106,23 @@ export async function buildGo({ module, packages, output, timeoutMs }: GoBuild):
   return undefined;
 }
 
+/** Why the project of a pom.xml cannot be built here. Undefined: Java, Maven and the libraries are there. */
+export async function missingJava(pom: string): Promise<string | undefined> {
+  const tool = (name: string, args: readonly string[]) => () => run(name, args, ROOT, FETCH_TIMEOUT_MS);
+  const missing =
+    (await problemOf('the JDK is missing', tool('javac', ['-version']))) ??
+    (await problemOf('Maven is missing', tool('mvn', ['--version'])));
+  if (missing !== undefined) return missing;
+  const args = ['-q', '-B', '-f', pom, 'package', '-DskipTests'];
+  const problem = await problemOf('the Java libraries cannot be downloaded', () =>
+    run('mvn', args, ROOT, 4 * BUILD_TIMEOUT_MS),
+  );
+  // An error of the compiler is a defect, which the test shows.
+  return problem !== undefined && /could not (?:transfer|resolve|find artifact)/i.test(problem)
+    ? problem
+    : undefined;
+}
+
 /** Compiles Java files with the libraries of a pom.xml. Resolves to their class path. */
 export async function buildJava(
   pom: string,
