@@ -13,7 +13,7 @@ import {
 import { delimiter, join, relative } from 'node:path';
 
 import { buf, root, run } from './run.mjs';
-import { goTools, isInstalled, javaTools, pins, pythonTool } from './tools.mjs';
+import { goTools, isInstalled, javaTools, pins, pythonTool, rustTool } from './tools.mjs';
 
 const contract = 'proto/holdfast';
 
@@ -76,6 +76,17 @@ export const languages = {
     generate: (out) => {
       packaging('java', join(out, 'java'));
       generateContract('java', join(out, 'java'), javaTools());
+    },
+  },
+  rust: {
+    outputs: ['rust'],
+    tools: () => [rustTool()],
+    missing: () => notInstalled([rustTool()]),
+    generate: (out) => {
+      packaging('rust', join(out, 'rust'));
+      const descriptors = join(out, 'rust-descriptors.binpb');
+      buf(['build', 'proto', '--as-file-descriptor-set', '-o', descriptors]);
+      run(rustTool().bin, [descriptors, join(out, 'rust/src')]);
     },
   },
 };

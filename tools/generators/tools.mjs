@@ -3,7 +3,8 @@
 // Each generator is installed outside the repository, in a folder named after its exact version. The folder name proves
 // the version, because some generators cannot print their version.
 
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -83,6 +84,33 @@ export function javaTools() {
       },
     };
   });
+}
+
+/**
+ * The generator of Rust is a program of this repository over pinned libraries. Its folder is named after a digest of its
+ * sources, so that a changed program is built anew.
+ */
+export function rustTool() {
+  const sources = join(root, 'tools/generators/rust-generator');
+  const digest = createHash('sha256');
+  for (const file of ['Cargo.toml', 'Cargo.lock', 'src/main.rs'])
+    digest.update(readFileSync(join(sources, file)));
+  const dir = join(cache, `rust-${digest.digest('hex').slice(0, 16)}`);
+  const name = `holdfast-generator${exeSuffix}`;
+  return {
+    label: Object.entries(pins.rust)
+      .map(([crate, version]) => `${crate}@${version}`)
+      .join(' '),
+    dir,
+    bin: join(dir, name),
+    toolchain: 'Rust',
+    install: () => {
+      const target = join(dir, 'target');
+      run('cargo', ['build', '--quiet', '--locked', '--target-dir', target], { cwd: sources });
+      copyFileSync(join(target, 'debug', name), join(dir, name));
+      rmSync(target, { recursive: true });
+    },
+  };
 }
 
 /** The platform in the names of protoc and its plugins on Maven Central. */

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { dirname, join } from 'node:path';
 
 /** Output of builds in the folders of the stubs. */
-const leftovers = /(^|[\\/])(__pycache__|target|build|[^\\/]+\.egg-info)([\\/]|$)/;
+const leftovers = /(^|[\\/])(__pycache__|target|build|Cargo\.lock|[^\\/]+\.egg-info)([\\/]|$)/;
 
 /** One line for each file that differs. */
 export function differences(fresh, committed, output) {
