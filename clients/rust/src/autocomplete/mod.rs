@@ -1,0 +1,14 @@
+//! Recents and dictionaries.
+
+mod dictionary;
+mod entries;
+mod import;
+mod recents;
+mod suggestions;
+mod type_ahead;
+
+pub use dictionary::{Dictionary, DictionaryInfo, DictionaryProfile, ListedEntry};
+pub use entries::Entry;
+pub use recents::{Recent, Recents};
+pub use suggestions::{MatchKind, Segment, SuggestOptions, Suggestion};
+pub use type_ahead::TypeAhead;

@@ -1,0 +1,167 @@
+//! Connections to servers: addresses, TLS and tokens.
+
+mod addresses;
+#[cfg(feature = "tls")]
+mod tls;
+mod token;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tonic::metadata::AsciiMetadataValue;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Request, Status};
+
+use crate::error::Error;
+use crate::failure::Failure;
+use crate::numbers::{CONNECT, FIRST_ANSWER};
+
+pub use addresses::Addresses;
+#[cfg(feature = "tls")]
+pub use tls::TlsOptions;
+pub use token::BearerToken;
+pub(crate) use token::TokenSource;
+
+/// How all connections of a client are made.
+#[derive(Clone, Default)]
+pub(crate) struct Connector {
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<TlsOptions>,
+    pub(crate) token: Option<TokenSource>,
+}
+
+/// A connection that can be opened.
+#[derive(Clone)]
+pub(crate) struct Prepared {
+    endpoint: Endpoint,
+    bearer: Option<Bearer>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Bearer {
+    header: AsciiMetadataValue,
+    life: Option<Duration>,
+}
+
+impl Connector {
+    /// Fetches the token, and reads the certificates again.
+    pub(crate) async fn prepare(&self, address: &str) -> Result<Prepared, Error> {
+        let bearer = self.bearer().await?;
+        Ok(Prepared {
+            endpoint: self.endpoint(address).await?,
+            bearer,
+        })
+    }
+
+    /// The endpoint of a server, with the certificates of this moment.
+    pub(crate) async fn endpoint(&self, address: &str) -> Result<Endpoint, Error> {
+        #[cfg(feature = "tls")]
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        #[cfg(not(feature = "tls"))]
+        let scheme = "http";
+        let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"))
+            .and_then(|endpoint| {
+                endpoint.user_agent(concat!("holdfast-rust/", env!("CARGO_PKG_VERSION")))
+            })
+            .map_err(|error| {
+                let text = format!("an address must be \"host:port\", not {address:?}");
+                Failure::new("", Code::InvalidArgument, text).with_source(error)
+            })?
+            // A connection that leads nowhere is left as early as a silent session.
+            .connect_timeout(FIRST_ANSWER);
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            let config = tls.read().await;
+            return config
+                .and_then(|config| Ok(endpoint.tls_config(config)?))
+                .map_err(|error| {
+                    let text = format!("the connection has no certificate: {error}");
+                    Failure::new("", Code::FailedPrecondition, text)
+                        .with_source(error)
+                        .into()
+                });
+        }
+        Ok(endpoint)
+    }
+
+    /// The token of this moment. None: the client has no tokens.
+    pub(crate) async fn bearer(&self) -> Result<Option<Bearer>, Error> {
+        let Some(source) = &self.token else {
+            return Ok(None);
+        };
+        let fetched = tokio::time::timeout(CONNECT, source.fetch()).await;
+        let token = match fetched {
+            Ok(Ok(token)) => token,
+            Ok(Err(error)) => return Err(no_token(error)),
+            Err(_) => return Err(no_token("its source did not answer in time".into())),
+        };
+        let mut header = AsciiMetadataValue::try_from(format!("Bearer {}", token.token))
+            .map_err(|_| no_token("the token has characters that a header cannot have".into()))?;
+        header.set_sensitive(true);
+        Ok(Some(Bearer {
+            header,
+            life: token.expires_in,
+        }))
+    }
+}
+
+impl Prepared {
+    /// Opens a connection that nobody else has.
+    pub(crate) async fn connect(&self) -> Result<Channel, Status> {
+        self.endpoint.connect().await.map_err(|error| {
+            let mut text = error.to_string();
+            let mut source = std::error::Error::source(&error);
+            while let Some(error) = source {
+                text = format!("{text}: {error}");
+                source = error.source();
+            }
+            Status::unavailable(text)
+        })
+    }
+
+    pub(crate) fn token_life(&self) -> Option<Duration> {
+        self.bearer.as_ref()?.life
+    }
+
+    pub(crate) fn request<T>(&self, message: T) -> Request<T> {
+        authorized(message, self.bearer.as_ref())
+    }
+}
+
+/// A request with the token.
+pub(crate) fn authorized<T>(message: T, bearer: Option<&Bearer>) -> Request<T> {
+    let mut request = Request::new(message);
+    if let Some(bearer) = bearer {
+        request
+            .metadata_mut()
+            .insert("authorization", bearer.header.clone());
+    }
+    request
+}
+
+fn no_token(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    let text = format!("the client has no token: {error}");
+    Failure::new("NO_CREDENTIAL", Code::Unauthenticated, text)
+        .with_source(error)
+        .into()
+}
+
+/// The list of addresses. Fails for an empty list or an address without a port.
+pub(crate) fn checked(addresses: Addresses) -> Result<Vec<Arc<str>>, Error> {
+    let list = addresses.list();
+    let invalid = |text: String| Error::from(Failure::new("", Code::InvalidArgument, text));
+    if list.is_empty() {
+        return Err(invalid("connect needs at least one address".to_owned()));
+    }
+    for address in &list {
+        let port = address
+            .rsplit_once(':')
+            .map(|(_, port)| port.parse::<u16>());
+        if !matches!(port, Some(Ok(_))) {
+            return Err(invalid(format!(
+                "an address must be \"host:port\", not {address:?}"
+            )));
+        }
+    }
+    Ok(list)
+}

@@ -1,0 +1,122 @@
+//! Leader election.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt};
+use holdfast_proto::holdfast::v1::lock_service_client::LockServiceClient;
+use holdfast_proto::holdfast::v1::{GetLockRequest, Lock as LockMessage, WatchLockRequest};
+
+use crate::acquire::Lock;
+use crate::calls::{Limits, watch};
+use crate::client::Holdfast;
+use crate::error::Result;
+use crate::lease::Lease;
+
+/// The metadata entry of the lease that has the leader's value.
+const VALUE: &str = "value";
+
+/// The holder of the election's lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Leader {
+    /// The text that the leader has given, for example its address.
+    pub value: String,
+    /// Rises with each leader.
+    pub fencing_token: i64,
+    /// The label of the leader's process.
+    pub holder_id: String,
+}
+
+/// An election: the holder of the lock with this name is the leader.
+#[derive(Clone, Debug)]
+pub struct Election {
+    client: Holdfast,
+    name: String,
+    ttl: Option<Duration>,
+}
+
+impl Election {
+    pub(crate) fn new(client: Holdfast, name: String) -> Election {
+        Election {
+            client,
+            name,
+            ttl: None,
+        }
+    }
+
+    /// The time after which another process can lead if this one vanishes. Default: the server's, 30 s.
+    #[must_use]
+    pub fn ttl(self, time: Duration) -> Election {
+        Election {
+            ttl: Some(time),
+            ..self
+        }
+    }
+
+    /// Waits until this process is the leader. Releasing the lease resigns.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Lock::acquire`].
+    pub async fn campaign(&self, value: impl Into<String>) -> Result<Lease> {
+        self.candidacy(value).acquire().await
+    }
+
+    /// The lock of the election with the value of this candidate, for [`Lock::run`] and more options.
+    pub fn candidacy(&self, value: impl Into<String>) -> Lock {
+        let lock = self.client.lock(self.name.clone()).metadata(VALUE, value);
+        match self.ttl {
+            Some(ttl) => lock.ttl(ttl),
+            None => lock,
+        }
+    }
+
+    /// The present leader. None: nobody leads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`](crate::Error::Unavailable) if no server answers within 10 s.
+    pub async fn leader(&self) -> Result<Option<Leader>> {
+        let request = GetLockRequest {
+            name: self.name.clone(),
+        };
+        let calls = self.client.calls();
+        let answer = calls.unary(Limits::default(), request, |channel, request| async move {
+            LockServiceClient::new(channel).get_lock(request).await
+        });
+        Ok(answer.await?.lock.and_then(leader_of))
+    }
+
+    /// The leader at once, and after each change. None while nobody leads. The stream ends when the
+    /// client is closed, or after an error that a repetition does not help.
+    pub fn observe(&self) -> impl Stream<Item = Result<Option<Leader>>> + Send + Unpin + use<> {
+        let calls = Arc::clone(self.client.calls());
+        let request = WatchLockRequest {
+            name: self.name.clone(),
+        };
+        let changes = watch(calls, request, |channel, request| async move {
+            LockServiceClient::new(channel).watch_lock(request).await
+        });
+        let leaders = changes.map(|change| Ok(change?.lock.and_then(leader_of)));
+        let mut last: Option<Option<Leader>> = None;
+        Box::pin(leaders.filter(move |leader: &Result<Option<Leader>>| {
+            let is_new = leader
+                .as_ref()
+                .map_or(true, |leader| last.as_ref() != Some(leader));
+            if let Ok(leader) = leader {
+                last = Some(leader.clone());
+            }
+            std::future::ready(is_new)
+        }))
+    }
+}
+
+fn leader_of(lock: LockMessage) -> Option<Leader> {
+    let mut holder = lock.holders.into_iter().next()?;
+    Some(Leader {
+        value: holder.metadata.remove(VALUE).unwrap_or_default(),
+        fencing_token: holder.fencing_token,
+        holder_id: holder.holder_id,
+    })
+}

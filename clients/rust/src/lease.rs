@@ -1,0 +1,198 @@
+//! A held lock, or held permits.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::loss::{LeaseLost, LossCause};
+use crate::numbers::RELEASE;
+use crate::session::{LeaseState, Released, SessionClient, Verdict};
+
+/// A held lock, or held permits. The client renews the lease in the background. Dropping the lease
+/// releases it in the background; [`release`](Lease::release) also waits for the answer.
+#[must_use = "dropping a lease releases it"]
+pub struct Lease {
+    state: Arc<LeaseState>,
+    client: Arc<SessionClient>,
+    is_released: AtomicBool,
+}
+
+impl Lease {
+    pub(crate) fn new(state: Arc<LeaseState>, client: Arc<SessionClient>) -> Lease {
+        Lease {
+            state,
+            client,
+            is_released: AtomicBool::new(false),
+        }
+    }
+
+    /// The name of the lock or the semaphore.
+    pub fn name(&self) -> &str {
+        &self.state.name
+    }
+
+    /// The number of permits: 1 for a lock.
+    pub fn permits(&self) -> u32 {
+        self.state.permits.max(0) as u32
+    }
+
+    /// Pass the token to the protected store, which refuses smaller tokens. Compares the clock as
+    /// [`check`](Lease::check) does.
+    pub fn fencing_token(&self) -> Result<i64, LeaseLost> {
+        self.check().map(|()| self.state.token)
+    }
+
+    /// Call before each step of the work. Compares the clock, because a timer may be late.
+    pub fn check(&self) -> Result<(), LeaseLost> {
+        match self.cause() {
+            None => Ok(()),
+            Some(cause) => Err(self.state.lost(cause)),
+        }
+    }
+
+    /// Whether this process may rely on the lease. Compares the clock.
+    pub fn is_valid(&self) -> bool {
+        self.cause().is_none()
+    }
+
+    /// The time until the deadline. Zero: the lease is over. A renewal makes the time longer.
+    pub fn remaining(&self) -> Duration {
+        match self.cause() {
+            None => self.state.remaining(self.client.now()),
+            Some(_) => Duration::ZERO,
+        }
+    }
+
+    /// The loss of the lease. None: the lease is held, or was released.
+    pub fn loss(&self) -> Option<LeaseLost> {
+        let cause = self.cause().filter(|&cause| cause != LossCause::Released)?;
+        Some(self.state.lost(cause))
+    }
+
+    /// Waits until the lease is over. The cause is [`LossCause::Released`] after a release. The future
+    /// does not borrow the lease, so another task can wait.
+    pub fn lost(&self) -> impl Future<Output = LeaseLost> + Send + use<> {
+        let (state, mut over) = (self.state.clone(), self.state.watch());
+        async move {
+            let cause = over
+                .wait_for(Option::is_some)
+                .await
+                .ok()
+                .and_then(|cause| *cause);
+            state.lost(cause.unwrap_or(LossCause::Released))
+        }
+    }
+
+    /// Replaces the metadata that others see beside the lease.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LeaseLost`] if the lease is over, and an error with the code `FailedPrecondition` if an
+    /// earlier update has no answer yet.
+    pub async fn update_metadata<K, V>(
+        &self,
+        metadata: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<()>
+    where
+        K: Into<String>,
+        V: Into<String>,
+    {
+        let metadata: BTreeMap<String, String> = metadata
+            .into_iter()
+            .map(|(key, value)| (key.into(), value.into()))
+            .collect();
+        let state = &self.state;
+        let answer = self
+            .client
+            .with_engine(|engine, now| engine.update(state, metadata, now))?;
+        answer.await.unwrap_or(Err(Error::Closed))
+    }
+
+    /// Releases the lease, after the work has ended, and waits up to 5 s for the answer. The release is
+    /// on its way even if the future is dropped, and is repeated in each next session until an answer
+    /// comes or the lease has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] if no answer came in time.
+    pub async fn release(self) -> Result<Released> {
+        self.release_now().await
+    }
+
+    /// Starts the release at once, not at the first poll.
+    pub(crate) fn release_now(&self) -> impl Future<Output = Result<Released>> + use<> {
+        self.is_released.store(true, Ordering::Relaxed);
+        let state = &self.state;
+        let answer = self
+            .client
+            .with_engine(|engine, now| engine.release(state, now));
+        async move {
+            match tokio::time::timeout(RELEASE, answer).await {
+                Ok(answer) => answer.unwrap_or(Err(Error::Closed)),
+                Err(_) => Err(Error::no_answer(
+                    "no server answered the release in time",
+                    None,
+                )),
+            }
+        }
+    }
+
+    /// Releases the lease after the work. Returns a loss if the server had ended the lease before, so
+    /// that others may have held it.
+    pub(crate) fn leave(&self) -> impl Future<Output = Option<LeaseLost>> + use<> {
+        let (state, answer) = (self.state.clone(), self.release_now());
+        async move {
+            match answer.await {
+                Ok(Released {
+                    released: false,
+                    cause: Some(cause),
+                }) if matches!(cause, LossCause::Revoked | LossCause::StoreReset) => {
+                    Some(state.lost(cause))
+                }
+                _ => None,
+            }
+        }
+    }
+
+    /// Releases in the background. A lease that nobody holds any more needs no release.
+    pub(crate) fn release_in_background(&self) {
+        if self.state.is_forked() || self.is_released.load(Ordering::Relaxed) {
+            return;
+        }
+        let is_gone = matches!(
+            self.cause(),
+            Some(LossCause::Deadline | LossCause::LeaseNotHeld | LossCause::Superseded)
+        );
+        if !is_gone {
+            drop(self.release_now());
+        }
+    }
+
+    fn cause(&self) -> Option<LossCause> {
+        match self.state.judge(self.client.now()) {
+            Verdict::Valid => None,
+            Verdict::Over(cause) => Some(cause),
+            Verdict::JustOver(cause) => {
+                self.client
+                    .with_engine(|engine, now| engine.lease_over(&self.state, cause, now));
+                Some(cause)
+            }
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.release_in_background();
+    }
+}
+
+/// Neither a log nor an error shows the id.
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.state.fmt(f)
+    }
+}

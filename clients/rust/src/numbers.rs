@@ -1,0 +1,119 @@
+//! The times, bounds and reasons that all clients of Holdfast share. A test compares them with
+//! `clients/numbers.json`.
+
+use std::time::Duration;
+
+/// The time between two heartbeats, until a response changes it.
+pub(crate) const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(5000);
+/// The longest silence of the server, unless its first response says otherwise.
+pub(crate) const HEARTBEAT_TIMEOUT: Duration = Duration::from_millis(15_000);
+/// A short ttl needs earlier heartbeats.
+pub(crate) const HEARTBEATS_PER_TTL: u32 = 6;
+/// A client leaves a silent server after this part of the shortest ttl. The rest is left for the attach.
+pub(crate) const SILENCE_IS_TTL_DIVIDED_BY: u32 = 4;
+/// The longest wait for the first response, because a new connection may lead nowhere.
+pub(crate) const FIRST_ANSWER: Duration = Duration::from_millis(5000);
+/// The longest random pause before the session after a break.
+pub(crate) const LONGEST_PAUSE_AFTER_BREAK: Duration = Duration::from_millis(1000);
+/// The pause is at most this part of the time to the nearest deadline.
+pub(crate) const PAUSE_AFTER_BREAK_IS_DEADLINE_DIVIDED_BY: u32 = 10;
+/// The next session is opened after this share of the life of a credential.
+pub(crate) const CREDENTIAL_LIFE_USED: f64 = 0.8;
+pub(crate) const MAX_COMMANDS_IN_MESSAGE: usize = 1000;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 1 << 20;
+/// Attaches without an answer. The bound keeps thousands of attaches from one server's queue at once.
+pub(crate) const MAX_ATTACHES_UNANSWERED: usize = 1000;
+/// Acquires that have not ended. The server refuses more.
+pub(crate) const MAX_ACQUIRES_UNANSWERED: usize = 10_000;
+
+/// The first random pause is at most twice this time. Each next limit is twice as long.
+pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(50);
+pub(crate) const LONGEST_BACKOFF: Duration = Duration::from_millis(5000);
+/// There is no loop without a pause, even if a deadline is near.
+pub(crate) const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
+
+/// The longest wait for the first session.
+pub(crate) const CONNECT: Duration = Duration::from_millis(10_000);
+/// The longest time of a call, retries included.
+pub(crate) const CALL: Duration = Duration::from_millis(10_000);
+/// After the wait for a lease, the server has this time for its answer.
+pub(crate) const ANSWER_AFTER_WAIT: Duration = Duration::from_millis(5000);
+/// The longest wait of a caller for the answer to a release.
+pub(crate) const RELEASE: Duration = Duration::from_millis(5000);
+pub(crate) const CLOSE: Duration = Duration::from_millis(5000);
+
+/// The pause after a keystroke before the query is sent.
+pub(crate) const DEBOUNCE: Duration = Duration::from_millis(30);
+
+/// A command of a session is repeated with the same id.
+pub(crate) const COMMAND_IS_REPEATED: &[&str] = &[
+    "DRAINING",
+    "OUTCOME_UNKNOWN",
+    "OVERLOADED",
+    "QUARANTINED",
+    "REATTACH",
+    "STORE_UNAVAILABLE",
+];
+/// A call is repeated, because the server has not carried it out.
+pub(crate) const CALL_IS_REPEATED: &[&str] = &[
+    "DICTIONARY_LOADING",
+    "DRAINING",
+    "OVERLOADED",
+    "QUARANTINED",
+    "STORE_UNAVAILABLE",
+];
+/// A call is repeated only if a second run does no harm.
+pub(crate) const IDEMPOTENT_CALL_IS_REPEATED: &[&str] = &["OUTCOME_UNKNOWN"];
+pub(crate) const CREDENTIAL_IS_FETCHED_ONCE_MORE: &[&str] = &["BAD_CREDENTIAL", "NO_CREDENTIAL"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn ms(time: Duration) -> u128 {
+        time.as_millis()
+    }
+
+    #[test]
+    fn the_numbers_are_those_of_all_clients() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../numbers.json");
+        let shared: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let own = json!({
+            "session": {
+                "heartbeat_interval_ms": ms(HEARTBEAT_INTERVAL),
+                "heartbeat_timeout_ms": ms(HEARTBEAT_TIMEOUT),
+                "heartbeats_per_ttl": HEARTBEATS_PER_TTL,
+                "silence_is_ttl_divided_by": SILENCE_IS_TTL_DIVIDED_BY,
+                "first_answer_ms": ms(FIRST_ANSWER),
+                "longest_pause_after_break_ms": ms(LONGEST_PAUSE_AFTER_BREAK),
+                "pause_after_break_is_deadline_divided_by": PAUSE_AFTER_BREAK_IS_DEADLINE_DIVIDED_BY,
+                "credential_life_used": CREDENTIAL_LIFE_USED,
+                "max_commands_in_message": MAX_COMMANDS_IN_MESSAGE,
+                "max_message_bytes": MAX_MESSAGE_BYTES,
+                "max_attaches_unanswered": MAX_ATTACHES_UNANSWERED,
+                "max_acquires_unanswered": MAX_ACQUIRES_UNANSWERED,
+            },
+            "retry": {
+                "first_backoff_ms": ms(FIRST_BACKOFF),
+                "longest_backoff_ms": ms(LONGEST_BACKOFF),
+                "shortest_pause_ms": ms(SHORTEST_PAUSE),
+            },
+            "limits": {
+                "connect_ms": ms(CONNECT),
+                "call_ms": ms(CALL),
+                "answer_after_wait_ms": ms(ANSWER_AFTER_WAIT),
+                "release_ms": ms(RELEASE),
+                "close_ms": ms(CLOSE),
+            },
+            "type_ahead": { "debounce_ms": ms(DEBOUNCE) },
+            "reasons": {
+                "command_is_repeated": COMMAND_IS_REPEATED,
+                "call_is_repeated": CALL_IS_REPEATED,
+                "idempotent_call_is_repeated": IDEMPOTENT_CALL_IS_REPEATED,
+                "credential_is_fetched_once_more": CREDENTIAL_IS_FETCHED_ONCE_MORE,
+            },
+        });
+        assert_eq!(own, shared);
+    }
+}

@@ -1,0 +1,269 @@
+//! Acquires: from the intent to the grant.
+
+use std::sync::Arc;
+
+use holdfast_proto::holdfast::v1::session_command::Command;
+use holdfast_proto::holdfast::v1::{CancelCommand, CommandFailed, Lease as LeaseMessage};
+use tokio::sync::oneshot;
+use tonic::Code;
+
+use super::engine::{Action, Engine, Phase, Repeat, Timer};
+use super::held::Held;
+use super::holding::Receipt;
+use super::lease_state::LeaseState;
+use super::stream::Owner;
+use super::tasks::{Acquire, Intent, QueuePlace};
+use crate::clock::{Time, span};
+use crate::error::Error;
+use crate::failure::Failure;
+use crate::numbers::{ANSWER_AFTER_WAIT, MAX_ACQUIRES_UNANSWERED};
+
+type Grant = oneshot::Receiver<Result<Arc<LeaseState>, Error>>;
+
+impl Engine {
+    /// Starts an acquire. Returns its number and its answer.
+    pub(crate) fn acquire(&mut self, acquire: Acquire, now: Time) -> Result<(u64, Grant), Error> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        if self.phase != Phase::Running {
+            return Err(Error::Closed);
+        }
+        if self.intents.len() >= MAX_ACQUIRES_UNANSWERED {
+            let text = format!("{MAX_ACQUIRES_UNANSWERED} acquires of this client wait already");
+            return Err(Failure::new("QUOTA_EXCEEDED", Code::ResourceExhausted, text).into());
+        }
+        self.intent_count += 1;
+        let id = self.intent_count;
+        let (sender, receiver) = oneshot::channel();
+        let wait = acquire.wait;
+        let mut intent = Intent::new(acquire, sender, now);
+        intent.limit = wait.map(|wait| {
+            self.timers
+                .add(now + wait + ANSWER_AFTER_WAIT, Timer::IntentLimit(id))
+        });
+        self.intents.insert(id, intent);
+        // A server that leaves may refuse new acquires. The next session sends the acquire.
+        if let Some(current) = self.current
+            && self
+                .sessions
+                .get(&current)
+                .is_some_and(|session| !session.is_leaving)
+        {
+            self.place(id, current, now);
+        }
+        Ok((id, receiver))
+    }
+
+    /// The caller has given up. The intent stays until the server has answered, because a grant may be
+    /// under way.
+    pub(crate) fn give_up(&mut self, id: u64) {
+        self.abandon(id, Error::Closed);
+    }
+
+    pub(super) fn abandon(&mut self, id: u64, error: Error) {
+        let Some(intent) = self.intents.get_mut(&id) else {
+            return;
+        };
+        let Some(waiter) = intent.waiter.take() else {
+            return;
+        };
+        let _ = waiter.send(Err(error));
+        self.timers.remove(intent.limit.take());
+        self.actions
+            .extend(intent.acquire.on_queued.take().map(Action::Forget));
+        let (home, command_id) = (intent.home, intent.command_id);
+        match home {
+            None => {
+                self.intents.remove(&id);
+            }
+            Some(home) => self.cancel(home, command_id),
+        }
+    }
+
+    pub(super) fn no_answer(&mut self, id: u64) {
+        if let Some(intent) = self.intents.get(&id) {
+            let what = format!(
+                "no server answered the acquire of {:?}",
+                intent.acquire.name
+            );
+            self.abandon(id, Error::no_answer(what, None));
+        }
+    }
+
+    /// Sends the acquire in a session.
+    pub(super) fn place(&mut self, id: u64, number: u64, now: Time) {
+        let Some(intent) = self.intents.get_mut(&id) else {
+            return;
+        };
+        intent.home = Some(number);
+        let Some(session) = self.sessions.get_mut(&number) else {
+            return;
+        };
+        intent.command_id = session.run(intent.command(now), Some(Owner::Acquire(id)));
+        let (is_abandoned, command_id) = (intent.waiter.is_none(), intent.command_id);
+        if is_abandoned {
+            self.cancel(number, command_id);
+        }
+    }
+
+    fn cancel(&mut self, number: u64, command_id: i64) {
+        if let Some(session) = self.sessions.get_mut(&number) {
+            session.run(Command::Cancel(CancelCommand { command_id }), None);
+        }
+    }
+
+    pub(super) fn queued(&mut self, id: u64, place: QueuePlace) {
+        if let Some(intent) = self.intents.get(&id)
+            && intent.waiter.is_some()
+            && let Some(on_queued) = &intent.acquire.on_queued
+        {
+            self.actions.push(Action::Tell(on_queued.clone(), place));
+        }
+    }
+
+    /// Takes the grant of an acquire. Returns the owner of the lease in this session.
+    pub(super) fn granted(
+        &mut self,
+        id: u64,
+        message: LeaseMessage,
+        receipt: Receipt,
+        (number, command_id): (u64, i64),
+    ) -> Option<Owner> {
+        let now = receipt.at;
+        let until = receipt.deadline(message.expire_offset.as_ref(), message.ttl.as_ref());
+        let ttl = span(message.ttl.as_ref()).unwrap_or_default();
+        if let Some(held) = self.leases.get(&message.lease_id) {
+            // The grant of an older session was read before the answer of this one.
+            let lease = held.state.clone();
+            lease.confirm(until, now);
+            if held.home <= number {
+                self.settle_in(&lease, number, command_id);
+            }
+            return Some(Owner::Lease(lease));
+        }
+        let is_wanted = self
+            .intents
+            .get(&id)
+            .is_some_and(|intent| intent.waiter.is_some());
+        if !is_wanted || self.leases.is_over(&message.lease_id) {
+            self.remove_intent(id);
+            self.release_id(&message.lease_id, ttl, now);
+            return None;
+        }
+        if until <= now {
+            self.granted_too_late(id, &message, ttl, now);
+            return None;
+        }
+        let mut intent = self.remove_intent(id)?;
+        let waiter = intent.waiter.take()?;
+        let lease = Arc::new(LeaseState::new(
+            message,
+            until,
+            now,
+            intent.acquire.max_hold,
+        ));
+        let timer = self
+            .timers
+            .add(lease.over_at(), Timer::LeaseOver(lease.clone()));
+        // A repetition in a later session attaches to the lease, so only that session speaks for the
+        // lease.
+        let home = intent.home.unwrap_or(number).max(number);
+        self.leases.add(Held {
+            state: lease.clone(),
+            ttl,
+            home,
+            number: (home == number).then_some(command_id),
+            timer: Some(timer),
+            update: None,
+        });
+        if home != number
+            && let Some(later) = self.sessions.get_mut(&home)
+        {
+            later
+                .owners
+                .insert(intent.command_id, Owner::Attach(lease.clone()));
+        }
+        if waiter.send(Ok(lease.clone())).is_err() {
+            self.release(&lease, now);
+        }
+        self.check_empty(now);
+        Some(Owner::Lease(lease))
+    }
+
+    pub(super) fn acquire_cancelled(&mut self, id: u64, now: Time) {
+        if let Some(mut intent) = self.remove_intent(id)
+            && let Some(waiter) = intent.waiter.take()
+        {
+            let _ = waiter.send(Err(Error::Closed));
+        }
+        self.check_empty(now);
+    }
+
+    pub(super) fn acquire_failed(
+        &mut self,
+        id: u64,
+        failed: CommandFailed,
+        number: u64,
+        now: Time,
+    ) {
+        let Some(intent) = self.intents.get_mut(&id) else {
+            return;
+        };
+        if intent.home != Some(number) {
+            return;
+        }
+        let error = Error::from(Failure::of_command(failed));
+        if error.reason() == "REQUEST_FINISHED" && intent.take_new_id() {
+            return self.place(id, number, now);
+        }
+        let mut attempts = intent.attempts;
+        let is_repeated =
+            self.repeat_later(Repeat::Acquire(id), &mut attempts, &error, number, now);
+        if let Some(intent) = self.intents.get_mut(&id) {
+            intent.attempts = attempts;
+        }
+        if !is_repeated {
+            self.reject(id, error, now);
+        }
+    }
+
+    /// The grant is over on arrival, so the work never began.
+    fn granted_too_late(
+        &mut self,
+        id: u64,
+        message: &LeaseMessage,
+        ttl: std::time::Duration,
+        now: Time,
+    ) {
+        self.release_id(&message.lease_id, ttl, now);
+        let is_new = self.intents.get_mut(&id).is_some_and(Intent::take_new_id);
+        match self.current {
+            Some(current) if is_new => self.place(id, current, now),
+            _ => {
+                let what = format!(
+                    "the grant of {:?} came after the end of its lease",
+                    message.name
+                );
+                self.reject(id, Error::no_answer(what, None), now);
+            }
+        }
+    }
+
+    fn reject(&mut self, id: u64, error: Error, now: Time) {
+        if let Some(mut intent) = self.remove_intent(id)
+            && let Some(waiter) = intent.waiter.take()
+        {
+            let _ = waiter.send(Err(error));
+        }
+        self.check_empty(now);
+    }
+
+    fn remove_intent(&mut self, id: u64) -> Option<Intent> {
+        let mut intent = self.intents.remove(&id)?;
+        self.timers.remove(intent.limit.take());
+        self.actions
+            .extend(intent.acquire.on_queued.take().map(Action::Forget));
+        Some(intent)
+    }
+}

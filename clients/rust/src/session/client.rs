@@ -1,0 +1,164 @@
+//! The handle of the engine, which callers share.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, oneshot, watch};
+
+use super::driver::drive;
+use super::engine::{Engine, EngineSettings};
+use super::lease_state::LeaseState;
+use super::tasks::Acquire;
+use crate::clock::{Clock, Time};
+use crate::connection::Connector;
+use crate::error::{Error, Result};
+use crate::lease::Lease;
+
+/// The engine, shared by the callers and the driver.
+pub(super) struct Shared {
+    engine: Mutex<Engine>,
+    pub(super) wake: Notify,
+    clock: Clock,
+}
+
+impl Shared {
+    /// Runs a step of the engine, and wakes the driver.
+    pub(super) fn with<T>(&self, step: impl FnOnce(&mut Engine, Time) -> T) -> T {
+        let result = self.look(step);
+        self.wake.notify_one();
+        result
+    }
+
+    /// Runs a step of the engine that gives the driver nothing to do.
+    pub(super) fn look<T>(&self, step: impl FnOnce(&mut Engine, Time) -> T) -> T {
+        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        step(&mut engine, self.clock.now())
+    }
+
+    pub(super) fn now(&self) -> Time {
+        self.clock.now()
+    }
+}
+
+/// The session of a client. The last handle closes it in the background.
+pub(crate) struct SessionClient {
+    shared: Arc<Shared>,
+    closed: watch::Receiver<bool>,
+    pid: u32,
+}
+
+impl SessionClient {
+    /// Opens the first session, and waits for the first answer of a server.
+    pub(crate) async fn connect(
+        settings: EngineSettings,
+        connector: Arc<Connector>,
+        timeout: Duration,
+    ) -> Result<SessionClient> {
+        let clock = Clock::System;
+        let (ready, started) = oneshot::channel();
+        let engine = Mutex::new(Engine::new(settings, ready, clock.now()));
+        let shared = Arc::new(Shared {
+            engine,
+            wake: Notify::new(),
+            clock,
+        });
+        let (over, closed) = watch::channel(false);
+        tokio::spawn(drive(shared.clone(), connector, over));
+        let client = SessionClient {
+            shared,
+            closed,
+            pid: std::process::id(),
+        };
+        let failure = match tokio::time::timeout(timeout, started).await {
+            Ok(Ok(Ok(()))) => return Ok(client),
+            Ok(Ok(Err(error))) => error,
+            Ok(Err(_)) => Error::Closed,
+            Err(_) => client.shared.look(|engine, _| {
+                Error::no_answer("no server answered in time", engine.last_error())
+            }),
+        };
+        client.shared.with(|engine, now| engine.close_now(now));
+        Err(failure)
+    }
+
+    /// Waits for a lease. Dropping the future gives the acquire up, and releases a late grant.
+    pub(crate) async fn acquire(self: &Arc<Self>, acquire: Acquire) -> Result<Lease> {
+        if self.is_forked() {
+            return Err(Error::Closed);
+        }
+        let (id, grant) = self
+            .shared
+            .with(|engine, now| engine.acquire(acquire, now))?;
+        let mut pending = Pending {
+            client: self.clone(),
+            id,
+            grant: Some(grant),
+        };
+        let answer = match &mut pending.grant {
+            Some(grant) => grant.await.unwrap_or(Err(Error::Closed)),
+            None => Err(Error::Closed),
+        };
+        pending.grant = None;
+        Ok(Lease::new(answer?, self.clone()))
+    }
+
+    pub(crate) fn lease_count(&self) -> usize {
+        self.shared.look(|engine, _| engine.lease_count())
+    }
+
+    /// Releases all leases, ends all waits, and waits up to 5 s for the answers.
+    pub(crate) async fn close(&self) {
+        self.start_close();
+        // The driver has gone if its runtime has gone.
+        let _ = self.closed.clone().wait_for(|&is_closed| is_closed).await;
+    }
+
+    /// Does not begin in a forked child, where another process holds the leases.
+    pub(crate) fn start_close(&self) {
+        if !self.is_forked() {
+            self.shared.with(|engine, now| engine.close(now));
+        }
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        self.shared.now()
+    }
+
+    pub(crate) fn with_engine<T>(&self, step: impl FnOnce(&mut Engine, Time) -> T) -> T {
+        self.shared.with(step)
+    }
+
+    fn is_forked(&self) -> bool {
+        std::process::id() != self.pid
+    }
+}
+
+impl Drop for SessionClient {
+    fn drop(&mut self) {
+        self.start_close();
+    }
+}
+
+/// An acquire without an answer.
+struct Pending {
+    client: Arc<SessionClient>,
+    id: u64,
+    grant: Option<oneshot::Receiver<Result<Arc<LeaseState>, Error>>>,
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let Some(mut grant) = self.grant.take() else {
+            return;
+        };
+        if self.client.is_forked() {
+            return;
+        }
+        self.client.shared.with(|engine, now| {
+            engine.give_up(self.id);
+            if let Ok(Ok(lease)) = grant.try_recv() {
+                engine.release(&lease, now);
+            }
+        });
+    }
+}

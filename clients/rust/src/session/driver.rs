@@ -1,0 +1,162 @@
+//! Carries out the actions of the engine.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast_proto::holdfast::v1::OpenSessionRequest;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::client::Shared;
+use super::engine::Action;
+use super::wire::{Outgoing, WireEvent, converse};
+use crate::connection::{Connector, Prepared};
+use crate::error::Error;
+
+/// Messages of servers that wait for the driver. A full queue lets the streams wait.
+const EVENTS: usize = 16;
+
+struct Wire {
+    /// None after the half-close.
+    requests: Option<mpsc::UnboundedSender<(OpenSessionRequest, bool)>>,
+    task: AbortHandle,
+}
+
+struct Driver {
+    shared: Arc<Shared>,
+    connector: Arc<Connector>,
+    wires: HashMap<u64, Wire>,
+    tasks: JoinSet<()>,
+    events: mpsc::Sender<WireEvent>,
+    prepared: mpsc::Sender<Result<Prepared, Error>>,
+}
+
+/// Runs until the engine is closed. `over` is told so.
+pub(super) async fn drive(
+    shared: Arc<Shared>,
+    connector: Arc<Connector>,
+    over: watch::Sender<bool>,
+) {
+    let (events, mut incoming) = mpsc::channel(EVENTS);
+    let (prepared, mut openings) = mpsc::channel(1);
+    let mut driver = Driver {
+        shared: shared.clone(),
+        connector,
+        wires: HashMap::new(),
+        tasks: JoinSet::new(),
+        events,
+        prepared,
+    };
+    loop {
+        let (actions, pause, is_closed) = shared.look(|engine, now| {
+            let actions = engine.poll(now);
+            let pause = engine
+                .next_wake()
+                .map_or(Duration::from_secs(60), |at| now.until(at));
+            (actions, pause, engine.is_closed())
+        });
+        actions.into_iter().for_each(|action| driver.act(action));
+        if is_closed {
+            break;
+        }
+        tokio::select! {
+            () = shared.wake.notified() => {}
+            Some(event) = incoming.recv() => driver.hear(event),
+            Some(prepared) = openings.recv() => driver.open(prepared),
+            Some(_) = driver.tasks.join_next() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+    driver.tasks.shutdown().await;
+    drop(driver);
+    over.send_replace(true);
+}
+
+impl Driver {
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Prepare => {
+                let address = self
+                    .shared
+                    .look(|engine, _| engine.next_address().to_owned());
+                let (connector, prepared) = (self.connector.clone(), self.prepared.clone());
+                self.tasks.spawn(async move {
+                    let _ = prepared.send(connector.prepare(&address).await).await;
+                });
+            }
+            Action::Send {
+                session,
+                request,
+                is_counted,
+            } => {
+                if let Some(Wire {
+                    requests: Some(requests),
+                    ..
+                }) = self.wires.get(&session)
+                {
+                    // A stream that has ended tells so itself.
+                    let _ = requests.send((request, is_counted));
+                }
+            }
+            Action::HalfClose { session } => {
+                if let Some(wire) = self.wires.get_mut(&session) {
+                    wire.requests = None;
+                }
+            }
+            Action::Destroy { session } => {
+                if let Some(wire) = self.wires.remove(&session) {
+                    wire.task.abort();
+                }
+            }
+            Action::Tell(on_queued, place) => on_queued(place),
+            Action::Forget(on_queued) => drop(on_queued),
+        }
+    }
+
+    fn hear(&mut self, event: WireEvent) {
+        match event {
+            WireEvent::Response(session, response) => {
+                self.shared
+                    .look(|engine, now| engine.response(session, *response, now));
+            }
+            WireEvent::Ended(session, status) => {
+                self.wires.remove(&session);
+                self.shared
+                    .look(|engine, now| engine.ended(session, status.as_ref(), now));
+            }
+        }
+    }
+
+    fn open(&mut self, prepared: Result<Prepared, Error>) {
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                return self
+                    .shared
+                    .look(|engine, now| engine.not_opened(error, now));
+            }
+        };
+        let life = prepared.token_life();
+        let opened = self.shared.look(|engine, now| engine.open(life, now));
+        let Some(session) = opened else { return };
+        let (requests, receiver) = mpsc::unbounded_channel();
+        let shared = self.shared.clone();
+        let outgoing = Outgoing {
+            requests: receiver,
+            shared,
+            session,
+            is_counted: false,
+        };
+        let task = self
+            .tasks
+            .spawn(converse(prepared, outgoing, self.events.clone()));
+        self.wires.insert(
+            session,
+            Wire {
+                requests: Some(requests),
+                task,
+            },
+        );
+    }
+}

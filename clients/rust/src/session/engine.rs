@@ -1,0 +1,404 @@
+//! The state of all sessions of a client, without input and output. The driver passes time, messages
+//! and ends of streams in, and carries out the actions.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast_proto::holdfast::v1::OpenSessionRequest;
+use tokio::sync::oneshot;
+
+use super::held::HeldLeases;
+use super::lease_state::LeaseState;
+use super::stream::{Session, Wake};
+use super::tasks::{Intent, OnQueued, QueuePlace, ReleaseTask};
+use super::timers::{TimerKey, Timers};
+use crate::clock::Time;
+use crate::error::Error;
+use crate::numbers::{CLOSE, COMMAND_IS_REPEATED};
+use crate::pauses;
+
+/// What all sessions of a client have in common.
+#[derive(Debug)]
+pub(crate) struct EngineSettings {
+    /// Servers of one store. Each next session goes to the next server.
+    pub(crate) addresses: Vec<Arc<str>>,
+    /// The same in all sessions.
+    pub(crate) holder_id: String,
+    /// The metadata of each acquire without metadata of its own.
+    pub(crate) metadata: BTreeMap<String, String>,
+}
+
+/// What the driver does for the engine.
+pub(crate) enum Action {
+    /// Fetch the credential and the certificates for a session, and then call `open` or `not_opened`.
+    Prepare,
+    Send {
+        session: u64,
+        request: OpenSessionRequest,
+        is_counted: bool,
+    },
+    HalfClose {
+        session: u64,
+    },
+    /// End stream and connection.
+    Destroy {
+        session: u64,
+    },
+    Tell(OnQueued, QueuePlace),
+    /// Drop the callback outside of the engine's lock.
+    Forget(OnQueued),
+}
+
+#[derive(Debug)]
+pub(super) enum Timer {
+    OpenNext,
+    TokenEnds {
+        session: u64,
+    },
+    IntentLimit(u64),
+    ReleaseLimit(String),
+    LeaseOver(Arc<LeaseState>),
+    /// A lease that was held for too long has reached its deadline.
+    HeldTooLong(Arc<LeaseState>),
+    Repeat {
+        what: Repeat,
+        session: u64,
+    },
+    CloseLimit,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Repeat {
+    Acquire(u64),
+    Attach(Arc<LeaseState>),
+    Release(String),
+    Update(Arc<LeaseState>, u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Running,
+    /// Releases and cancels wait for their answers.
+    Finishing,
+    /// The last session ends in order.
+    HalfClosing,
+    Closed,
+}
+
+pub(crate) struct Engine {
+    pub(super) settings: EngineSettings,
+    pub(super) client_id: String,
+    pub(super) phase: Phase,
+    pub(super) sessions: BTreeMap<u64, Session>,
+    /// The session that gets new commands.
+    pub(super) current: Option<u64>,
+    pub(super) session_count: u64,
+    pub(super) failures: u32,
+    pub(super) refusals: u32,
+    pub(super) is_preparing: bool,
+    pub(super) open_timer: Option<TimerKey>,
+    pub(super) token_timer: Option<TimerKey>,
+    pub(super) failure: Option<Error>,
+    pub(super) last_error: Option<Error>,
+    pub(super) ready: Option<oneshot::Sender<Result<(), Error>>>,
+    pub(super) leases: HeldLeases,
+    pub(super) intents: BTreeMap<u64, Intent>,
+    pub(super) intent_count: u64,
+    pub(super) update_count: u64,
+    pub(super) releases: BTreeMap<String, ReleaseTask>,
+    /// Leases that were held for too long. Their work may still run, and may end before their
+    /// deadlines.
+    pub(super) held_too_long: HashMap<String, (Duration, TimerKey)>,
+    pub(super) timers: Timers<Timer>,
+    pub(super) actions: Vec<Action>,
+}
+
+impl Engine {
+    /// The first session is opened at once. `ready` gets the first answer of a server.
+    pub(crate) fn new(
+        settings: EngineSettings,
+        ready: oneshot::Sender<Result<(), Error>>,
+        now: Time,
+    ) -> Engine {
+        let mut engine = Engine {
+            settings,
+            client_id: uuid::Uuid::new_v4().to_string(),
+            phase: Phase::Running,
+            sessions: BTreeMap::new(),
+            current: None,
+            session_count: 0,
+            failures: 0,
+            refusals: 0,
+            is_preparing: false,
+            open_timer: None,
+            token_timer: None,
+            failure: None,
+            last_error: None,
+            ready: Some(ready),
+            leases: HeldLeases::default(),
+            intents: BTreeMap::new(),
+            intent_count: 0,
+            update_count: 0,
+            releases: BTreeMap::new(),
+            held_too_long: HashMap::new(),
+            timers: Timers::new(),
+            actions: Vec::new(),
+        };
+        engine.open_after(Duration::ZERO, now);
+        engine
+    }
+
+    /// Does all that is due, and returns what the driver has to do.
+    pub(crate) fn poll(&mut self, now: Time) -> Vec<Action> {
+        while let Some(timer) = self.timers.due(now) {
+            self.fire(timer, now);
+        }
+        self.wake_sessions(now);
+        let shortest_ttl = self.leases.shortest_ttl();
+        for (&number, session) in &mut self.sessions {
+            for request in session.flush(now, shortest_ttl) {
+                let is_counted = request.start.is_some() || request.heartbeat_id == 0;
+                self.actions.push(Action::Send {
+                    session: number,
+                    request,
+                    is_counted,
+                });
+            }
+        }
+        std::mem::take(&mut self.actions)
+    }
+
+    /// The time of the next call of `poll`, if nothing happens before.
+    pub(crate) fn next_wake(&self) -> Option<Time> {
+        let sessions = self.sessions.values().map(|session| session.wake_at);
+        sessions
+            .chain(self.timers.next())
+            .min()
+            .filter(|&at| at != Time::MAX)
+    }
+
+    /// The stream has taken the last message with commands.
+    pub(crate) fn written(&mut self, session: u64) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.written();
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.phase == Phase::Closed
+    }
+
+    pub(crate) fn last_error(&self) -> Option<&Error> {
+        self.last_error.as_ref()
+    }
+
+    pub(crate) fn lease_count(&self) -> usize {
+        self.leases.len()
+    }
+
+    /// Releases and cancels everything, and waits for the answers up to 5 s.
+    pub(crate) fn close(&mut self, now: Time) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        self.phase = Phase::Finishing;
+        for id in self.intents.keys().copied().collect::<Vec<_>>() {
+            self.abandon(id, Error::Closed);
+        }
+        for lease in self.leases.by_deadline() {
+            self.release(&lease, now);
+        }
+        for (id, (ttl, timer)) in std::mem::take(&mut self.held_too_long) {
+            self.timers.remove(Some(timer));
+            self.release_id(&id, ttl, now);
+        }
+        self.timers.add(now + CLOSE, Timer::CloseLimit);
+        self.check_empty(now);
+    }
+
+    /// Goes on with `close` when every command has its answer.
+    pub(super) fn check_empty(&mut self, now: Time) {
+        let is_empty = self.intents.is_empty() && self.releases.is_empty();
+        if self.phase == Phase::Finishing && is_empty {
+            self.end_last_session(now);
+        }
+    }
+
+    fn end_last_session(&mut self, now: Time) {
+        self.phase = Phase::HalfClosing;
+        match self.current.and_then(|number| self.sessions.get(&number)) {
+            Some(session) if session.is_started => self.half_close(session.number, now),
+            _ => self.close_now(now),
+        }
+    }
+
+    /// Leaves no session and no timer. A lease without an answer is left to the end of its ttl.
+    pub(crate) fn close_now(&mut self, now: Time) {
+        self.phase = Phase::Closed;
+        for (session, _) in std::mem::take(&mut self.sessions) {
+            self.actions.push(Action::Destroy { session });
+        }
+        self.current = None;
+        self.fail_tasks(&Error::Closed, now);
+        for lease in self.leases.by_deadline() {
+            self.end_lease(&lease, crate::loss::LossCause::Released, now);
+        }
+        self.timers.clear();
+        self.ready = None;
+    }
+
+    /// No next session will come.
+    pub(super) fn fail_tasks(&mut self, error: &Error, now: Time) {
+        for (_, mut intent) in std::mem::take(&mut self.intents) {
+            self.timers.remove(intent.limit);
+            self.actions
+                .extend(intent.acquire.on_queued.take().map(Action::Forget));
+            if let Some(waiter) = intent.waiter.take() {
+                let _ = waiter.send(Err(error.clone()));
+            }
+        }
+        for (_, release) in std::mem::take(&mut self.releases) {
+            self.timers.remove(release.limit);
+            release.settle(&Err(error.clone()));
+        }
+        self.check_empty(now);
+    }
+
+    pub(super) fn half_close(&mut self, number: u64, now: Time) {
+        if let Some(session) = self.sessions.get_mut(&number)
+            && session.half_close(now)
+        {
+            self.actions.push(Action::HalfClose { session: number });
+        }
+    }
+
+    /// False: a repetition does not help. A session that leaves gets no repetition, because the next
+    /// one sends all.
+    pub(super) fn repeat_later(
+        &mut self,
+        what: Repeat,
+        attempts: &mut u32,
+        error: &Error,
+        session: u64,
+        now: Time,
+    ) -> bool {
+        if !COMMAND_IS_REPEATED.contains(&error.reason()) {
+            return false;
+        }
+        *attempts += 1;
+        let is_leaving = self
+            .sessions
+            .get(&session)
+            .is_some_and(|session| session.is_leaving);
+        if !(is_leaving && error.reason() == "DRAINING") {
+            let advised = error.failure().and_then(|failure| failure.retry_delay());
+            let at = now + pauses::before_repeat(*attempts, advised);
+            self.timers.add(at, Timer::Repeat { what, session });
+        }
+        true
+    }
+
+    fn fire(&mut self, timer: Timer, now: Time) {
+        match timer {
+            Timer::OpenNext => {
+                self.open_timer = None;
+                self.is_preparing = true;
+                self.actions.push(Action::Prepare);
+            }
+            Timer::TokenEnds { session } => self.token_ends(session, now),
+            Timer::IntentLimit(id) => self.no_answer(id),
+            Timer::ReleaseLimit(id) => {
+                let error = Error::no_answer("no server answered the release in time", None);
+                self.settle_release(&id, &Err(error), now);
+            }
+            Timer::LeaseOver(lease) => self.compare_clock(&lease, now),
+            Timer::HeldTooLong(lease) => {
+                if let Some((ttl, _)) = self.held_too_long.remove(&lease.id) {
+                    self.release_id(&lease.id, ttl, now);
+                }
+            }
+            Timer::Repeat { what, session } => self.repeat(what, session, now),
+            Timer::CloseLimit => {
+                if self.phase == Phase::Finishing {
+                    self.end_last_session(now);
+                }
+            }
+        }
+    }
+
+    fn repeat(&mut self, what: Repeat, session: u64, now: Time) {
+        match what {
+            Repeat::Acquire(id) => {
+                if self
+                    .intents
+                    .get(&id)
+                    .is_some_and(|intent| intent.home == Some(session))
+                {
+                    self.place(id, session, now);
+                }
+            }
+            Repeat::Attach(lease) => {
+                if self
+                    .leases
+                    .get(&lease.id)
+                    .is_some_and(|held| held.home == session)
+                {
+                    self.attach(&lease, session);
+                }
+            }
+            Repeat::Release(id) => {
+                if self
+                    .releases
+                    .get(&id)
+                    .is_some_and(|task| task.home == Some(session))
+                {
+                    self.place_release(&id, session);
+                }
+            }
+            Repeat::Update(lease, number) => {
+                let is_open = self.leases.get(&lease.id).is_some_and(|held| {
+                    held.home == session
+                        && held
+                            .update
+                            .as_ref()
+                            .is_some_and(|update| update.number == number)
+                });
+                if is_open {
+                    self.place_update(&lease);
+                }
+            }
+        }
+    }
+
+    fn wake_sessions(&mut self, now: Time) {
+        let shortest_ttl = self.leases.shortest_ttl();
+        let due: Vec<u64> = self
+            .sessions
+            .values()
+            .filter(|session| session.wake_at <= now)
+            .map(|session| session.number)
+            .collect();
+        for number in due {
+            let Some(session) = self.sessions.get_mut(&number) else {
+                continue;
+            };
+            match session.wake(now, shortest_ttl) {
+                Wake::Leave => {
+                    self.leave(number, now);
+                    continue;
+                }
+                Wake::Heartbeat => {
+                    let request = session.heartbeat(Vec::new(), now);
+                    self.actions.push(Action::Send {
+                        session: number,
+                        request,
+                        is_counted: false,
+                    });
+                }
+                Wake::Nothing => {}
+            }
+            session.plan_heartbeat(shortest_ttl);
+        }
+    }
+}

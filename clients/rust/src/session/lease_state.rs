@@ -1,0 +1,160 @@
+//! How long this process may believe in a lease.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use holdfast_proto::holdfast::v1::Lease as LeaseMessage;
+use tokio::sync::watch;
+
+use crate::clock::{Time, span};
+use crate::loss::{LeaseLost, LossCause};
+
+/// A lease that was granted, shared by its handle and the engine. The latest deadline counts, a
+/// deadline that has passed stays passed, and a belief that has ended never returns.
+pub(crate) struct LeaseState {
+    /// A secret that belongs into no log.
+    pub(super) id: String,
+    pub(crate) name: Arc<str>,
+    pub(crate) token: i64,
+    pub(crate) permits: i32,
+    pub(super) granted_ttl: Duration,
+    hold_until: Time,
+    /// The process that holds the lease. A forked child holds nothing.
+    pid: u32,
+    belief: Mutex<Belief>,
+    over: watch::Sender<Option<LossCause>>,
+}
+
+struct Belief {
+    deadline: Time,
+    over: Option<LossCause>,
+}
+
+/// What a comparison with the clock has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Valid,
+    /// The lease was over before.
+    Over(LossCause),
+    /// The comparison has ended the belief. The engine must hear of it.
+    JustOver(LossCause),
+}
+
+impl LeaseState {
+    pub(super) fn new(
+        message: LeaseMessage,
+        deadline: Time,
+        now: Time,
+        max_hold: Option<Duration>,
+    ) -> LeaseState {
+        LeaseState {
+            granted_ttl: span(message.ttl.as_ref()).unwrap_or_default(),
+            id: message.lease_id,
+            name: message.name.into(),
+            token: message.fencing_token,
+            permits: message.permit_count,
+            hold_until: max_hold.map_or(Time::MAX, |max_hold| now + max_hold),
+            pid: std::process::id(),
+            belief: Mutex::new(Belief {
+                deadline,
+                over: None,
+            }),
+            over: watch::Sender::new(None),
+        }
+    }
+
+    /// Compares the clock, because a timer may be late.
+    pub(crate) fn judge(&self, now: Time) -> Verdict {
+        if self.is_forked() {
+            return Verdict::Over(LossCause::Forked);
+        }
+        let mut belief = self.belief();
+        if let Some(cause) = belief.over {
+            return Verdict::Over(cause);
+        }
+        let cause = if now >= belief.deadline {
+            LossCause::Deadline
+        } else if now >= self.hold_until {
+            LossCause::MaxHold
+        } else {
+            return Verdict::Valid;
+        };
+        self.set_over(&mut belief, cause);
+        Verdict::JustOver(cause)
+    }
+
+    pub(crate) fn is_forked(&self) -> bool {
+        std::process::id() != self.pid
+    }
+
+    /// The time until the lease is over, if no renewal comes.
+    pub(crate) fn remaining(&self, now: Time) -> Duration {
+        now.until(self.over_at())
+    }
+
+    pub(super) fn over_at(&self) -> Time {
+        self.belief().deadline.min(self.hold_until)
+    }
+
+    pub(super) fn deadline(&self) -> Time {
+        self.belief().deadline
+    }
+
+    /// Takes the deadline of a renewal or an attach. Without effect if the belief is over.
+    pub(super) fn confirm(&self, deadline: Time, now: Time) {
+        let mut belief = self.belief();
+        if belief.over.is_none() && now < belief.deadline {
+            belief.deadline = belief.deadline.max(deadline);
+        }
+    }
+
+    /// Only the first cause counts, and a deadline that has passed is an earlier cause. Returns the
+    /// cause if the belief has ended by this call.
+    pub(super) fn end(&self, cause: LossCause, now: Time) -> Option<LossCause> {
+        let mut belief = self.belief();
+        if belief.over.is_some() {
+            return None;
+        }
+        let cause = if now >= belief.deadline {
+            LossCause::Deadline
+        } else {
+            cause
+        };
+        self.set_over(&mut belief, cause);
+        Some(cause)
+    }
+
+    /// Why the lease is over, without a look at the clock.
+    pub(crate) fn cause(&self) -> Option<LossCause> {
+        self.belief().over
+    }
+
+    pub(crate) fn lost(&self, cause: LossCause) -> LeaseLost {
+        LeaseLost::new(self.name.clone(), cause)
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<Option<LossCause>> {
+        self.over.subscribe()
+    }
+
+    fn set_over(&self, belief: &mut Belief, cause: LossCause) {
+        belief.over = Some(cause);
+        self.over.send_replace(Some(cause));
+    }
+
+    fn belief(&self) -> MutexGuard<'_, Belief> {
+        self.belief.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Without the id.
+impl fmt::Debug for LeaseState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease")
+            .field("name", &self.name)
+            .field("fencing_token", &self.token)
+            .field("permits", &self.permits)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,24 @@
+//! All leases of a process, over one session after the other.
+
+mod acquiring;
+mod client;
+mod driver;
+mod engine;
+#[cfg(test)]
+mod engine_tests;
+mod heartbeats;
+mod held;
+mod holding;
+mod lease_state;
+mod opening;
+mod releasing;
+mod stream;
+mod tasks;
+mod timers;
+mod wire;
+
+pub(crate) use client::SessionClient;
+pub(crate) use engine::EngineSettings;
+pub(crate) use lease_state::{LeaseState, Verdict};
+pub(crate) use tasks::{Acquire, Kind};
+pub use tasks::{QueuePlace, Released};

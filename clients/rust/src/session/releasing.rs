@@ -1,0 +1,92 @@
+//! Releases.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast_proto::holdfast::v1::CommandFailed;
+use tokio::sync::oneshot;
+
+use super::engine::{Engine, Phase, Repeat, Timer};
+use super::lease_state::LeaseState;
+use super::tasks::{ReleaseAnswer, ReleaseTask, Released};
+use crate::clock::Time;
+use crate::error::Error;
+use crate::failure::Failure;
+use crate::loss::LossCause;
+
+impl Engine {
+    /// Ends the belief in the lease, and releases the lease.
+    pub(crate) fn release(&mut self, lease: &Arc<LeaseState>, now: Time) -> ReleaseAnswer {
+        let held_ttl = self.leases.get(&lease.id).map(|held| held.ttl);
+        self.end_lease(lease, LossCause::Released, now);
+        let too_long = self.held_too_long.remove(&lease.id);
+        self.timers.remove(too_long.map(|(_, timer)| timer));
+        if lease.cause() == Some(LossCause::Superseded) {
+            return answered(Ok(Released::NOT_OURS));
+        }
+        let ttl = held_ttl
+            .or(too_long.map(|(ttl, _)| ttl))
+            .unwrap_or(lease.granted_ttl);
+        self.release_id(&lease.id, ttl, now)
+    }
+
+    /// Releases by `lease_id`. A release that is under way is not begun twice.
+    pub(super) fn release_id(&mut self, lease_id: &str, ttl: Duration, now: Time) -> ReleaseAnswer {
+        if let Some(task) = self.releases.get_mut(lease_id) {
+            return task.wait();
+        }
+        if let Some(failure) = &self.failure {
+            return answered(Err(failure.clone()));
+        }
+        if self.phase == Phase::Closed {
+            return answered(Err(Error::Closed));
+        }
+        let mut task = ReleaseTask::default();
+        // A session renews a lease for at most one ttl after the release.
+        let limit = Timer::ReleaseLimit(lease_id.to_owned());
+        task.limit = Some(self.timers.add(now + 2 * ttl, limit));
+        let answer = task.wait();
+        self.releases.insert(lease_id.to_owned(), task);
+        if let Some(current) = self.current {
+            self.place_release(lease_id, current);
+        }
+        answer
+    }
+
+    pub(super) fn settle_release(&mut self, id: &str, answer: &Result<Released, Error>, now: Time) {
+        if let Some(task) = self.releases.remove(id) {
+            self.timers.remove(task.limit);
+            task.settle(answer);
+        }
+        self.check_empty(now);
+    }
+
+    pub(super) fn release_failed(
+        &mut self,
+        id: &str,
+        failed: CommandFailed,
+        number: u64,
+        now: Time,
+    ) {
+        let Some(task) = self.releases.get(id) else {
+            return;
+        };
+        if task.home != Some(number) {
+            return;
+        }
+        let error = Error::from(Failure::of_command(failed));
+        let mut attempts = task.attempts;
+        let what = Repeat::Release(id.to_owned());
+        if !self.repeat_later(what, &mut attempts, &error, number, now) {
+            self.settle_release(id, &Err(error), now);
+        } else if let Some(task) = self.releases.get_mut(id) {
+            task.attempts = attempts;
+        }
+    }
+}
+
+fn answered(answer: Result<Released, Error>) -> ReleaseAnswer {
+    let (sender, receiver) = oneshot::channel();
+    let _ = sender.send(answer);
+    receiver
+}
