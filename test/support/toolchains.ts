@@ -123,6 +123,16 @@ export async function missingJava(pom: string): Promise<string | undefined> {
     : undefined;
 }
 
+/** The reason why a crate cannot be built. Undefined: cargo and the locked crates are there. */
+export async function missingRust(crate: string): Promise<string | undefined> {
+  return (
+    (await problemOf('Rust is missing', () => run('cargo', ['--version'], crate, FETCH_TIMEOUT_MS))) ??
+    (await problemOf('the crates cannot be downloaded', () =>
+      run('cargo', ['fetch', '--locked'], crate, FETCH_TIMEOUT_MS),
+    ))
+  );
+}
+
 /** Compiles Java files with the libraries of a pom.xml. Resolves to their class path. */
 export async function buildJava(
   pom: string,
