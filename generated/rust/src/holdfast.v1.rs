@@ -3872,8 +3872,8 @@ pub struct SessionStart {
         ::prost::alloc::string::String,
     >,
 }
-/// One command. At most 8192 bytes: a longer command fails with INVALID_FIELD. The longest valid command
-/// has 5200 bytes.
+/// One command. At most 8192 bytes: a longer command of a known kind fails with INVALID_FIELD. The longest
+/// valid command has less than 5200 bytes.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SessionCommand {
     /// The id of the command, chosen by the client. Required. From 1 to 9007199254740991 (2^53 - 1). Each
