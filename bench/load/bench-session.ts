@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { credentials, type ClientDuplexStream } from '@grpc/grpc-js';
 import {
   SessionEndCause,
+  sessionEndCauseToJSON,
   SessionServiceClient,
   type OpenSessionRequest,
   type OpenSessionResponse,
@@ -21,7 +22,8 @@ const RELEASED = SessionEndCause.SESSION_END_CAUSE_RELEASED;
 export class BenchSession {
   renewed = 0;
   /** The leases that ended without a release. */
-  lost = 0;
+  /** The causes of lost leases. */
+  readonly lost: string[] = [];
   private readonly client: SessionServiceClient;
   private readonly call: ClientDuplexStream<OpenSessionRequest, OpenSessionResponse>;
   private readonly answers = new Map<number, (event: Event) => void>();
@@ -92,7 +94,9 @@ export class BenchSession {
       const answer = this.answers.get(number);
       this.answers.delete(number);
       if (answer) answer(event);
-      else if (event.$case === 'ended' && event.value.cause !== RELEASED) this.lost += 1;
+      else if (event.$case === 'ended' && event.value.cause !== RELEASED) {
+        this.lost.push(sessionEndCauseToJSON(event.value.cause).replace('SESSION_END_CAUSE_', ''));
+      }
     }
   }
 }

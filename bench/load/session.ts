@@ -64,8 +64,11 @@ const tasks = {
   events: () =>
     Promise.resolve(
       sessions.reduce(
-        ({ renewed, lost }, session) => ({ renewed: renewed + session.renewed, lost: lost + session.lost }),
-        { renewed: 0, lost: 0 },
+        ({ renewed, lost }, session) => ({
+          renewed: renewed + session.renewed,
+          lost: [...lost, ...session.lost],
+        }),
+        { renewed: 0, lost: [] as string[] },
       ),
     ),
 };

@@ -14,8 +14,10 @@ const RENEWAL_INTERVAL_MS = 10_000;
 /** The renewals so far. A lost lease means that the machine was too busy. */
 async function renewals(group: SessionGroup): Promise<number> {
   const events = await group.ask('events', undefined);
-  const lost = sum(events.map((one) => one.lost));
-  if (lost > 0) throw new Error(`${lost} leases of sessions were lost`);
+  const lost = events.flatMap((one) => one.lost);
+  if (lost.length > 0) {
+    throw new Error(`${lost.length} leases of sessions were lost: ${[...new Set(lost)].join(', ')}`);
+  }
   return sum(events.map(({ renewed }) => renewed));
 }
 
