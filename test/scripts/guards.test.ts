@@ -98,7 +98,7 @@ describe('the epoch check of scripts', () => {
       'a higher limit': ({ semaphore }) => fixture.setLimit(semaphore, 9),
       'a lower limit': ({ semaphore }) => fixture.setLimit(semaphore, 1),
       'a deletion': ({ semaphore }) => fixture.remove(semaphore, { force: true }),
-      'a common renewal': ({ alice }) => server.store.renewMany([alice.toRenew(), alice.toRenew()]),
+      'a common renewal': ({ alice }) => server.store.renewMany([alice.toRenew(), alice.toRenew()], {}),
     };
     it.each(Object.keys(grants))('refuses %s, and changes nothing', async (what) => {
       const by = await scene();
@@ -164,7 +164,7 @@ describe('the epoch check of scripts', () => {
       'a give-back': ({ alice }) => alice.giveBack(),
       'a renewal': ({ alice }) => alice.renew(alice.secret),
       'a takeover': ({ alice }) => alice.takeOver(alice.secret),
-      'a common renewal': ({ alice }) => server.store.renewMany([alice.toRenew(), alice.toRenew()]),
+      'a common renewal': ({ alice }) => server.store.renewMany([alice.toRenew(), alice.toRenew()], {}),
       'a release': ({ alice }) => alice.release(alice.secret),
       'a limit': ({ semaphore }) => fixture.setLimit(semaphore, 9),
       'a deletion': ({ semaphore }) => fixture.remove(semaphore, { force: true }),

@@ -17,7 +17,7 @@ describe('permits-renew-many', () => {
   afterAll(() => fixture.close());
 
   async function renew(leases: readonly LeaseToRenew[]): Promise<readonly (Renewed | undefined)[]> {
-    return (await fixture.server('s1')).store.renewMany(leases);
+    return (await fixture.server('s1')).store.renewMany(leases, {});
   }
 
   /** A stream with a lease on this resource. */

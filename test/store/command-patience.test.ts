@@ -66,6 +66,8 @@ async function lastOutcome(turn: Turn): Promise<string | undefined> {
   return redis.outcomes.at(-1);
 }
 
+const RENEWAL = { requestId: '', secret: '', identity: '', ttlMs: undefined, stream: undefined };
+
 it('answers an operation with patience that was sent after its first deadline', async () => {
   expect(await lastOutcome({ priority: 'high', patientUntil: 10_000 })).toBe('answered');
 });
@@ -74,7 +76,7 @@ it('fails an operation without patience at its first deadline', async () => {
   expect(await lastOutcome({ priority: 'high' })).toBe('unavailable');
 });
 
-it('passes the patience of a withdrawal on, and gives no patience to a renewal', () => {
+it('passes the patience of withdrawals and renewals on, and gives no patience to a release', () => {
   const turns: Turn[] = [];
   const runGuarded = (...[, , , , , turn]: Parameters<Commands['runGuarded']>) => {
     turns.push(turn);
@@ -91,6 +93,10 @@ it('passes the patience of a withdrawal on, and gives no patience to a renewal',
   const store = new RedisPermitsStore({ commands, ...options });
   const resource = { service: 'lock', name: 'hello' } as const;
   void store.withdraw(resource, { requestId: '', attach: '', giveBack: false, patientUntil: 7 });
-  void store.renewMany([{ resource, requestId: '', secret: '', attach: '', identity: '' }]);
-  expect(turns.map(({ patientUntil }) => patientUntil)).toEqual([7, undefined]);
+  void store.renewMany([{ resource, requestId: '', secret: '', attach: '', identity: '' }], {
+    patientUntil: 8,
+  });
+  void store.renew(resource, { ...RENEWAL, patientUntil: 9 });
+  void store.release(resource, { requestId: '', secret: '', identity: '', afterLoss: undefined });
+  expect(turns.map(({ patientUntil }) => patientUntil)).toEqual([7, 8, 9, undefined]);
 });

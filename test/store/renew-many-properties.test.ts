@@ -116,7 +116,7 @@ describe.each(heads)('a common renewal, after random commands of two servers%s',
         const { store } = await on.server('s1');
         const copy = await BucketCopy.of(on, first.resource.name);
 
-        const replies = await store.renewMany(leases);
+        const replies = await store.renewMany(leases, {});
         const afterCommon = await copy.read();
         expect(replies[0]).toBeDefined();
         expect(replies.at(-1)).toBeDefined();

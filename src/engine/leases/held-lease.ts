@@ -67,9 +67,10 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   private readonly fencingToken: bigint;
   private readonly grantedAt: number;
   private ttlMs: number;
-  /** The latest end that the store has confirmed, and the same end as a time (ms). */
+  /** The latest end that the store has confirmed. */
   private confirmed: LeaseEnd;
-  private confirmedEnd: number;
+  /** The same end as a time (ms). A client may believe in the lease until then. */
+  confirmedEnd: number;
   /** No client believes in the lease after this time, unless a later answer confirms the lease. */
   private believedUntil: number;
   private renewAt: number;
@@ -275,7 +276,10 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     if (!this.isAlone && context.renewals.renewTogether(this, now)) return;
     const { requestId, secret, attach, identity } = this.toRenew;
     const stream = { attach, takeOver: false };
-    const command = { requestId, secret, identity, ttlMs: undefined, stream, caller: call.connection };
+    const command = {
+      ...{ requestId, secret, identity, ttlMs: undefined, stream },
+      ...{ caller: call.connection, patientUntil: this.confirmedEnd },
+    };
     const renewal = this.beginRenewal(now);
     context.store
       .renew(resource, command)
@@ -348,7 +352,6 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   /** Reports the failed renewal to the client, and schedules a retry. */
   private reportFailure(now: number): void {
     this.failing = true;
-    this.isAlone = true;
     this.options.owner.send({ kind: 'renewal-failed', end: this.confirmed, cause: 'store-unavailable' });
     if (this.closingError) return this.end(this.closingError);
     const pause = Math.max(this.ttlMs / 10, MIN_RETRY_INTERVAL_MS);

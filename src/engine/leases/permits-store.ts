@@ -16,7 +16,7 @@ export interface PermitsStore {
    * lease. Undefined: this lease was left as it is, because it has ended or needs more work than a new end; `renew` does it.
    * The command waits behind no caller's commands, because its leases belong to several callers.
    */
-  renewMany(leases: readonly LeaseToRenew[]): Promise<readonly (Renewed | undefined)[]>;
+  renewMany(leases: readonly LeaseToRenew[], patience: Patience): Promise<readonly (Renewed | undefined)[]>;
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply>;
   inspect(resource: Resource, caller?: object): Promise<ResourceView>;
   /** Reads a resource, and asks for hints to this server when the resource changes. The request for hints lapses soon. */
@@ -73,6 +73,15 @@ interface ByCaller {
   readonly caller?: object | undefined;
 }
 
+/** A command that is useful although it is sent late. */
+export interface Patience {
+  /**
+   * The command may wait unsent until this time while the store answers other commands (ms, monotonic clock). Undefined:
+   * only for the time of a command.
+   */
+  readonly patientUntil?: number | undefined;
+}
+
 /** The permits that a request wants. Acquire and claim send the same fields. */
 export interface PermitsWanted extends CallRef, ByCaller {
   /** The request id that the client has sent, or that the server has made for the client. */
@@ -105,7 +114,7 @@ export interface ClaimCommand extends PermitsWanted {
   readonly ticket: string;
 }
 
-export interface WithdrawCommand extends CallRef, ByCaller {
+export interface WithdrawCommand extends CallRef, ByCaller, Patience {
   /** True: return a grant that was not reported to the caller. False: keep a grant, and claim an offer. */
   readonly giveBack: boolean;
   /**
@@ -115,14 +124,9 @@ export interface WithdrawCommand extends CallRef, ByCaller {
   readonly fencingToken?: bigint | undefined;
   /** With `giveBack`: return only a direct grant that no command of the call was answered with. */
   readonly onlyUnheard?: boolean;
-  /**
-   * The command may wait unsent until this time while the store answers other commands (ms, monotonic clock). Undefined:
-   * only for the time of a command.
-   */
-  readonly patientUntil?: number | undefined;
 }
 
-export interface RenewCommand extends ByCaller {
+export interface RenewCommand extends ByCaller, Patience {
   readonly requestId: string;
   readonly secret: string;
   /** The identity that the caller has proven. Empty: none. Only the identity of the holder renews a lease. */

@@ -16,6 +16,8 @@ export interface RenewalInFlight {
 /** A held lease, as it is renewed together with others. */
 export interface RenewableLease {
   readonly bucket: number;
+  /** Until this time a renewal is useful (ms, monotonic clock). */
+  readonly confirmedEnd: number;
   readonly toRenew: LeaseToRenew;
   /** Whether the lease may be renewed now: at most half an interval before it is due. */
   mayGoAlong(now: number): boolean;
@@ -69,8 +71,13 @@ export class Renewals {
         }
       });
     };
+    // A renewal that waits its turn in a busy store is useful as long as a client believes in its lease.
+    const patientUntil = Math.max(...together.map((one) => one.confirmedEnd));
     this.store
-      .renewMany(together.map((one) => one.toRenew))
+      .renewMany(
+        together.map((one) => one.toRenew),
+        { patientUntil },
+      )
       .then(
         (replies) =>
           forEach((one, renewal, index) => {

@@ -25,6 +25,7 @@ import type {
   PermitsStore,
   PermitsWanted,
   LeaseToRenew,
+  Patience,
   ReleaseCommand,
   ReleaseReply,
   RemoveCommand,
@@ -148,8 +149,7 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   withdraw(resource: Resource, command: WithdrawCommand): Promise<WithdrawReply> {
-    const turn = { ...urgent(command), patientUntil: command.patientUntil };
-    return this.run(turn, scripts.withdraw, resource, parseWithdraw, [
+    return this.run(patient(command), scripts.withdraw, resource, parseWithdraw, [
       command.requestId,
       command.attach,
       command.onlyUnheard ? GIVE_BACK_UNHEARD : flag(command.giveBack),
@@ -164,7 +164,7 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   renew(resource: Resource, command: RenewCommand): Promise<RenewReply> {
-    return this.run(urgent(command), scripts.renew, resource, parseRenew, [
+    return this.run(patient(command), scripts.renew, resource, parseRenew, [
       command.requestId,
       command.secret,
       command.ttlMs === undefined ? 0 : micros(command.ttlMs),
@@ -176,7 +176,7 @@ export class RedisPermitsStore implements PermitsStore {
     ]);
   }
 
-  renewMany(leases: readonly LeaseToRenew[]): Promise<readonly (Renewed | undefined)[]> {
+  renewMany(leases: readonly LeaseToRenew[], patience: Patience): Promise<readonly (Renewed | undefined)[]> {
     const { commands, guard, prefix, serverId, retentionMs } = this.options;
     const args: (string | number)[] = [serverId, retentionMs];
     const keys: string[] = [];
@@ -186,7 +186,7 @@ export class RedisPermitsStore implements PermitsStore {
       else keys.push(state);
       args.push(requestId, secret, attach, identity);
     }
-    return commands.runGuarded(scripts.renewMany, keys, args, parseRenewMany, guard, HIGH);
+    return commands.runGuarded(scripts.renewMany, keys, args, parseRenewMany, guard, patient(patience));
   }
 
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply> {
@@ -349,6 +349,11 @@ function isRefusal(error: unknown): boolean {
 /** Work on leases that exist. The store never refuses this work for lack of time. */
 function urgent({ caller }: { readonly caller?: object | undefined }): Turn {
   return { priority: 'high', caller };
+}
+
+/** Work that is still useful when the store has many commands to do first. */
+function patient(command: { readonly caller?: object | undefined } & Patience): Turn {
+  return { ...urgent(command), patientUntil: command.patientUntil };
 }
 
 /** The value of the flag `give back` in permits-withdraw.lua for `onlyUnheard`. */

@@ -256,12 +256,13 @@ describe('leases of a common renewal without a reply', () => {
   }
   const all = (...kinds: string[]) => [kinds, kinds, kinds];
 
-  it('say renewal-failed as after a lost reply of their own, and are retried alone', async () => {
+  it('say renewal-failed as after a lost reply of their own, and are retried together', async () => {
     const { leases, first, sent } = await inFlight();
     await sent.fail();
     expect(kindsOf(leases)).toEqual(all('renewal-failed'));
     await first.until(INTERVAL_MS + 1000);
-    expect(first.store.inFlight).toEqual(['renew', 'renew', 'renew']);
+    // Single renewals would be sixteen times the work for a store that is behind already.
+    expect(first.store.inFlight).toEqual(['renewMany']);
     for (const { sink } of leases)
       expect(sink.last('renewal-failed').end).toEqual({ sentAt: 100_000, remainingMs: TTL_MS });
   });
