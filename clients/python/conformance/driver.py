@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import sys
 from typing import Any, Dict, Set
@@ -69,4 +70,5 @@ class Driver:
 
 
 if __name__ == "__main__":
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO)
     asyncio.run(Driver().run())

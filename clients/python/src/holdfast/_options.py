@@ -81,7 +81,6 @@ def channel_options(tls: Union[Tls, bool]) -> ChannelOptions:
         # The client repeats by itself, by reasons and ids.
         ("grpc.enable_retries", 0),
         ("grpc.initial_reconnect_backoff_ms", 100),
-        ("grpc.min_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 1000),
     ]
     server_name = tls.server_name if isinstance(tls, Tls) else None

@@ -132,7 +132,21 @@ class GrpcWire:
                 if request is None:
                     await self._call.done_writing()
                     return
-                await self._call.write(request)
+                await self._send(request)
                 sent()
-        except (grpc.RpcError, grpc.aio.UsageError, asyncio.InvalidStateError):
-            pass  # The stream has ended, and the reader hears of it.
+        except Exception as error:
+            # The stream has ended, and the reader hears why.
+            _logger.debug("a message was not sent: %r", error)
+
+    async def _send(self, request: OpenSessionRequest) -> None:
+        """As `call.write`, which hides the status of a refused stream behind one of its own.
+
+        If the server ends the stream before the first message is sent, `call.write` sets the
+        status INTERNAL, and the reason of the server, such as BAD_CREDENTIAL, is gone.
+        """
+        call = getattr(self._call, "_cython_call", None)
+        if call is None or not hasattr(call, "send_serialized_message"):
+            await self._call.write(request)
+            return
+        await self._call.wait_for_connection()
+        await call.send_serialized_message(request.SerializeToString())
