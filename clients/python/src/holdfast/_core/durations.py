@@ -33,8 +33,9 @@ def optional_seconds(span: Optional[TimeSpan], option: str) -> Optional[float]:
 
 def duration(seconds: float) -> Duration:
     """Keeps nanoseconds, so a short wait does not become 0, which means "try once"."""
-    whole, nanos = divmod(round(seconds * _NANOS), _NANOS)
-    return Duration(seconds=whole, nanos=nanos)
+    whole, nanos = divmod(round(abs(seconds) * _NANOS), _NANOS)
+    sign = -1 if seconds < 0 else 1
+    return Duration(seconds=sign * whole, nanos=sign * nanos)
 
 
 def seconds_of(span: Duration) -> float:

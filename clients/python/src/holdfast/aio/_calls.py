@@ -85,7 +85,8 @@ class CallChannel:
         is_idempotent: a second run does no harm, so a broken connection is no end.
         """
         limit = numbers.CALL if timeout is None else to_seconds(timeout, "timeout")
-        with span(self._tracer, type(request).__name__, {"rpc.system": "grpc"}):
+        name = type(request).__name__.removesuffix("Request")
+        with span(self._tracer, f"holdfast.{name}", {"rpc.system": "grpc"}):
             return await self._repeat(method, request, clock.now() + limit, is_idempotent)
 
     @contextmanager

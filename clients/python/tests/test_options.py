@@ -1,0 +1,48 @@
+"""Options, durations and errors."""
+
+import pickle
+import unittest
+from datetime import timedelta
+
+import grpc
+
+from holdfast import ContendedError, LeaseLost, LossCause
+from holdfast._core import numbers
+from holdfast._core.durations import duration, seconds_of, to_seconds
+from holdfast._options import Tls, address_list, channel_options
+from holdfast.errors import Facts
+
+
+class Options(unittest.TestCase):
+    def test_times_are_seconds_or_a_timedelta(self) -> None:
+        self.assertEqual(to_seconds(timedelta(minutes=5), "wait"), 300)
+        self.assertEqual(to_seconds(0.5, "wait"), 0.5)
+        for wrong in (-1, float("nan"), float("inf")):
+            with self.assertRaisesRegex(ValueError, "^wait must be"):
+                to_seconds(wrong, "wait")
+        with self.assertRaisesRegex(TypeError, "^wait must be"):
+            to_seconds("5m", "wait")  # type: ignore[arg-type]
+
+    def test_a_short_wait_does_not_become_zero(self) -> None:
+        self.assertEqual(duration(1e-9).nanos, 1)
+        self.assertAlmostEqual(seconds_of(duration(-1.25)), -1.25)
+
+    def test_addresses_need_a_port(self) -> None:
+        self.assertEqual(address_list("a:1, b:2"), ["a:1", "b:2"])
+        for wrong in ([], "a", ["a:1", "b"]):
+            with self.assertRaises(ValueError):
+                address_list(wrong)
+
+    def test_a_connection_has_seconds_to_open(self) -> None:
+        # gRPC ends each attempt to connect after this time, whatever its name says.
+        options = dict(channel_options(Tls(server_name="server")))
+        longest = options.get("grpc.min_reconnect_backoff_ms", 20_000)
+        self.assertGreaterEqual(int(longest), numbers.FIRST_ANSWER * 1000)
+        self.assertEqual(options["grpc.use_local_subchannel_pool"], 1)
+
+    def test_errors_cross_processes(self) -> None:
+        facts = Facts("CONTENDED", grpc.StatusCode.ABORTED, {"holder_id": "worker-7"})
+        contended = pickle.loads(pickle.dumps(ContendedError("held", facts)))
+        self.assertEqual((str(contended), contended.holder_id), ("held", "worker-7"))
+        lost = pickle.loads(pickle.dumps(LeaseLost("report", LossCause.REVOKED)))
+        self.assertEqual((lost.resource, lost.noticed_by), ("report", "server"))
