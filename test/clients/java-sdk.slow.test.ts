@@ -38,7 +38,7 @@ async function run(program: string, args: readonly string[], cwd = ROOT): Promis
   }
 }
 
-/** Packs the artefacts into a new folder. The tests of the client run before its jar is made. */
+/** Packs the artefacts into a new folder. */
 async function pack(): Promise<string> {
   const folder = scratchFolder();
   await run('node', [join(ROOT, 'tools', 'pack-java.mjs'), folder]);

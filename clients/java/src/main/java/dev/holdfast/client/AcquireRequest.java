@@ -110,7 +110,7 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
   public final CompletableFuture<Lease> acquireAsync() {
     Tracing.Span span = startSpan();
     Intent intent = client.engine.acquire(wanted);
-    CompletableFuture<Lease> future = client.engine.tasks.inCallbacks(intent.answer);
+    CompletableFuture<Lease> future = client.engine.tasks.callbacks.copyOf(intent.answer);
     future.whenComplete(
         (lease, error) -> {
           if (error != null) {

@@ -37,7 +37,7 @@ final class AttachOwner implements CommandOwner {
     long ttl = Durations.nanos(message.getTtl());
     lease.confirm(Deadlines.of(receipt, message.getExpireOffset(), ttl));
     if (lease.isOver() || message.getFencingToken() != lease.token()) {
-      tasks.releaseId(lease.id, lease.ttl);
+      tasks.releases.release(lease.id, lease.ttl);
       return null;
     }
     tasks.leases.changeTtl(lease, ttl);

@@ -41,7 +41,6 @@ final class Channels {
         Grpc.newChannelBuilder("dns:///" + address, credentials)
             // The callbacks only pass messages on.
             .directExecutor()
-            .maxInboundMessageSize(64 << 20)
             // The client repeats commands and calls itself.
             .disableRetry();
     String serverName = tls == null ? null : tls.serverName();

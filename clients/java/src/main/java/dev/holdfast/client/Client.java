@@ -21,17 +21,16 @@ final class Client {
   final Tracing tracing;
 
   Client(HoldfastBuilder options) {
+    TokenSource token = options.token;
     channels = new Channels(options.tls);
     tracing = options.tracing;
-    calls = new CallChannel(options.addresses, channels, options.token, tracing);
+    calls = new CallChannel(options.addresses, channels, token, tracing);
     engine =
         new Engine(
             options.addresses,
             options.holderId,
             options.metadata,
-            () ->
-                new Opening(
-                    options.token == null ? null : options.token.fetch(), channels.credentials()),
+            () -> new Opening(token == null ? null : token.fetch(), channels.credentials()),
             new GrpcWires(channels),
             loop,
             callbacks);

@@ -1,19 +1,14 @@
 package dev.holdfast.client;
 
 import dev.holdfast.v1.SessionStart;
-import io.grpc.Status;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,10 +28,10 @@ final class Engine implements Session.Keeper {
   private final List<String> addresses;
   private final String holderId;
   private final Map<String, String> metadata;
-  private final Callable<Opening> prepare;
+  private final Preparation preparation;
+  private final SessionFailures failures;
   private final Wire.Opener opener;
   private final Loop loop;
-  private final Executor callbacks;
   private final String clientId = UUID.randomUUID().toString();
 
   /** The earlier sessions that still renew leases. */
@@ -45,16 +40,8 @@ final class Engine implements Session.Keeper {
   private @Nullable Session current;
   private long sessionCount;
 
-  /** Sessions in a row without a first response. */
-  private int failures;
-
-  /** Refused credentials in a row. */
-  private int refusals;
-
   private Loop.@Nullable Timer openTimer;
   private Loop.@Nullable Timer tokenTimer;
-  private Loop.@Nullable Timer prepareLimit;
-  private boolean isPreparing;
   private boolean isClosing;
   private boolean isClosed;
 
@@ -79,10 +66,10 @@ final class Engine implements Session.Keeper {
     this.addresses = addresses;
     this.holderId = holderId;
     this.metadata = metadata;
-    this.prepare = prepare;
+    this.failures = new SessionFailures(addresses.size());
+    this.preparation = new Preparation(prepare, loop, callbacks);
     this.opener = opener;
     this.loop = loop;
-    this.callbacks = callbacks;
     this.tasks = new Tasks(loop, callbacks);
   }
 
@@ -111,13 +98,13 @@ final class Engine implements Session.Keeper {
     } else if (refusal != null) {
       intent.fail(refusal);
     } else if (!intent.isAbandoned) {
-      tasks.acquire(intent);
+      tasks.acquires.acquire(intent);
     }
   }
 
   /** The caller does not want the lease any more. Any thread may call. */
   void abandon(Intent intent, Throwable error) {
-    loop.execute(() -> tasks.abandon(intent, error));
+    loop.execute(() -> tasks.acquires.abandon(intent, error));
   }
 
   /**
@@ -158,6 +145,7 @@ final class Engine implements Session.Keeper {
     }
     isClosed = true;
     onSessionEnded = null;
+    preparation.cancel();
     cancel(openTimer);
     cancel(tokenTimer);
     if (current != null) {
@@ -178,8 +166,7 @@ final class Engine implements Session.Keeper {
 
   @Override
   public void started(Session session) {
-    failures = 0;
-    refusals = 0;
+    failures.reset();
     refusal = null;
     ready.complete(null);
     LOGGER.log(System.Logger.Level.DEBUG, "a session with {0} has started", session.address);
@@ -227,29 +214,13 @@ final class Engine implements Session.Keeper {
         session.address,
         error.getMessage());
     if (!session.isStarted) {
-      failures++;
+      failures.count();
     }
-    if (isRefused(session, error)) {
+    if (failures.isRefused(session.isStarted, error)) {
       refused(error);
       return;
     }
-    long pause = pauseBeforeNext();
-    boolean isAdvised =
-        error.reason().equals("OVERLOADED") || error.reason().equals("QUOTA_EXCEEDED");
-    long advised = isAdvised ? Math.min(error.retryAfterNanos(), Pauses.LONGEST) : 0;
-    openAfter(Math.max(pause, advised));
-  }
-
-  /** Whether an immediate next session cannot help. */
-  private boolean isRefused(Session session, HoldfastException error) {
-    if (error.reason().equals("INVALID_FIELD") || error.reason().equals("NOT_ALLOWED")) {
-      return true;
-    }
-    if (error.code() == Status.Code.UNAUTHENTICATED.value() && !session.isStarted) {
-      refusals++;
-      return refusals > 1;
-    }
-    return error.code() == Status.Code.UNIMPLEMENTED.value() && failures >= addresses.size();
+    openAfter(pauseAfter(error));
   }
 
   private void refused(HoldfastException error) {
@@ -258,58 +229,38 @@ final class Engine implements Session.Keeper {
           System.Logger.Level.WARNING, "the servers refuse this client: {0}", error.getMessage());
     }
     refusal = error;
-    tasks.failWaits(error);
+    tasks.acquires.failAll(error);
     ready.completeExceptionally(error);
     // The refusal may end, for example by a new policy.
     openAfter(Pauses.LONGEST);
   }
 
-  private long pauseBeforeNext() {
-    long nearest = Durations.until(tasks.leases.nearestDeadline(), loop.now());
-    return Pauses.beforeSession(failures, nearest);
+  private long pauseAfter(HoldfastException error) {
+    return failures.pause(error, Durations.until(tasks.leases.nearestDeadline(), loop.now()));
   }
 
   private void openAfter(long delay) {
     cancel(openTimer);
-    if (!isPreparing && !isClosed) {
+    if (!preparation.isRunning() && !isClosed) {
       openTimer = loop.schedule(delay, this::openNext);
     }
   }
 
-  /** Opens the next session after token and certificates were read, which may block. */
+  /** Opens the next session after token and certificates were read. */
   private void openNext() {
-    if (isPreparing || isClosed) {
-      return;
-    }
-    isPreparing = true;
-    FutureTask<Opening> task =
-        new FutureTask<>(prepare) {
-          @Override
-          protected void done() {
-            loop.execute(() -> prepared(this));
-          }
-        };
-    prepareLimit =
-        loop.schedule(Durations.millis(Numbers.Limits.CONNECT_MS), () -> task.cancel(true));
-    try {
-      callbacks.execute(task);
-    } catch (RejectedExecutionException e) {
-      task.cancel(false);
+    if (!isClosed) {
+      preparation.begin(this::prepared, this::notOpened);
     }
   }
 
-  private void prepared(FutureTask<Opening> task) {
-    cancel(prepareLimit);
-    isPreparing = false;
+  private void prepared(Opening opening) {
     if (isClosed) {
       return;
     }
     try {
-      open(task.get());
-    } catch (ExecutionException e) {
-      notOpened(e.getCause());
-    } catch (CancellationException | InterruptedException e) {
-      notOpened(e);
+      open(opening);
+    } catch (IllegalArgumentException e) {
+      notOpened(Preparation.failure(e));
     }
   }
 
@@ -338,18 +289,14 @@ final class Engine implements Session.Keeper {
   }
 
   /** The next attempt may find the token or the certificate. */
-  private void notOpened(@Nullable Throwable cause) {
-    failures++;
-    String text = cause == null ? "" : String.valueOf(cause.getMessage());
-    if (cause instanceof CancellationException) {
-      text = "it did not come within 10 s";
+  private void notOpened(HoldfastException error) {
+    if (isClosed) {
+      return;
     }
-    ErrorFacts facts = new ErrorFacts("NO_CREDENTIAL", Status.Code.UNAUTHENTICATED.value());
-    HoldfastException error =
-        Errors.of("the client has no token or no certificate: " + text, facts, cause);
+    failures.count();
     lastError = error;
     LOGGER.log(System.Logger.Level.WARNING, error.getMessage());
-    openAfter(pauseBeforeNext());
+    openAfter(pauseAfter(error));
   }
 
   /** Opens the next session before the token ends. */

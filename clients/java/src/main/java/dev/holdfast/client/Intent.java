@@ -136,13 +136,13 @@ final class Intent implements CommandOwner {
         queued(event.getQueued());
         return null;
       case GRANTED:
-        return tasks.granted(
+        return tasks.acquires.granted(
             this, event.getGranted().getLease(), receipt, session, event.getCommandId());
       case CANCELLED:
-        tasks.cancelled(this);
+        tasks.acquires.cancelled(this);
         return null;
       case FAILED:
-        tasks.acquireFailed(this, Errors.ofCommand(event.getFailed()), session);
+        tasks.acquires.failed(this, Errors.ofCommand(event.getFailed()), session);
         return null;
       default:
         return null;
@@ -153,7 +153,7 @@ final class Intent implements CommandOwner {
     Consumer<QueuePlace> listener = wanted.onQueued;
     if (listener != null && !isAbandoned) {
       QueuePlace place = new QueuePlace(queued);
-      tasks.runCallback(() -> listener.accept(place));
+      tasks.callbacks.run(() -> listener.accept(place));
     }
   }
 }

@@ -153,7 +153,7 @@ public final class Lease implements AutoCloseable {
 
   /** Releases the lease as {@link #release} does, without waiting. */
   public CompletableFuture<Boolean> releaseAsync() {
-    return tasks.inCallbacks(releaseNow()).thenApply(answer -> answer.isReleased);
+    return tasks.callbacks.copyOf(releaseNow()).thenApply(answer -> answer.isReleased);
   }
 
   /**
@@ -305,7 +305,7 @@ public final class Lease implements AutoCloseable {
       return;
     }
     for (Consumer<LeaseLostException> listener : told) {
-      tasks.runCallback(() -> listener.accept(new LeaseLostException(name, cause, null)));
+      tasks.callbacks.run(() -> listener.accept(new LeaseLostException(name, cause, null)));
     }
   }
 

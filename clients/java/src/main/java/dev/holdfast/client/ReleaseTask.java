@@ -37,7 +37,7 @@ final class ReleaseTask implements CommandOwner {
   void fail(HoldfastException error) {
     timer.cancel();
     answer.completeExceptionally(error);
-    tasks.releaseEnded(this);
+    tasks.releases.ended(this);
   }
 
   @Override
@@ -45,7 +45,7 @@ final class ReleaseTask implements CommandOwner {
     if (event.hasReleased()) {
       timer.cancel();
       answer.complete(ReleaseAnswer.of(event.getReleased()));
-      tasks.releaseEnded(this);
+      tasks.releases.ended(this);
     } else if (event.hasFailed() && home == session) {
       failed(Errors.ofCommand(event.getFailed()), session);
     }

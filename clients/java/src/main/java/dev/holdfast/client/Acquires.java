@@ -1,0 +1,218 @@
+package dev.holdfast.client;
+
+import dev.holdfast.v1.CancelCommand;
+import dev.holdfast.v1.SessionCommand;
+import io.grpc.Status;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The acquires without an answer. Belongs to the loop. */
+final class Acquires {
+  private final Tasks tasks;
+  private final Set<Intent> intents = new LinkedHashSet<>();
+
+  Acquires(Tasks tasks) {
+    this.tasks = tasks;
+  }
+
+  boolean isEmpty() {
+    return intents.isEmpty();
+  }
+
+  /** Sends all acquires in the next session, in their order. */
+  void moveTo(Session session) {
+    for (Intent intent : intents) {
+      place(intent, session);
+    }
+  }
+
+  void abandonAll() {
+    for (Intent intent : List.copyOf(intents)) {
+      abandon(intent, new ClosedException());
+    }
+  }
+
+  void acquire(Intent intent) {
+    if (intents.size() >= Numbers.Session.MAX_ACQUIRES_UNANSWERED) {
+      String text =
+          Numbers.Session.MAX_ACQUIRES_UNANSWERED + " acquires of this client wait already";
+      int code = Status.Code.RESOURCE_EXHAUSTED.value();
+      intent.fail(Errors.of(text, new ErrorFacts("QUOTA_EXCEEDED", code), null));
+      return;
+    }
+    intents.add(intent);
+    if (intent.wanted.wait != null) {
+      long late =
+          Durations.plus(
+              Durations.nanos(intent.wanted.wait),
+              Durations.millis(Numbers.Limits.ANSWER_AFTER_WAIT_MS));
+      intent.lateTimer = tasks.later(late, () -> abandon(intent, noAnswerTo(intent)));
+    }
+    // A server that leaves may refuse new acquires. The next session sends the acquire.
+    Session current = tasks.current;
+    if (current != null && !current.isLeaving) {
+      place(intent, current);
+    }
+  }
+
+  private static HoldfastException noAnswerTo(Intent intent) {
+    String text = "no server answered the acquire of \"" + intent.wanted.name + "\"";
+    return Errors.noAnswer(text, intent.lastError);
+  }
+
+  /**
+   * The caller hears at once. The intent stays until the server has answered, because a grant may
+   * be under way. A grant that has come is released.
+   */
+  void abandon(Intent intent, Throwable error) {
+    if (intent.lease != null) {
+      tasks.release(intent.lease);
+      return;
+    }
+    if (intent.isAbandoned || !intents.contains(intent)) {
+      return;
+    }
+    intent.isAbandoned = true;
+    intent.fail(error);
+    if (intent.home == null) {
+      intents.remove(intent);
+      tasks.tellEmpty();
+    } else {
+      cancel(intent, intent.home);
+    }
+  }
+
+  @Nullable CommandOwner granted(
+      Intent intent, dev.holdfast.v1.Lease message, Receipt receipt, Session session, long number) {
+    long ttl = Durations.nanos(message.getTtl());
+    long until = Deadlines.of(receipt, message.getExpireOffset(), ttl);
+    Lease known = tasks.leases.get(message.getLeaseId());
+    if (known != null) {
+      // The grant of an older session was read before the answer of this one.
+      known.confirm(until);
+      if (known.home == null || known.home.number <= session.number) {
+        Tasks.settle(known, session, number);
+      }
+      return new LeaseOwner(known, number, tasks);
+    }
+    boolean isUnwanted = intent.isAbandoned || tasks.leases.isOver(message.getLeaseId());
+    if (!intents.remove(intent) || isUnwanted) {
+      tasks.releases.release(message.getLeaseId(), ttl);
+      tasks.tellEmpty();
+      return null;
+    }
+    if (until <= tasks.now()) {
+      grantedTooLate(intent, message, ttl);
+      return null;
+    }
+    Lease lease = begin(intent, message, until);
+    // A repetition in a later session attaches to the lease, so only that session speaks for the
+    // lease.
+    if (intent.home != null && intent.home.number > session.number) {
+      lease.home = intent.home;
+    } else {
+      Tasks.settle(lease, session, number);
+    }
+    intent.grant(lease);
+    tasks.tellEmpty();
+    return new LeaseOwner(lease, number, tasks);
+  }
+
+  private Lease begin(Intent intent, dev.holdfast.v1.Lease message, long until) {
+    Lease lease = new Lease(message, until, intent.wanted.maxHold, tasks);
+    tasks.leases.add(lease);
+    intent.lease = lease;
+    tasks.watch(lease);
+    return lease;
+  }
+
+  /** The grant is over on arrival, so the work never began. */
+  private void grantedTooLate(Intent intent, dev.holdfast.v1.Lease message, long ttl) {
+    tasks.releases.release(message.getLeaseId(), ttl);
+    if (intent.takeNewId()) {
+      intents.add(intent);
+      intent.home = null;
+      Session current = tasks.current;
+      if (current != null) {
+        place(intent, current);
+      }
+      return;
+    }
+    String text = "the grant of \"" + intent.wanted.name + "\" came after the end of its lease";
+    intent.fail(Errors.noAnswer(text, null));
+    tasks.tellEmpty();
+  }
+
+  void cancelled(Intent intent) {
+    if (intents.remove(intent)) {
+      intent.fail(new ClosedException());
+    }
+    tasks.tellEmpty();
+  }
+
+  void failed(Intent intent, HoldfastException error, Session session) {
+    if (intent.home != session) {
+      return;
+    }
+    // The repetition of an acquire is the attach of its lease.
+    if (intent.lease != null && intent.lease.number == 0) {
+      new AttachOwner(intent.lease, tasks).failed(error, session);
+      return;
+    }
+    if (!intents.contains(intent)) {
+      return;
+    }
+    intent.lastError = error;
+    if (error.reason().equals("REQUEST_FINISHED") && intent.takeNewId()) {
+      place(intent, session);
+    } else if (Tasks.isRepeated(error)) {
+      repeatAcquire(intent, error, session);
+    } else {
+      intents.remove(intent);
+      intent.fail(error);
+      tasks.tellEmpty();
+    }
+  }
+
+  private void repeatAcquire(Intent intent, HoldfastException error, Session session) {
+    intent.attempts++;
+    // The next session sends the acquire again.
+    if (session.isLeaving && error.reason().equals("DRAINING")) {
+      return;
+    }
+    tasks.later(
+        Pauses.beforeRepeat(intent.attempts, error.retryAfterNanos()),
+        () -> {
+          if (intent.home == session && intents.contains(intent)) {
+            place(intent, session);
+          }
+        });
+  }
+
+  private void place(Intent intent, Session session) {
+    intent.home = session;
+    intent.commandId = session.run(intent.command(tasks.now()), intent);
+    if (intent.isAbandoned) {
+      cancel(intent, session);
+    }
+  }
+
+  private static void cancel(Intent intent, Session session) {
+    CancelCommand.Builder command = CancelCommand.newBuilder().setCommandId(intent.commandId);
+    session.run(SessionCommand.newBuilder().setCancel(command), null);
+  }
+
+  /**
+   * The servers refuse this client. The deadlines of the held leases decide how long their work may
+   * go on.
+   */
+  void failAll(HoldfastException error) {
+    for (Intent intent : List.copyOf(intents)) {
+      intents.remove(intent);
+      intent.fail(error);
+    }
+    tasks.tellEmpty();
+  }
+}
