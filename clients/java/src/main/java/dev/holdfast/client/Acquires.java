@@ -58,7 +58,7 @@ final class Acquires {
   }
 
   private static HoldfastException noAnswerTo(Intent intent) {
-    String text = "no server answered the acquire of \"" + intent.wanted.name + "\"";
+    String text = "no server answered the acquire of " + Texts.quoted(intent.wanted.name);
     return Errors.noAnswer(text, intent.lastError);
   }
 
@@ -140,7 +140,7 @@ final class Acquires {
       }
       return;
     }
-    String text = "the grant of \"" + intent.wanted.name + "\" came after the end of its lease";
+    String text = "the grant of " + Texts.quoted(intent.wanted.name) + " came after its end";
     intent.fail(Errors.noAnswer(text, null));
     tasks.tellEmpty();
   }

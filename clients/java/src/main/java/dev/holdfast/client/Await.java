@@ -55,6 +55,9 @@ final class Await {
     if (error instanceof Error) {
       throw (Error) error;
     }
+    if (error instanceof HoldfastException) {
+      return Errors.withOwnStack((HoldfastException) error);
+    }
     if (error instanceof RuntimeException) {
       return (RuntimeException) error;
     }

@@ -112,6 +112,21 @@ final class Errors {
         text, new ErrorFacts(reason, Status.Code.UNAVAILABLE.value()), last);
   }
 
+  /** The same error with the stack of the caller, because another thread has made it. */
+  static HoldfastException withOwnStack(HoldfastException error) {
+    if (error instanceof LeaseLostException) {
+      LeaseLostException lost = (LeaseLostException) error;
+      return new LeaseLostException(lost.name(), lost.lossCause(), lost.getCause());
+    }
+    if (error instanceof ClosedException) {
+      return new ClosedException(error);
+    }
+    if (error instanceof UnavailableException) {
+      return new UnavailableException(error.getMessage(), error.facts(), error);
+    }
+    return of(error.getMessage(), error.facts(), error);
+  }
+
   /** The calling thread was interrupted in a call. Its interrupt flag stays set. */
   static HoldfastException interrupted(InterruptedException cause) {
     ErrorFacts facts = new ErrorFacts("INTERRUPTED", Status.Code.CANCELLED.value());

@@ -48,6 +48,10 @@ public class HoldfastException extends RuntimeException {
     return facts.violations;
   }
 
+  final ErrorFacts facts() {
+    return facts;
+  }
+
   final long retryAfterNanos() {
     return facts.retryAfter == null ? 0 : Durations.nanos(facts.retryAfter);
   }

@@ -187,7 +187,13 @@ public final class Lease implements AutoCloseable {
   /** Shows no id, because the id is a secret. */
   @Override
   public String toString() {
-    return "Lease[name=" + name + ", fencingToken=" + token + ", permits=" + permits + "]";
+    return "Lease[name="
+        + Texts.quoted(name)
+        + ", fencingToken="
+        + token
+        + ", permits="
+        + permits
+        + "]";
   }
 
   /**

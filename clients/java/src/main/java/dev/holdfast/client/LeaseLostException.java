@@ -16,7 +16,10 @@ public final class LeaseLostException extends HoldfastException {
   private final LossCause lossCause;
 
   LeaseLostException(String name, LossCause lossCause, @Nullable Throwable cause) {
-    super("the lease of \"" + name + "\" is over: " + lossCause.text, factsOf(lossCause), cause);
+    super(
+        "the lease of " + Texts.quoted(name) + " is over: " + lossCause.text,
+        factsOf(lossCause),
+        cause);
     this.name = name;
     this.lossCause = lossCause;
   }

@@ -111,7 +111,10 @@ final class Tasks {
       return;
     }
     LOGGER.log(
-        System.Logger.Level.WARNING, "the lease of \"{0}\" is over: {1}", lease.name(), cause.text);
+        System.Logger.Level.WARNING,
+        "the lease of {0} is over: {1}",
+        Texts.quoted(lease.name()),
+        cause.text);
     // The session still renews the lease. Nobody may rely on the lease after its deadline, whatever
     // the work does.
     if (cause == LossCause.DEADLINE) {
@@ -185,14 +188,16 @@ final class Tasks {
     settle(lease, session, number);
     LOGGER.log(
         System.Logger.Level.DEBUG,
-        "{0} renews the lease of \"{1}\"",
+        "{0} renews the lease of {1}",
         session.address,
-        lease.name());
+        Texts.quoted(lease.name()));
   }
 
   void renewalFailed(Lease lease) {
     LOGGER.log(
-        System.Logger.Level.WARNING, "a renewal of the lease of \"{0}\" has failed", lease.name());
+        System.Logger.Level.WARNING,
+        "a renewal of the lease of {0} has failed",
+        Texts.quoted(lease.name()));
   }
 
   private void attach(Lease lease, Session session) {
