@@ -141,7 +141,7 @@ final class Commands {
   }
 
   private static JsonObject granted(Desk desk, Fields fields, Lease lease) {
-    return desk.keep(fields.text("lease"), lease, lease.fencingToken());
+    return desk.keep(fields.text("lease"), lease);
   }
 
   private static JsonObject check(Desk desk, Fields fields) {

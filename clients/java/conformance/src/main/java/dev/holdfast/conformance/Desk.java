@@ -89,7 +89,7 @@ final class Desk {
   }
 
   /** Watches the lease, and tells its loss. */
-  JsonObject keep(String name, Lease lease, long token) {
+  JsonObject keep(String name, Lease lease) {
     long grantedAt = System.nanoTime();
     Held held = new Held(lease);
     leases.put(name, held);
@@ -107,7 +107,8 @@ final class Desk {
           output.write(event);
         });
     JsonObject granted = new JsonObject();
-    granted.addProperty("token", Long.toString(token));
+    // A lease may be lost on arrival. Its loss was told before this line throws.
+    granted.addProperty("token", Long.toString(lease.fencingToken()));
     JsonObject result = new JsonObject();
     result.add("granted", granted);
     return result;

@@ -7,8 +7,6 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 
 /**
  * The conformance driver of the Java client: JSON commands on stdin, results and events on stdout,
@@ -20,7 +18,7 @@ public final class Driver {
   /** Serves commands until stdin ends. The leases are then left to the ends of their ttl. */
   public static void main(String[] args) throws IOException {
     WarmUp.run();
-    ExecutorService workers = Executors.newCachedThreadPool();
+    Workers workers = new Workers();
     Desk desk = new Desk(new Output(System.out));
     Map<String, Command> commands = Commands.all();
     BufferedReader input =
@@ -28,7 +26,7 @@ public final class Driver {
     desk.output.ready();
     for (String line = input.readLine(); line != null; line = input.readLine()) {
       Fields fields = new Fields(JsonParser.parseString(line).getAsJsonObject());
-      workers.execute(() -> run(desk, commands.get(fields.text("do")), fields));
+      workers.begin(() -> run(desk, commands.get(fields.text("do")), fields));
     }
     Runtime.getRuntime().halt(0);
   }
