@@ -3,12 +3,14 @@
 mod dictionary;
 mod entries;
 mod import;
+mod profile;
 mod recents;
 mod suggestions;
 mod type_ahead;
 
-pub use dictionary::{Dictionary, DictionaryInfo, DictionaryProfile, ListedEntry};
+pub use dictionary::Dictionary;
 pub use entries::Entry;
+pub use profile::{DictionaryInfo, DictionaryProfile, ListedEntry};
 pub use recents::{Recent, Recents};
 pub use suggestions::{MatchKind, Segment, SuggestOptions, Suggestion};
 pub use type_ahead::TypeAhead;

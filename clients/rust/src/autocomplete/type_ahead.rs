@@ -149,11 +149,11 @@ impl Field {
     /// Runs until the client is closed.
     async fn run(self: Arc<Self>) {
         let calls = self.calls.clone();
-        let _ = calls.until_closed(async { Ok(self.serve().await) }).await;
+        let _ = calls.until_closed(self.serve()).await;
     }
 
     /// Opens a stream for the first query, and another one after a break.
-    async fn serve(&self) {
+    async fn serve(&self) -> Result<()> {
         let mut failures = 0;
         for number in 1.. {
             self.due(None).await;
@@ -176,6 +176,7 @@ impl Field {
                 tokio::time::sleep(pauses::before_repeat(failures, advised)).await;
             }
         }
+        Ok(())
     }
 
     /// Sends the queries of one stream, to its end.

@@ -95,7 +95,12 @@ impl SessionClient {
             grant: Some(grant),
         };
         let answer = match &mut pending.grant {
-            Some(grant) => grant.await.unwrap_or(Err(Error::Closed)),
+            Some(grant) => tokio::select! {
+                biased;
+                answer = grant => answer.unwrap_or(Err(Error::Closed)),
+                // Also if the runtime of the driver has gone.
+                () = self.closed() => Err(Error::Closed),
+            },
             None => Err(Error::Closed),
         };
         pending.grant = None;
@@ -109,7 +114,11 @@ impl SessionClient {
     /// Releases all leases, ends all waits, and waits up to 5 s for the answers.
     pub(crate) async fn close(&self) {
         self.start_close();
-        // The driver has gone if its runtime has gone.
+        self.closed().await;
+    }
+
+    /// Waits until the driver has ended, or has gone with its runtime.
+    async fn closed(&self) {
         let _ = self.closed.clone().wait_for(|&is_closed| is_closed).await;
     }
 

@@ -15,8 +15,6 @@ use super::tasks::{Intent, OnQueued, QueuePlace, ReleaseTask};
 use super::timers::{TimerKey, Timers};
 use crate::clock::Time;
 use crate::error::Error;
-use crate::numbers::{CLOSE, COMMAND_IS_REPEATED};
-use crate::pauses;
 
 /// What all sessions of a client have in common.
 #[derive(Debug)]
@@ -197,106 +195,12 @@ impl Engine {
         self.leases.len()
     }
 
-    /// Releases and cancels everything, and waits for the answers up to 5 s.
-    pub(crate) fn close(&mut self, now: Time) {
-        if self.phase != Phase::Running {
-            return;
-        }
-        self.phase = Phase::Finishing;
-        for id in self.intents.keys().copied().collect::<Vec<_>>() {
-            self.abandon(id, Error::Closed);
-        }
-        for lease in self.leases.by_deadline() {
-            self.release(&lease, now);
-        }
-        for (id, (ttl, timer)) in std::mem::take(&mut self.held_too_long) {
-            self.timers.remove(Some(timer));
-            self.release_id(&id, ttl, now);
-        }
-        self.timers.add(now + CLOSE, Timer::CloseLimit);
-        self.check_empty(now);
-    }
-
-    /// Goes on with `close` when every command has its answer.
-    pub(super) fn check_empty(&mut self, now: Time) {
-        let is_empty = self.intents.is_empty() && self.releases.is_empty();
-        if self.phase == Phase::Finishing && is_empty {
-            self.end_last_session(now);
-        }
-    }
-
-    fn end_last_session(&mut self, now: Time) {
-        self.phase = Phase::HalfClosing;
-        match self.current.and_then(|number| self.sessions.get(&number)) {
-            Some(session) if session.is_started => self.half_close(session.number, now),
-            _ => self.close_now(now),
-        }
-    }
-
-    /// Leaves no session and no timer. A lease without an answer is left to the end of its ttl.
-    pub(crate) fn close_now(&mut self, now: Time) {
-        self.phase = Phase::Closed;
-        for (session, _) in std::mem::take(&mut self.sessions) {
-            self.actions.push(Action::Destroy { session });
-        }
-        self.current = None;
-        self.fail_tasks(&Error::Closed, now);
-        for lease in self.leases.by_deadline() {
-            self.end_lease(&lease, crate::loss::LossCause::Released, now);
-        }
-        self.timers.clear();
-        self.ready = None;
-    }
-
-    /// No next session will come.
-    pub(super) fn fail_tasks(&mut self, error: &Error, now: Time) {
-        for (_, mut intent) in std::mem::take(&mut self.intents) {
-            self.timers.remove(intent.limit);
-            self.actions
-                .extend(intent.acquire.on_queued.take().map(Action::Forget));
-            if let Some(waiter) = intent.waiter.take() {
-                let _ = waiter.send(Err(error.clone()));
-            }
-        }
-        for (_, release) in std::mem::take(&mut self.releases) {
-            self.timers.remove(release.limit);
-            release.settle(&Err(error.clone()));
-        }
-        self.check_empty(now);
-    }
-
     pub(super) fn half_close(&mut self, number: u64, now: Time) {
         if let Some(session) = self.sessions.get_mut(&number)
             && session.half_close(now)
         {
             self.actions.push(Action::HalfClose { session: number });
         }
-    }
-
-    /// False: a repetition does not help. A session that leaves gets no repetition, because the next
-    /// one sends all.
-    pub(super) fn repeat_later(
-        &mut self,
-        what: Repeat,
-        attempts: &mut u32,
-        error: &Error,
-        session: u64,
-        now: Time,
-    ) -> bool {
-        if !COMMAND_IS_REPEATED.contains(&error.reason()) {
-            return false;
-        }
-        *attempts += 1;
-        let is_leaving = self
-            .sessions
-            .get(&session)
-            .is_some_and(|session| session.is_leaving);
-        if !(is_leaving && error.reason() == "DRAINING") {
-            let advised = error.failure().and_then(|failure| failure.retry_delay());
-            let at = now + pauses::before_repeat(*attempts, advised);
-            self.timers.add(at, Timer::Repeat { what, session });
-        }
-        true
     }
 
     fn fire(&mut self, timer: Timer, now: Time) {
@@ -322,50 +226,6 @@ impl Engine {
             Timer::CloseLimit => {
                 if self.phase == Phase::Finishing {
                     self.end_last_session(now);
-                }
-            }
-        }
-    }
-
-    fn repeat(&mut self, what: Repeat, session: u64, now: Time) {
-        match what {
-            Repeat::Acquire(id) => {
-                if self
-                    .intents
-                    .get(&id)
-                    .is_some_and(|intent| intent.home == Some(session))
-                {
-                    self.place(id, session, now);
-                }
-            }
-            Repeat::Attach(lease) => {
-                if self
-                    .leases
-                    .get(&lease.id)
-                    .is_some_and(|held| held.home == session)
-                {
-                    self.attach(&lease, session);
-                }
-            }
-            Repeat::Release(id) => {
-                if self
-                    .releases
-                    .get(&id)
-                    .is_some_and(|task| task.home == Some(session))
-                {
-                    self.place_release(&id, session);
-                }
-            }
-            Repeat::Update(lease, number) => {
-                let is_open = self.leases.get(&lease.id).is_some_and(|held| {
-                    held.home == session
-                        && held
-                            .update
-                            .as_ref()
-                            .is_some_and(|update| update.number == number)
-                });
-                if is_open {
-                    self.place_update(&lease);
                 }
             }
         }

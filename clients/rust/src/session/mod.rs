@@ -2,6 +2,7 @@
 
 mod acquiring;
 mod client;
+mod closing;
 mod driver;
 mod engine;
 #[cfg(test)]
@@ -12,10 +13,14 @@ mod holding;
 mod lease_state;
 mod opening;
 mod releasing;
+mod repeating;
 mod stream;
 mod tasks;
 mod timers;
+mod updating;
 mod wire;
+#[cfg(test)]
+mod world;
 
 pub(crate) use client::SessionClient;
 pub(crate) use engine::EngineSettings;

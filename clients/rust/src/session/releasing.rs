@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_proto::holdfast::v1::CommandFailed;
+use holdfast_proto::holdfast::v1::session_event::Event;
 use tokio::sync::oneshot;
 
 use super::engine::{Engine, Phase, Repeat, Timer};
@@ -28,6 +29,16 @@ impl Engine {
             .or(too_long.map(|(ttl, _)| ttl))
             .unwrap_or(lease.granted_ttl);
         self.release_id(&lease.id, ttl, now)
+    }
+
+    pub(super) fn release_event(&mut self, id: &str, event: Event, number: u64, now: Time) {
+        match event {
+            Event::Released(released) => {
+                self.settle_release(id, &Ok(Released::of(released)), now);
+            }
+            Event::Failed(failed) => self.release_failed(id, failed, number, now),
+            _ => {}
+        }
     }
 
     /// Releases by `lease_id`. A release that is under way is not begun twice.
@@ -61,13 +72,7 @@ impl Engine {
         self.check_empty(now);
     }
 
-    pub(super) fn release_failed(
-        &mut self,
-        id: &str,
-        failed: CommandFailed,
-        number: u64,
-        now: Time,
-    ) {
+    fn release_failed(&mut self, id: &str, failed: CommandFailed, number: u64, now: Time) {
         let Some(task) = self.releases.get(id) else {
             return;
         };
