@@ -61,6 +61,24 @@ describe('leases of one bucket', () => {
     expect(first.store.count('renewMany')).toBe(2);
   });
 
+  it('wait for their turn in the store until the last of their clients stops to believe', async () => {
+    const [first] = leasesOf([{ name: 'a' }, { name: 'a', ttlMs: 2 * TTL_MS }]) as [HeldLeaseFixture];
+    const sent = jest.spyOn(first.store, 'renewMany');
+    await first.until(INTERVAL_MS);
+    const ends = [TTL_MS, 2 * TTL_MS].map((ttlMs) => 100_000 + ttlMs);
+    const { patientUntil = NaN } = sent.mock.lastCall?.[1] ?? {};
+    expect(patientUntil).toBeGreaterThan(ends[0] ?? NaN);
+    expect(patientUntil).toBeLessThanOrEqual(ends[1] ?? NaN);
+  });
+
+  it('alone wait for their turn in the store until their client stops to believe', async () => {
+    const [only] = leasesOf([{ name: 'a' }]) as [HeldLeaseFixture];
+    await only.until(INTERVAL_MS);
+    const { command } = await only.store.next('renew');
+    expect(command.patientUntil).toBeGreaterThan(100_000 + TTL_MS * 0.99);
+    expect(command.patientUntil).toBeLessThanOrEqual(100_000 + TTL_MS);
+  });
+
   it('are renewed alone if only one of them is held', async () => {
     const [first, second] = equalLeases(2) as [HeldLeaseFixture, HeldLeaseFixture];
     second.lease.abandon();
