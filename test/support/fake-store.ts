@@ -13,6 +13,7 @@ import type {
   ReleaseCommand,
   ReleaseReply,
   LeaseToRenew,
+  Patience,
   RenewCommand,
   Renewed,
   RenewReply,
@@ -95,8 +96,12 @@ export class FakeStore implements PermitsStore {
   withdraw = (resource: Resource, command: WithdrawCommand) => this.send('withdraw', resource, command);
   touch = (resource: Resource, waiters: readonly CallRef[]) => this.send('touch', resource, waiters);
   renew = (resource: Resource, command: RenewCommand) => this.send('renew', resource, command);
-  renewMany = (leases: readonly LeaseToRenew[]) =>
-    this.send('renewMany', { service: 'lock', name: '' }, leases);
+  /** The patience of the latest common renewal. */
+  renewManyPatience: Patience = {};
+  renewMany = (leases: readonly LeaseToRenew[], patience: Patience) => {
+    this.renewManyPatience = patience;
+    return this.send('renewMany', { service: 'lock', name: '' }, leases);
+  };
   release = (resource: Resource, command: ReleaseCommand) => this.send('release', resource, command);
   inspect = (resource: Resource) => this.send('inspect', resource, undefined);
   watch = (resource: Resource) => this.send('watch', resource, undefined);
