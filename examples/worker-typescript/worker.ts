@@ -98,6 +98,9 @@ class SessionReport {
         return print(`attached at ${news.address}, same token ${news.lease.token}; ${this.leftText()}`);
       case 'renewalFailed':
         return print(`renewal failed; ${this.leftText()}`);
+      case 'lost':
+        // The work prints its end itself.
+        return;
     }
   };
 
