@@ -178,7 +178,8 @@ export function errorOfCommand(failed: CommandFailed): HoldfastError {
 }
 
 /** The error of a call or a stream. Undefined: the stream ended with status OK. */
-export function errorOfCall(error: ServiceError | undefined): HoldfastError {
+export function errorOfCall(error: ServiceError | HoldfastError | undefined): HoldfastError {
+  if (error instanceof HoldfastError) return error;
   const text = error?.details || error?.message || 'the stream ended without a reason';
   const code = error?.code ?? status.UNAVAILABLE;
   return errorOf(text, { code, reason: '', ...holdfastError(error) });

@@ -46,6 +46,8 @@ export function holdfastError(error: unknown): HoldfastFault | undefined {
 function trailersOf(error: unknown): Metadata | undefined {
   if (typeof error !== 'object' || error === null || !('metadata' in error)) return undefined;
   const { metadata } = error as { metadata: Partial<Metadata> | null | undefined };
+  // The client's own errors have a Map.
+  if (metadata instanceof Map) return undefined;
   return typeof metadata?.get === 'function' ? (metadata as Metadata) : undefined;
 }
 

@@ -1,3 +1,6 @@
+/** setTimeout takes a longer time for 1 ms. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * The times, bounds and reasons that all clients of Holdfast share. A test compares them with clients/numbers.json,
  * which the clients in the other languages are compared with too.

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
 
-/** A PEM text as bytes, or the path of a PEM file. */
+/** The path of a PEM file, or a PEM text: `-----BEGIN …`. */
 export type Pem = Buffer | string;
 
 export interface TlsOptions {
@@ -34,5 +34,6 @@ export function channelOptions(tls: TlsOptions | true | undefined): Record<strin
 
 function bytes(pem: Pem | undefined): Buffer | null {
   if (pem === undefined) return null;
-  return typeof pem === 'string' ? readFileSync(pem) : pem;
+  if (typeof pem !== 'string') return pem;
+  return pem.includes('-----BEGIN ') ? Buffer.from(pem) : readFileSync(pem);
 }

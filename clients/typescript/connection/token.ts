@@ -15,12 +15,13 @@ export type TokenSource = () => Promise<BearerToken>;
 /** Undefined: the calls carry no token. */
 export function tokenSource(option: TokenOption | undefined): TokenSource | undefined {
   if (option === undefined) return undefined;
-  if (typeof option === 'string') return () => Promise.resolve({ token: option });
+  // A file often ends with a line break, which no header may have.
+  if (typeof option === 'string') return () => Promise.resolve({ token: option.trim() });
   if (typeof option === 'object') {
     return async () => ({ token: (await readFile(option.file, 'utf8')).trim() });
   }
   return async () => {
     const given = await option();
-    return typeof given === 'string' ? { token: given } : given;
+    return typeof given === 'string' ? { token: given.trim() } : { ...given, token: given.token.trim() };
   };
 }

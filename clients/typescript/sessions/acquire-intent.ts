@@ -9,7 +9,7 @@ import { AcquirePermitsRequest } from '../../../generated/typescript/holdfast/v1
 import type { CommandFailed } from '../../../generated/typescript/holdfast/v1/session_service';
 import { now } from '../clock';
 import { duration } from '../duration';
-import { NUMBERS } from '../numbers';
+import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import type { Lease } from './lease';
 import type { Command, CommandOwner, Event, OpenSession, Receipt } from './open-session';
 
@@ -76,8 +76,9 @@ export class AcquireIntent implements CommandOwner {
   ) {
     this.promise = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
     const { waitMs } = acquire;
-    if (waitMs === undefined) return;
-    this.timer = setTimeout(() => keeper.noAnswer(this), waitMs + NUMBERS.limits.answerAfterWaitMs);
+    const limitMs = (waitMs ?? Infinity) + NUMBERS.limits.answerAfterWaitMs;
+    // The server ends a longer wait.
+    if (limitMs <= LONGEST_TIMER_MS) this.timer = setTimeout(() => keeper.noAnswer(this), limitMs);
   }
 
   resolve(lease: Lease): void {

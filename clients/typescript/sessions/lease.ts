@@ -7,12 +7,9 @@ import { now } from '../clock';
 import { durationToMs } from '../duration';
 import { LeaseLostError, noAnswer, type LossCause } from '../errors';
 import { metadataMap, type Metadata } from '../leases/metadata';
-import { NUMBERS } from '../numbers';
+import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import { Belief } from './belief';
 import type { OpenSession } from './open-session';
-
-/** setTimeout has no longer delay. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface ReleaseAnswer {
   /** True: the work was protected until this release. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { status, type ServiceError } from '@grpc/grpc-js';
 import type { BearerToken, TokenSource } from '../connection/token';
 import { ClosedError, CredentialError, errorOf, errorOfCall, noAnswer, type HoldfastError } from '../errors';
-import { NUMBERS } from '../numbers';
+import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import { pauseBeforeSession } from '../pauses';
 import type { Acquire } from './acquire-intent';
 import type { OpenWire } from './grpc-wire';
@@ -24,6 +24,8 @@ export interface SessionSettings {
   readonly onNews?: (news: SessionNews) => void;
 }
 
+/** A token that has ended already must not open one session after the other. */
+const SHORTEST_TOKEN_LIFE_MS = 1000;
 const CREDENTIAL_REASONS: ReadonlySet<string> = new Set(NUMBERS.reasons.credentialIsFetchedOnceMore);
 
 /**
@@ -207,12 +209,14 @@ export class SessionClient implements SessionKeeper {
 
   private watchToken(bearer: BearerToken | undefined, session: OpenSession): void {
     clearTimeout(this.tokenTimer);
-    if (bearer?.expiresInMs === undefined) return;
+    const lifeMs = (bearer?.expiresInMs ?? Infinity) * NUMBERS.session.credentialLifeUsed;
+    if (!Number.isFinite(lifeMs)) return;
+    const delayMs = Math.min(Math.max(lifeMs, SHORTEST_TOKEN_LIFE_MS), LONGEST_TIMER_MS);
     this.tokenTimer = setTimeout(() => {
       if (session !== this.current) return;
       session.isLeaving = true;
       this.openAfter(0);
-    }, bearer.expiresInMs * NUMBERS.session.credentialLifeUsed);
+    }, delayMs);
   }
 }
 

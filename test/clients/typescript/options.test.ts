@@ -29,5 +29,6 @@ test('a token comes from a text or a function, with or without its life', async 
     token: 't',
     expiresInMs: 5,
   });
+  expect(await tokenSource('t\n')?.()).toEqual({ token: 't' });
   expect(tokenSource(undefined)).toBeUndefined();
 });

@@ -427,6 +427,24 @@ describe('a session client', () => {
     expect(wire.isHalfClosed).toBe(true);
   });
 
+  test.each([40 * 86_400_000, Infinity, 0, -5])(
+    'opens no loop of sessions for a token with a life of %d ms',
+    async (expiresInMs) => {
+      const { wires, wire } = await opened({ token: () => Promise.resolve({ token: 't', expiresInMs }) });
+      await pass(900);
+      wire.respond();
+      expect(wires.all).toHaveLength(1);
+    },
+  );
+
+  test('waits for more than 24 days', async () => {
+    const { client, wire } = await opened();
+    const waiting = lock(client, 'x', { waitMs: 30 * 86_400_000 });
+    await pass(5000);
+    wire.grant(wire.id('acquireLock'), 'lease');
+    expect((await waiting).id).toBe('lease');
+  });
+
   test('gets a new token once after BAD_CREDENTIAL, and then fails', async () => {
     const wires = new FakeWires();
     let count = 0;

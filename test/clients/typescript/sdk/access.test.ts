@@ -49,6 +49,11 @@ test('a token and the authority of the servers are enough for locks and calls', 
   await hf.close();
 });
 
+test('a PEM text is no path', async () => {
+  const hf = await open({ tls: { ca: authority.pem.toString() }, token: 'right\n' });
+  await hf.close();
+});
+
 test('a client certificate proves the identity, and others see the identity', async () => {
   const { cert, key } = authority.issue({ names: 'URI:spiffe://example/worker' });
   const hf = await open({ tls: { ca: authority.pem, cert, key } });
