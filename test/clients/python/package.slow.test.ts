@@ -39,7 +39,7 @@ async function python(args: readonly string[], cwd: string, path: string): Promi
 
 async function buildWheel(): Promise<string> {
   if ('missing' in environment) throw new Error(environment.missing);
-  const script = join(ROOT, 'tools', 'package-python.mjs');
+  const script = join(ROOT, 'tools', 'pack-python.mjs');
   const args = [script, scratchFolder(), environment.python, '--no-build-isolation'];
   const { stdout } = await run(process.execPath, args, { timeout: RUN_TIMEOUT_MS });
   return stdout.trim();

@@ -33,7 +33,7 @@ afterAll(() =>
 );
 
 async function build(name: string): Promise<string> {
-  const tool = join(ROOT, 'tools', 'package-typescript.mjs');
+  const tool = join(ROOT, 'tools', 'pack-typescript.mjs');
   const { stdout } = await run(process.execPath, [tool, join(folder, name)]);
   return stdout.trim();
 }

@@ -1,5 +1,5 @@
 /**
- * Builds the npm package of the TypeScript client: `node tools/package-typescript.mjs [FOLDER]` writes
+ * Builds the npm package of the TypeScript client: `node tools/pack-typescript.mjs [FOLDER]` writes
  * holdfast-client-VERSION.tgz into FOLDER, by default dist/packages. The package has the compiled client and the stubs
  * that the client uses, and no server code. The same sources give the same bytes.
  */
@@ -18,7 +18,7 @@ const require = createRequire(import.meta.url);
 const ENTRY = "export * from './lib/clients/typescript/index.js';\n";
 
 /** @param {string} target the folder of the package. Returns the path of the package. */
-export function packageTypescript(target) {
+export function packTypescript(target) {
   const stage = mkdtempSync(join(tmpdir(), 'holdfast-client-'));
   try {
     const tsc = require.resolve('typescript/bin/tsc');
@@ -46,5 +46,5 @@ function manifest() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  console.log(packageTypescript(resolve(process.argv[2] ?? join(root, 'dist', 'packages'))));
+  console.log(packTypescript(resolve(process.argv[2] ?? join(root, 'dist', 'packages'))));
 }

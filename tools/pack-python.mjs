@@ -1,5 +1,5 @@
 /**
- * Builds the wheel of the Python client: `node tools/package-python.mjs [FOLDER [PYTHON [OPTION...]]]` writes
+ * Builds the wheel of the Python client: `node tools/pack-python.mjs [FOLDER [PYTHON [OPTION...]]]` writes
  * holdfast-VERSION-py3-none-any.whl into FOLDER, by default dist/packages. The wheel has the client and the stubs, as
  * holdfast.v1. PYTHON (python3) needs pip, which gets the OPTIONs and fetches the build backend. The same sources give
  * the same bytes.
@@ -28,7 +28,7 @@ const client = join(root, 'clients', 'python');
  * @param {readonly string[]} options more options of pip
  * Returns the path of the wheel.
  */
-export function packagePython(target, python = 'python3', options = []) {
+export function packPython(target, python = 'python3', options = []) {
   const stage = mkdtempSync(join(tmpdir(), 'holdfast-client-'));
   try {
     const isSource = (path) => !path.includes('__pycache__');
@@ -61,5 +61,5 @@ function manifest() {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [, , folder = join(root, 'dist', 'packages'), python, ...options] = process.argv;
-  console.log(packagePython(resolve(folder), python, options));
+  console.log(packPython(resolve(folder), python, options));
 }
