@@ -82,7 +82,7 @@ export const session: Row = {
   name: 'session',
   title: 'Sessions: acquire and release on one stream',
   about:
-    'Two sessions with 64 commands in flight each, whose commands share messages as those of a client library do. Yardsticks: ' +
+    'Two sessions with 64 commands in flight each. As in a client library, commands of one moment share a message. Yardsticks: ' +
     'the same pairs as unary calls, and Lock and Unlock of etcd.',
   run: commands,
 };

@@ -16,7 +16,7 @@ const HELP = `npm run test:clients -- [options]
   --times N         runs of each case (default: 1)
   --transcript      also prints what was said in cases that pass
   --list            prints the cases
-  --mutants         runs the mutants of the TypeScript client, each of which a case must catch
+  --mutants         runs the mutants of the TypeScript client: a case must catch each mutant
   --mutant TEXT     only mutants with this text in their name or rule; may be repeated
 `;
 /** Enough of a transcript for most failures. --transcript prints all. */

@@ -109,7 +109,7 @@ func (c *calls) join(ctx context.Context) (context.Context, context.CancelFunc) 
 	}
 }
 
-// authorized returns a context whose calls carry a token.
+// authorized returns a context that adds a token to its calls.
 func (c *calls) authorized(ctx context.Context) (context.Context, error) {
 	token, err := c.token(ctx)
 	if err != nil {

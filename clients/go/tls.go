@@ -61,7 +61,7 @@ func (t transport) credentials() (credentials.TransportCredentials, error) {
 	return credentials.NewTLS(config), nil
 }
 
-// withToken returns a context whose calls carry the bearer token.
+// withToken returns a context that adds the bearer token to its calls.
 func withToken(ctx context.Context, token string) context.Context {
 	if token == "" {
 		return ctx

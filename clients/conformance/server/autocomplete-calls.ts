@@ -12,7 +12,7 @@ import type { Catalogue } from './catalogue';
 import { refuse, type ServedCalls } from './served-calls';
 import { commandFailed, serviceError, statusSpec } from './status-spec';
 
-/** The contract lets a request have at most so many entries. */
+/** The most entries of a request in the contract. */
 const MAX_ENTRIES = 1000;
 
 /** AutocompleteService over a catalogue in memory. */

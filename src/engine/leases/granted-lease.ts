@@ -13,7 +13,7 @@ export function grantedLease(
   }: {
     readonly requestId: string;
     readonly clientRequestId?: string | undefined;
-    /** The decoded id of the caller, whose secret the store has confirmed. */
+    /** The id that the caller has sent. The store has confirmed its secret. */
     readonly leaseId?: string | undefined;
   },
   granted: Granted,

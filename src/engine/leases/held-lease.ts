@@ -277,8 +277,13 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     const { requestId, secret, attach, identity } = this.toRenew;
     const stream = { attach, takeOver: false };
     const command = {
-      ...{ requestId, secret, identity, ttlMs: undefined, stream },
-      ...{ caller: call.connection, patientUntil: this.confirmedEnd },
+      requestId,
+      secret,
+      identity,
+      ttlMs: undefined,
+      stream,
+      caller: call.connection,
+      patientUntil: this.confirmedEnd,
     };
     const renewal = this.beginRenewal(now);
     context.store

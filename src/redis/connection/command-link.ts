@@ -22,7 +22,7 @@ export interface CommandLink {
 }
 
 export interface CommandOptions {
-  /** How long one store operation may take, with all its retries (ms). A withdrawal may also wait for its turn. */
+  /** How long one store operation may take, with all its retries (ms). A renewal or a withdrawal may also wait for its turn. */
   readonly commandTimeoutMs: number;
   readonly clock: Clock;
   /** True for a node of a Cluster and for a master behind sentinels: a redirected command is retried. */

@@ -20,7 +20,7 @@ export interface ConnectionOptions {
   readonly topology?: Topology;
   /** The longest time for which a client may believe in a lease after the store has lost the lease (ms). */
   readonly quarantineMs?: number;
-  /** How long one store operation may take, with all its retries (ms). A withdrawal may also wait for its turn. */
+  /** How long one store operation may take, with all its retries (ms). A renewal or a withdrawal may also wait for its turn. */
   readonly commandTimeoutMs: number;
   /** Loaded into each Redis on connect, so that no command must carry the text of its script. */
   readonly scripts?: readonly Script[];

@@ -100,7 +100,7 @@ export interface PermitsStoreOptions {
   readonly prefix: string;
   readonly serverId: string;
   readonly retentionMs: number;
-  /** How long one command may take, with all its steps (ms). A withdrawal may also wait for its turn. */
+  /** How long one command may take, with all its steps (ms). A renewal or a withdrawal may also wait for its turn. */
   readonly commandTimeoutMs: number;
 }
 

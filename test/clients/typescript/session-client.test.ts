@@ -179,7 +179,7 @@ describe('a session client', () => {
     expect(next.commands('attach')).toHaveLength(2000);
   });
 
-  test('releases a lease whose attach still waits for the window, and never sends the attach', async () => {
+  test('releases a lease while its attach waits for the window, and never sends the attach', async () => {
     const { client, wire, wires } = await opened();
     const acquiring = Array.from({ length: 1002 }, (_, n) => lock(client, `n${n}`));
     await pass(0);

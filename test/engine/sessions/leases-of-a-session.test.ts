@@ -93,7 +93,7 @@ test('a lease that the store has forgotten ends with store-reset', async () => {
   expect(one.events).toEqual([['granted'], ['ended', 'store-reset']]);
 });
 
-test('a lease whose renewals reach no store ends with store-unavailable, after a warning', async () => {
+test('a lease ends with store-unavailable, after a warning, if its renewals reach no store', async () => {
   const one = new Fixture();
   await one.granted(3000);
   await one.pass(1000);

@@ -36,7 +36,7 @@ impl<T> Timers<T> {
         }
     }
 
-    /// The next timer whose time has come.
+    /// The next timer that is due.
     pub(super) fn due(&mut self, now: Time) -> Option<T> {
         let entry = self.timers.first_entry()?;
         (entry.key().0 <= now).then(|| entry.remove())

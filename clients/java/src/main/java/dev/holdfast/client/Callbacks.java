@@ -30,7 +30,7 @@ final class Callbacks {
     }
   }
 
-  /** A copy of a future whose dependents run outside of the loop. */
+  /** A copy of a future. The dependents of the copy run outside of the loop. */
   <T> CompletableFuture<T> copyOf(CompletableFuture<T> future) {
     CompletableFuture<T> copy = new CompletableFuture<>();
     future.whenComplete(

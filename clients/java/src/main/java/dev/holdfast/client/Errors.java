@@ -47,7 +47,7 @@ final class Errors {
 
   private Errors() {}
 
-  /** An error whose reason has no class has the class of its code. */
+  /** An error without a class for its reason has the class of its code. */
   static HoldfastException of(String message, ErrorFacts facts, @Nullable Throwable cause) {
     Maker known = BY_REASON.get(facts.reason);
     return (known == null ? makerOf(Status.fromCodeValue(facts.code).getCode()) : known)
