@@ -167,7 +167,8 @@ function printPlace({ position, waiterCount, holder }: QueuePlace): void {
 /** Ends the worker after the end of its lease. The worker does no more work and requests no new lock. */
 async function stopWork(reason: Over, lease: Lease, ledger: Ledger, worker: string): Promise<void> {
   const isDeadline = reason instanceof LeaseLostError && reason.lossCause === 'DEADLINE';
-  print(`${isDeadline ? deadlineText(lease) : reason.message}, stopping`);
+  const lostText = reason instanceof LeaseLostError ? `lease lost: ${reason.lossCause}` : reason.message;
+  print(`${isDeadline ? deadlineText(lease) : lostText}, stopping`);
   // After a passed deadline the lease may still exist in the store, so the worker releases the lease.
   if (!isDeadline) return;
   writeLate(lease, ledger, worker);

@@ -44,10 +44,16 @@ describe('a server over a Redis that may have lost leases', () => {
     expect(failure.retryAfterMs).toBeLessThanOrEqual(QUARANTINE_MS);
   }
 
-  /** Restarts Redis, and waits until the server has adopted the epochs of the new run. */
+  /**
+   * Restarts Redis, and waits until the server has adopted the epochs of the new run. While an fsync is in progress,
+   * `appendfsync everysec` keeps writes in the memory of Redis for up to 2 s. SIGKILL would lose them.
+   */
   async function restart(redis: RedisProcess, server: TestServer): Promise<void> {
     const { epochs, connection } = server.node;
     const before = epochs.runId;
+    const hasUnwrittenData = async () =>
+      /^aof_buffer_length:[1-9]/m.test(String(await redis.command('INFO', 'persistence')));
+    await eventually('the append-only file to have every write', async () => !(await hasUnwrittenData()));
     await redis.kill();
     await redis.restart();
     const isNewRun = () => connection.isReady && epochs.runId !== before;
