@@ -15,6 +15,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, extname, join, relative } from 'node:path';
@@ -26,10 +27,15 @@ const INPUTS = [
   ...['src', 'clients/typescript', 'clients/conformance', 'tools', 'generated/typescript'],
   ...['test', 'bench', 'examples'],
 ];
-const INPUT_FILES = ['generated/descriptor.binpb', 'package-lock.json', 'tsconfig.json'];
+const INPUT_FILES = [
+  ...['generated/descriptor.binpb', 'package-lock.json', 'tsconfig.json'],
+  'clients/typescript/package.json',
+];
 const INPUT_KINDS = new Set(['.ts', '.cts', '.mts', '.mjs', '.cjs', '.lua']);
 /** Files that the compiled code reads at run time. The build copies them to the same path below dist/. */
 const ASSETS = ['generated/descriptor.binpb', 'src/dev/pid-lock.cjs'];
+/** The examples import @holdfast/client, as users of the npm package do. Here it consists of links into dist/. */
+const CLIENT = 'dist/node_modules/@holdfast/client';
 const STAMP = 'dist/.built-from';
 const COMPILED = /\.(js|js\.map)$/;
 
@@ -71,6 +77,7 @@ export function buildProblem(root) {
   const files = inputFiles(root);
   if (readFileSync(stamp, 'utf8') !== digestOf(root, files)) return 'the sources have changed';
   const outputs = [...files.map(outputOf).filter(Boolean), ...presentAssets(root).map((a) => `dist/${a}`)];
+  outputs.push(`${CLIENT}/package.json`);
   const missing = outputs.find((path) => !existsSync(join(root, path)));
   return missing && `${missing} is missing`;
 }
@@ -84,6 +91,16 @@ function copyAssets(root) {
     mkdirSync(dirname(join(root, 'dist', path)), { recursive: true });
     copyFileSync(join(root, path), join(root, 'dist', path));
   }
+}
+
+/** The exports of package.json hold here too, so an example cannot import an inner file of the client. */
+function linkClient(root) {
+  rmSync(join(root, CLIENT), { recursive: true, force: true });
+  mkdirSync(join(root, CLIENT, 'lib'), { recursive: true });
+  for (const folder of ['clients', 'generated']) {
+    symlinkSync(join('..', '..', '..', '..', folder), join(root, CLIENT, 'lib', folder), 'dir');
+  }
+  copyFileSync(join(root, 'clients', 'typescript', 'package.json'), join(root, CLIENT, 'package.json'));
 }
 
 /** Removes the output of deleted sources, because a deleted test or script would still run from dist/. */
@@ -123,6 +140,7 @@ export async function build(root, reason, log) {
   await runNode(root, 'tools/embed-scripts.mjs');
   await runNode(root, 'node_modules/typescript/bin/tsc', ['-p', 'tsconfig.json']);
   copyAssets(root);
+  linkClient(root);
   pruneOutput(root);
   writeFileSync(join(root, STAMP), digest);
   log(`built in ${((performance.now() - started) / 1000).toFixed(1)} s`);

@@ -8,8 +8,8 @@ import {
   type ReleaseLockResponse,
 } from '../../generated/typescript/holdfast/v1/lock_service';
 import { deadline, duration, holdfastError } from '../../clients/typescript';
-import { pauseAfter } from '../typescript-common/retry';
-import type { Servers } from '../typescript-common/servers';
+import { pauseAfter } from './retry';
+import type { Servers } from './servers';
 
 /** The time in which a call is repeated if no server answers. */
 const RETRY_FOR_MS = 2000;

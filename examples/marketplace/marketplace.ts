@@ -6,9 +6,9 @@
  *
  * Exit code 0: every audit passed. 1: an audit failed, or the program failed. 2: wrong arguments.
  */
-import { UsageError } from '../worker-typescript/options';
-import { Servers } from '../typescript-common/servers';
-import { stopOnSignals } from '../worker-typescript/signals';
+import { UsageError } from './duration';
+import { Servers } from './servers';
+import { stopOnSignals } from './signals';
 import { auditText } from './audit';
 import { readOptions, USAGE, type Options } from './options';
 import { marketRedis } from './private-redis';

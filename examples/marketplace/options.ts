@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { readDuration, UsageError } from '../worker-typescript/options';
+import { readDuration, UsageError } from './duration';
 
 export const STRATEGIES = ['watch', 'coarse', 'fine'] as const;
 export type Strategy = (typeof STRATEGIES)[number];

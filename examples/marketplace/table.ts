@@ -1,4 +1,3 @@
-import { spanText } from '../worker-typescript/words';
 import type { Round } from './round';
 
 /** The title and the width of each column. */
@@ -56,4 +55,10 @@ function timeText(times: readonly number[], share: number): string {
   const sorted = [...times].sort((a, b) => a - b);
   const found = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
   return found === undefined ? '-' : spanText(found);
+}
+
+/** A duration as text: `0.8 ms`, `23 ms`, `4.8 s`. */
+function spanText(ms: number): string {
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
 }

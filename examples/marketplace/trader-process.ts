@@ -1,7 +1,7 @@
 /** The program of one process of buyers and sellers. `trader-group.ts` starts the process and opens the market. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { Servers } from '../typescript-common/servers';
+import { Servers } from './servers';
 import { FencedMarket } from './fenced-market';
 import { coarse, fine, LockedTrade } from './locked-trade';
 import { Locks } from './locks';

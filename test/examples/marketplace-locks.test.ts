@@ -1,5 +1,5 @@
 import { Locks } from '../../examples/marketplace/locks';
-import { Servers } from '../../examples/typescript-common/servers';
+import { Servers } from '../../examples/marketplace/servers';
 import type { AcquireRequest } from '../../src/engine/leases/requests';
 import { HoldfastError } from '../../src/engine/errors';
 import { leaseFor, someLease } from '../contract/fake-engines';

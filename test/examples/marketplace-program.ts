@@ -1,18 +1,14 @@
-import { builtFile } from './launchers';
-import { WorkerProcess, type Launcher } from './worker-process';
+import { builtExample } from './example-languages';
+import { ExampleProcess } from './example-process';
 
-const PROGRAM: Launcher = {
-  command: process.execPath,
-  args: [builtFile('examples', 'marketplace', 'marketplace.js')],
-  env: {},
-};
+const PROGRAM = builtExample('marketplace', 'marketplace.js');
 const SMALL = ['--buyers', '4', '--sellers', '2', '--processes', '2', '--items', '2000'];
 
 export const EXIT = { passed: 0, failed: 1, usage: 2 } as const;
 
 /** Starts the marketplace with few traders and 2,000 items. */
-export function startMarketplace(...args: readonly string[]): Promise<WorkerProcess> {
-  return WorkerProcess.start(PROGRAM, [...SMALL, ...args]);
+export function startMarketplace(...args: readonly string[]): Promise<ExampleProcess> {
+  return ExampleProcess.start(PROGRAM, [...SMALL, ...args]);
 }
 
 /** Matches the line of a passed audit. The first group is the number of sales. */

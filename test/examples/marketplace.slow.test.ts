@@ -1,11 +1,11 @@
 import { RedisProcess } from '../support/processes/redis-process';
 import { EXIT, passedAudit, startMarketplace } from './marketplace-program';
 import { Stage } from './stage';
-import type { WorkerProcess } from './worker-process';
+import type { ExampleProcess } from './example-process';
 
 let stage: Stage;
 let redis: RedisProcess;
-let program: WorkerProcess | undefined;
+let program: ExampleProcess | undefined;
 
 beforeAll(async () => {
   [stage, redis] = await Promise.all([Stage.open(), RedisProcess.start()]);
@@ -22,7 +22,7 @@ test('npm run marketplace sells no item twice, and keeps the sum of money, under
     ...['--choice', '20', '--pauses', '0.02', '--ttl', '300ms'],
   );
   for (const strategy of ['watch', 'coarse', 'fine']) {
-    const { match } = await program.line(passedAudit(strategy), 60_000);
+    const { match } = await program.line(passedAudit(strategy), { timeoutMs: 60_000 });
     expect(Number(match[1]?.replaceAll(',', ''))).toBeGreaterThan(0);
     // The printed table has a row for each strategy.
     expect(program.has(new RegExp(`^${strategy} +\\d`))).toBe(true);

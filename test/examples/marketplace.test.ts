@@ -1,7 +1,7 @@
 import { EXIT, passedAudit, startMarketplace } from './marketplace-program';
-import type { WorkerProcess } from './worker-process';
+import type { ExampleProcess } from './example-process';
 
-let program: WorkerProcess | undefined;
+let program: ExampleProcess | undefined;
 afterEach(() => program?.close());
 
 test('npm run marketplace starts a private Redis, and closes and audits the market at Ctrl-C', async () => {

@@ -1,47 +1,48 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Ledger, type Entry } from '../../examples/worker-typescript/ledger';
-import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
-import { ServerProcess } from '../support/processes/server-process';
-import { WorkerProcess, type Launcher } from './worker-process';
 import { makeScratchFolder } from '../support/processes/scratch-folder';
+import { ServerProcess } from '../support/processes/server-process';
+import type { Program } from '../support/toolchains';
+import { ExampleProcess, type ExampleProcessOptions } from './example-process';
+import { LedgerProcess } from './ledger-process';
+import { SlowLedger } from './slow-ledger';
+import { TypingProcess } from './typing-process';
 
-export const TTL_MS = 1500;
-const STEP_MS = 50;
+interface Closeable {
+  close(): Promise<void>;
+}
 
-/** With these keep-alive times the server notices a paused client after 1 s instead of 15 s. */
-const SERVER_ENV = {
-  HOLDFAST_KEEPALIVE_TIME: '500ms',
-  HOLDFAST_KEEPALIVE_TIMEOUT: '500ms',
-};
-
-/** A Redis with two servers. Each test gets a new name, a new ledger and its own workers. */
+/** A Redis with two servers, and a ledger. Each test gets a new name and its own programs. */
 export class Stage {
-  /** The name of the lock or the semaphore of the current test. */
+  /** The name of the lock, the semaphore, the election or the dictionary of the current test. */
   name = '';
-  private ledgerFolder = '';
-  private ledger = new Ledger('');
-  private workers: WorkerProcess[] = [];
-  private extraServers: ServerProcess[] = [];
+  private readonly ofTest: Closeable[] = [];
 
   private constructor(
     readonly redis: RedisProcess,
     readonly folder: string,
     readonly servers: readonly ServerProcess[],
+    readonly ledger: LedgerProcess,
   ) {}
 
   static async open(): Promise<Stage> {
-    const folder = makeScratchFolder('worker');
+    const folder = makeScratchFolder('examples');
     const redis = await RedisProcess.start();
-    const start = () => ServerProcess.start({ redisUrl: redis.url, env: SERVER_ENV });
-    return new Stage(redis, folder, await Promise.all([start(), start()]));
+    const start = () => ServerProcess.start({ redisUrl: redis.url });
+    const [first, second, ledger] = await Promise.all([start(), start(), LedgerProcess.start()]);
+    return new Stage(redis, folder, [first, second], ledger);
+  }
+
+  /** The addresses of the servers that stay during the test. */
+  get addresses(): string {
+    return this.servers.map(({ listen }) => listen).join(',');
   }
 
   async close(): Promise<void> {
     await this.clear();
-    await Promise.all(this.servers.map((server) => server.close()));
+    await Promise.all([this.ledger, ...this.servers].map((process) => process.close()));
     await this.redis.close();
     await rm(this.folder, { recursive: true, force: true });
   }
@@ -49,55 +50,41 @@ export class Stage {
   /** Call this before each test. */
   reset(): void {
     this.name = `report-${randomUUID()}`;
-    this.ledgerFolder = join(this.folder, this.name);
-    this.ledger = new Ledger(this.ledgerFolder);
   }
 
   /** Call this after each test. */
   async clear(): Promise<void> {
-    await Promise.all([...this.workers, ...this.extraServers].map((process) => process.close()));
-    this.workers = [];
-    this.extraServers = [];
+    await Promise.all(this.ofTest.splice(0).map((process) => process.close()));
   }
 
-  async extraServer(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
-    const server = await ServerProcess.start({ redisUrl: this.redis.url, env: { ...SERVER_ENV, ...env } });
-    this.extraServers.push(server);
-    return server;
+  /** A path for a file of the current test. */
+  file(name: string): string {
+    return join(this.folder, `${this.name}-${name}`);
   }
 
-  /** Starts a worker that may use the given servers, by default both. */
-  async worker(
-    launcher: Launcher,
-    holder: string,
-    servers: readonly ServerProcess[] = this.servers,
-    args: readonly string[] = [],
-  ): Promise<WorkerProcess> {
-    return this.start(launcher, [
-      holder,
-      ...['--server', servers.map(({ listen }) => listen).join(',')],
-      ...['--name', this.name, '--ledger', this.ledgerFolder],
-      ...['--ttl', `${TTL_MS}ms`, '--step', `${STEP_MS}ms`],
-      ...args,
-    ]);
+  /** A server that the test may kill. */
+  async extraServer(): Promise<ServerProcess> {
+    return this.closeAfterTest(await ServerProcess.start({ redisUrl: this.redis.url }));
   }
 
-  async start(launcher: Launcher, args: readonly string[]): Promise<WorkerProcess> {
-    const started = await WorkerProcess.start(launcher, args);
-    this.workers.push(started);
+  async slowLedger(): Promise<SlowLedger> {
+    return this.closeAfterTest(await SlowLedger.open(this.ledger.url));
+  }
+
+  async start(
+    program: Program,
+    args: readonly string[],
+    options?: ExampleProcessOptions,
+  ): Promise<ExampleProcess> {
+    return this.closeAfterTest(await ExampleProcess.start(program, args, options));
+  }
+
+  typing(program: Program, args: readonly string[]): TypingProcess {
+    return this.closeAfterTest(new TypingProcess(program, args));
+  }
+
+  private closeAfterTest<T extends Closeable>(started: T): T {
+    this.ofTest.push(started);
     return started;
-  }
-
-  /** Waits until the newest entry of the ledger satisfies the condition, and returns the entry. */
-  async entry(label: string, isWanted: (entry: Entry) => boolean, timeoutMs = 20_000): Promise<Entry> {
-    const find = () => {
-      const last = this.ledger.last();
-      return last && isWanted(last) ? last : undefined;
-    };
-    return eventually(`an entry in the ledger: ${label}`, find, { timeoutMs });
-  }
-
-  lastEntry(): Entry | undefined {
-    return this.ledger.last();
   }
 }

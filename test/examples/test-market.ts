@@ -15,7 +15,7 @@ import {
 } from '../../examples/marketplace/market';
 import type { BeforeWrite } from '../../examples/marketplace/trade';
 import { WatchedTrade } from '../../examples/marketplace/watched-trade';
-import { Servers } from '../../examples/typescript-common/servers';
+import { Servers } from '../../examples/marketplace/servers';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { closeAll } from '../support/close-all';
 import { RedisProcess } from '../support/processes/redis-process';

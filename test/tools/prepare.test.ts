@@ -56,6 +56,7 @@ class Project {
        writeFileSync('generated/redis/scripts.ts', 'export const one = ' + JSON.stringify(lua) + ';');`,
     );
     this.write('generated/descriptor.binpb', 'descriptor');
+    this.json('clients/typescript/package.json', { name: '@holdfast/client' });
   }
 
   path(name: string): string {
@@ -128,6 +129,7 @@ describe('prepare.mjs', () => {
     expect(made.read('dist/generated/redis/scripts.js')).toContain('return 1');
     expect(made.read('dist/generated/descriptor.binpb')).toBe('descriptor');
     expect(existsSync(made.path('dist/src/dev/pid-lock.cjs'))).toBe(true);
+    expect(made.read('dist/node_modules/@holdfast/client/package.json')).toContain('@holdfast/client');
   });
 
   it('does nothing when the project is built, and prints nothing with --quiet', async () => {

@@ -1,0 +1,61 @@
+"""Follows the leaders of an election. With `--value` the process is a candidate too.
+
+python examples/python/leader.py scheduler --value 10.0.0.7:8080
+"""
+
+import signal
+import sys
+import threading
+
+import holdfast
+from arguments import read_arguments
+
+given = read_arguments(value="", servers="127.0.0.1:50051", ttl_ms=10_000)
+
+
+def observe(election: holdfast.Election) -> None:
+    try:
+        for leader in election.observe():
+            if leader is None:
+                print("leader: none")
+            else:
+                print(f"leader: {leader.value} under token {leader.fencing_token}")
+    except holdfast.ClosedError:
+        pass
+
+
+def lead(lease: holdfast.Lease) -> None:
+    print(f"elected under token {lease.fencing_token}")
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    lease.on_lost(lambda _: stop.set())
+    stop.wait()  # the work of the leader
+    lease.check()
+
+
+def main() -> int:
+    with holdfast.connect(given.servers) as hf:
+        election = hf.election(given.name)
+        try:
+            if given.value == "":
+                observe(election)
+                return 0
+            threading.Thread(target=observe, args=[election], daemon=True).start()
+            with election.campaign(given.value, ttl=given.ttl_ms / 1000) as lease:
+                lead(lease)
+            print("resigned")
+            return 0
+        except KeyboardInterrupt:
+            return 0  # it was an observer or a candidate
+        except holdfast.LeaseLost as lost:
+            print(f"lease lost: {lost.loss_cause.value}, stopping")
+            return 3
+
+
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+sys.stdout.reconfigure(line_buffering=True)
+try:
+    sys.exit(main())
+except holdfast.HoldfastError as error:
+    sys.exit(f"failed: {error}")

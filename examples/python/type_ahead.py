@@ -1,0 +1,64 @@
+"""Suggests words while somebody types. Each line of stdin is the text after one more key.
+
+python examples/python/type_ahead.py fruits --import examples/fruits.txt
+"""
+
+import asyncio
+import sys
+import threading
+from typing import Iterator
+
+import holdfast
+from arguments import read_arguments
+from holdfast import aio
+
+given = read_arguments(import_="", servers="127.0.0.1:50051", debounce_ms=30)
+
+
+async def import_file(dictionary: aio.Dictionary) -> None:
+    """Replaces all entries. Reads the file as fast as the server takes the lines."""
+    count = 0
+
+    def entries() -> Iterator[holdfast.Entry]:
+        nonlocal count
+        with open(given.import_, encoding="utf-8") as lines:
+            for text in filter(None, map(str.strip, lines)):
+                count += 1
+                yield holdfast.Entry(text, text)
+
+    await dictionary.import_entries(entries())
+    print(f"imported {count} entries")
+
+
+async def show(field: aio.TypeAhead, text: str) -> None:
+    suggestions = await field.type(text)
+    if suggestions is not None:  # None: superseded by a newer text
+        print(f"{text}: {', '.join(one.text for one in suggestions) or 'nothing'}")
+
+
+def read(loop: asyncio.AbstractEventLoop, texts: "asyncio.Queue[str | None]") -> None:
+    for line in sys.stdin:
+        loop.call_soon_threadsafe(texts.put_nowait, line.rstrip("\n"))
+    loop.call_soon_threadsafe(texts.put_nowait, None)
+
+
+async def main() -> None:
+    async with aio.connect(given.servers) as hf:
+        dictionary = hf.dictionary(given.name)
+        if given.import_:
+            await import_file(dictionary)
+        texts: "asyncio.Queue[str | None]" = asyncio.Queue()
+        reader = threading.Thread(target=read, args=[asyncio.get_running_loop(), texts], daemon=True)
+        reader.start()
+        async with dictionary.type_ahead(debounce=given.debounce_ms / 1000, limit=5) as field:
+            last = asyncio.create_task(asyncio.sleep(0))
+            while (text := await texts.get()) is not None:
+                last = asyncio.create_task(show(field, text))
+            await last
+
+
+sys.stdout.reconfigure(line_buffering=True)
+try:
+    asyncio.run(main())
+except holdfast.HoldfastError as error:
+    sys.exit(f"failed: {error}")

@@ -1,0 +1,80 @@
+"""Works in small steps under a lock, and writes each step to a store that checks the token.
+
+python examples/python/worker.py report --holder alice
+"""
+
+import itertools
+import json
+import os
+import signal
+import sys
+import threading
+import urllib.error
+import urllib.request
+
+import holdfast
+from arguments import read_arguments
+
+given = read_arguments(
+    holder=f"worker-{os.getpid()}",
+    servers="127.0.0.1:50051",
+    ledger="http://127.0.0.1:8080",
+    ttl_ms=10_000,
+    step_ms=1_000,
+)
+stop = threading.Event()
+
+
+class Refused(Exception):
+    pass
+
+
+def write(token: int, text: str) -> None:
+    body = json.dumps({"token": token, "text": text}).encode()
+    try:
+        urllib.request.urlopen(f"{given.ledger}/{given.name}", body, timeout=10).close()
+    except urllib.error.HTTPError as error:
+        if error.code != 409:
+            raise
+        newer = error.read().decode()
+        raise Refused(f"ledger refused token {token}: token {newer} has written") from None
+
+
+def work(lease: holdfast.Lease) -> None:
+    print(f"granted: token {lease.fencing_token}")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())  # the step in progress ends first
+    for step in itertools.count(1):
+        token = lease.fencing_token  # compares the clock, and raises LeaseLost after the deadline
+        write(token, f"{given.holder}: step {step}")
+        print(f"step {step} under token {token}")
+        if stop.wait(given.step_ms / 1000):
+            return
+
+
+def main() -> int:
+    with holdfast.connect(given.servers, holder_id=given.holder) as hf:
+        try:
+            with hf.lock(
+                given.name,
+                ttl=given.ttl_ms / 1000,
+                on_queued=lambda at: print(f"queued: place {at.position} of {at.waiter_count}"),
+            ) as lease:
+                work(lease)
+            print("released")
+            return 0
+        except KeyboardInterrupt:
+            return 0  # it was in the queue
+        except holdfast.LeaseLost as lost:
+            print(f"lease lost: {lost.loss_cause.value}, stopping")
+        except Refused as refused:
+            print(refused)
+        return 3
+
+
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+sys.stdout.reconfigure(line_buffering=True)
+try:
+    sys.exit(main())
+except holdfast.HoldfastError as error:
+    sys.exit(f"failed: {error}")

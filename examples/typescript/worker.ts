@@ -1,0 +1,71 @@
+/**
+ * Works in small steps under a lock, and writes each step to a store that checks the fencing token.
+ *
+ *     npm run worker -- report --holder alice
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, LeaseLostError, type Lease, type LockOptions } from '@holdfast/client';
+import { readArguments } from './arguments';
+
+const given = readArguments('worker', {
+  holder: `worker-${process.pid}`,
+  servers: '127.0.0.1:50051',
+  ledger: 'http://127.0.0.1:8080',
+  'ttl-ms': '10000',
+  'step-ms': '1000',
+});
+const stop = new AbortController();
+// A second Ctrl-C ends the process at once. The lease then ends after its ttl.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+
+class RefusedError extends Error {}
+
+async function write(lease: Lease, token: bigint, text: string): Promise<void> {
+  const body = JSON.stringify({ token: Number(token), text });
+  const response = await fetch(`${given.ledger}/${given.name}`, {
+    method: 'POST',
+    body,
+    signal: lease.signal,
+  });
+  const answer = await response.text();
+  if (response.status === 409)
+    throw new RefusedError(`ledger refused token ${token}: token ${answer} has written`);
+  if (!response.ok) throw new Error(`the ledger answered ${response.status}: ${answer}`);
+}
+
+async function work(lease: Lease): Promise<void> {
+  console.log(`granted: token ${lease.fencingToken}`);
+  const signal = AbortSignal.any([stop.signal, lease.signal]);
+  for (let step = 1; !stop.signal.aborted; step++) {
+    const token = lease.fencingToken; // compares the clock, and throws a LeaseLostError after the deadline
+    await write(lease, token, `${given.holder}: step ${step}`);
+    console.log(`step ${step} under token ${token}`);
+    await sleep(Number(given['step-ms']), undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function main(): Promise<void> {
+  const hf = await connect(given.servers, { holderId: given.holder });
+  try {
+    const options: LockOptions = {
+      ttl: Number(given['ttl-ms']),
+      signal: stop.signal,
+      onQueued: ({ position, waiterCount }) => console.log(`queued: place ${position} of ${waiterCount}`),
+    };
+    await hf.withLock(given.name, options, work);
+    console.log('released');
+  } catch (error) {
+    if (error === stop.signal.reason) return; // it was in the queue
+    if (error instanceof LeaseLostError) console.log(`lease lost: ${error.lossCause}, stopping`);
+    else if (error instanceof RefusedError) console.log(error.message);
+    else throw error;
+    process.exitCode = 3;
+  } finally {
+    await hf.close();
+  }
+}
+
+main().catch((error: Error) => {
+  console.error(`failed: ${error.message}`);
+  process.exitCode = 1;
+});
