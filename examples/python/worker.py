@@ -44,12 +44,13 @@ def work(lease: holdfast.Lease) -> None:
     print(f"granted: token {lease.fencing_token}")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())  # the step in progress ends first
+    lease.on_lost(lambda _: stop.set())
     for step in itertools.count(1):
         token = lease.fencing_token  # compares the clock, and raises LeaseLost after the deadline
         write(token, f"{given.holder}: step {step}")
         print(f"step {step} under token {token}")
         if stop.wait(given.step_ms / 1000):
-            return
+            return lease.check()
 
 
 def main() -> int:
@@ -76,5 +77,5 @@ signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
 sys.stdout.reconfigure(line_buffering=True)
 try:
     sys.exit(main())
-except holdfast.HoldfastError as error:
+except (holdfast.HoldfastError, OSError) as error:  # OSError: the ledger does not answer
     sys.exit(f"failed: {error}")

@@ -9,7 +9,8 @@ import { readArguments } from './arguments';
 
 const given = readArguments('leader', { value: '', servers: '127.0.0.1:50051', 'ttl-ms': '10000' });
 const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+// Not `once`: Ctrl-C under npm gives two signals.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
 
 async function observe(election: Election): Promise<void> {
   for await (const leader of election.observe(stop.signal)) {

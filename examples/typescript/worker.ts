@@ -15,18 +15,14 @@ const given = readArguments('worker', {
   'step-ms': '1000',
 });
 const stop = new AbortController();
-// A second Ctrl-C ends the process at once. The lease then ends after its ttl.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+// Not `once`: Ctrl-C under npm gives two signals.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
 
 class RefusedError extends Error {}
 
-async function write(lease: Lease, token: bigint, text: string): Promise<void> {
+async function write({ signal }: Lease, token: bigint, text: string): Promise<void> {
   const body = JSON.stringify({ token: Number(token), text });
-  const response = await fetch(`${given.ledger}/${given.name}`, {
-    method: 'POST',
-    body,
-    signal: lease.signal,
-  });
+  const response = await fetch(`${given.ledger}/${given.name}`, { method: 'POST', body, signal });
   const answer = await response.text();
   if (response.status === 409)
     throw new RefusedError(`ledger refused token ${token}: token ${answer} has written`);
@@ -65,7 +61,7 @@ async function main(): Promise<void> {
   }
 }
 
-main().catch((error: Error) => {
-  console.error(`failed: ${error.message}`);
+main().catch(({ message, cause }: Error) => {
+  console.error(`failed: ${message}${cause instanceof Error ? `: ${cause.message}` : ''}`);
   process.exitCode = 1;
 });

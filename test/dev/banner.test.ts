@@ -20,7 +20,7 @@ describe('the banner of npm start', () => {
     expect(text).toContain('127.0.0.1:50051');
     expect(text).toContain(STORE.description);
     expect(text).toContain(STORE.dataFolder);
-    expect(text).toContain('npm run worker -- alice');
+    expect(text).toContain('npm run leader -- demo --value alice');
   });
 
   it('says whether the server has TLS and requires credentials', () => {

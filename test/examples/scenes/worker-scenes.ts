@@ -1,4 +1,5 @@
 import { endQuarantine } from '../../support/clients/server-calls';
+import { freePort } from '../../support/processes/free-port';
 import type { ExampleProcess } from '../example-process';
 import { EXIT, LONG_TTL_MS, SHORT_TTL_MS, SLACK_MS, type Scene, type SceneContext } from './scene';
 
@@ -91,6 +92,11 @@ async function wrongArguments(context: SceneContext): Promise<void> {
   const refused = await worker(context, 'alice', { ttlMs: 600_000 });
   expect(await refused.exit()).toEqual(EXIT.failed);
   await refused.line(/^failed: .*ttl/);
+  const ledger = `http://127.0.0.1:${await freePort()}`;
+  const unanswered = await worker(context, 'bob', { ledger });
+  expect(await unanswered.exit()).toEqual(EXIT.failed);
+  await unanswered.line(/^failed: /);
+  expect(stepsOf(unanswered)).toEqual([]);
 }
 
 async function holderKilled(context: SceneContext): Promise<void> {
@@ -182,7 +188,10 @@ async function storeReset(context: SceneContext): Promise<void> {
 export const FAST_WORKER_SCENES: readonly Scene[] = [
   { title: 'worker: hands over at once on SIGINT and SIGTERM, after its last step', run: handsOver },
   { title: 'worker: leaves the queue on SIGINT and SIGTERM', run: leavesQueue },
-  { title: 'worker: ends with an error for wrong arguments, and for a refused ttl', run: wrongArguments },
+  {
+    title: 'worker: ends with an error for wrong arguments, a refused ttl, and a ledger that is down',
+    run: wrongArguments,
+  },
 ];
 
 export const SLOW_WORKER_SCENES: readonly Scene[] = [
