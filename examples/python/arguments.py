@@ -1,4 +1,4 @@
-"""The command line of the examples: NAME --option VALUE …"""
+"""The command line of the examples, NAME --option VALUE …, and their output."""
 
 import argparse
 from typing import Union
@@ -12,3 +12,8 @@ def read_arguments(**defaults: Union[str, int]) -> argparse.Namespace:
         option = "--" + name.rstrip("_").replace("_", "-")
         parser.add_argument(option, dest=name, default=default, type=type(default), help=" ")
     return parser.parse_args()
+
+
+def say(text: str) -> None:
+    """Prints a line at once, also into a pipe."""
+    print(text, flush=True)

@@ -3,12 +3,14 @@
 python examples/python/leader.py scheduler --value 10.0.0.7:8080
 """
 
+import queue
 import signal
 import sys
 import threading
 
 import holdfast
-from arguments import read_arguments
+
+from arguments import read_arguments, say
 
 given = read_arguments(value="", servers="127.0.0.1:50051", ttl_ms=10_000)
 
@@ -17,20 +19,20 @@ def observe(election: holdfast.Election) -> None:
     try:
         for leader in election.observe():
             if leader is None:
-                print("leader: none")
+                say("leader: none")
             else:
-                print(f"leader: {leader.value} under token {leader.fencing_token}")
+                say(f"leader: {leader.value} under token {leader.fencing_token}")
     except holdfast.ClosedError:
         pass
 
 
 def lead(lease: holdfast.Lease) -> None:
-    print(f"elected under token {lease.fencing_token}")
-    stop = threading.Event()
+    say(f"elected under token {lease.fencing_token}")
+    ended: queue.SimpleQueue[object] = queue.SimpleQueue()  # a put is allowed in signal handlers
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    lease.on_lost(lambda _: stop.set())
-    stop.wait()  # the work of the leader
+        signal.signal(number, lambda *_: ended.put(None))
+    lease.on_lost(ended.put)
+    ended.get()  # the work of the leader
     lease.check()
 
 
@@ -44,17 +46,16 @@ def main() -> int:
             threading.Thread(target=observe, args=[election], daemon=True).start()
             with election.campaign(given.value, ttl=given.ttl_ms / 1000) as lease:
                 lead(lease)
-            print("resigned")
+            say("resigned")
             return 0
         except KeyboardInterrupt:
             return 0  # it was an observer or a candidate
         except holdfast.LeaseLost as lost:
-            print(f"lease lost: {lost.loss_cause.value}, stopping")
+            say(f"lease lost: {lost.loss_cause.value}, stopping")
             return 3
 
 
 signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
-sys.stdout.reconfigure(line_buffering=True)
 try:
     sys.exit(main())
 except holdfast.HoldfastError as error:

@@ -8,8 +8,9 @@ import os
 import sys
 
 import holdfast
-from arguments import read_arguments
 from holdfast import aio
+
+from arguments import read_arguments, say
 
 given = read_arguments(
     holder=f"pool-{os.getpid()}",
@@ -25,13 +26,13 @@ async def run_job(hf: aio.Holdfast, job: str) -> bool:
     """False: the permit was lost during the job, and the block was cancelled."""
     try:
         async with hf.permits(given.name, limit=given.limit, ttl=given.ttl_ms / 1000) as lease:
-            print(f"{job} begins under token {lease.fencing_token}")
+            say(f"{job} begins under token {lease.fencing_token}")
             await asyncio.sleep(given.job_ms / 1000)
             lease.check()
-            print(f"{job} ends")  # the end of the block gives the permit back
+            say(f"{job} ends")  # the end of the block gives the permit back
         return True
     except holdfast.LeaseLost as lost:
-        print(f"{job} lost its permit: {lost.loss_cause.value}")
+        say(f"{job} lost its permit: {lost.loss_cause.value}")
         return False
 
 
@@ -39,11 +40,10 @@ async def main() -> int:
     async with aio.connect(given.servers, holder_id=given.holder) as hf:
         jobs = [f"{given.holder}: job {number + 1}" for number in range(given.jobs)]
         done = sum(await asyncio.gather(*(run_job(hf, job) for job in jobs)))
-        print(f"{given.holder}: {done} jobs done")
+        say(f"{given.holder}: {done} jobs done")
         return 0 if done == given.jobs else 3
 
 
-sys.stdout.reconfigure(line_buffering=True)
 try:
     sys.exit(asyncio.run(main()))
 except holdfast.HoldfastError as error:

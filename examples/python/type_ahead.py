@@ -6,11 +6,12 @@ python examples/python/type_ahead.py fruits --import examples/fruits.txt
 import asyncio
 import sys
 import threading
-from typing import Iterator
+from typing import Iterator, Optional
 
 import holdfast
-from arguments import read_arguments
 from holdfast import aio
+
+from arguments import read_arguments, say
 
 given = read_arguments(import_="", servers="127.0.0.1:50051", debounce_ms=30)
 
@@ -27,16 +28,16 @@ async def import_file(dictionary: aio.Dictionary) -> None:
                 yield holdfast.Entry(text, text)
 
     await dictionary.import_entries(entries())
-    print(f"imported {count} entries")
+    say(f"imported {count} entries")
 
 
 async def show(field: aio.TypeAhead, text: str) -> None:
     suggestions = await field.type(text)
     if suggestions is not None:  # None: superseded by a newer text
-        print(f"{text}: {', '.join(one.text for one in suggestions) or 'nothing'}")
+        say(f"{text}: {', '.join(one.text for one in suggestions) or 'nothing'}")
 
 
-def read(loop: asyncio.AbstractEventLoop, texts: "asyncio.Queue[str | None]") -> None:
+def read(loop: asyncio.AbstractEventLoop, texts: "asyncio.Queue[Optional[str]]") -> None:
     for line in sys.stdin:
         loop.call_soon_threadsafe(texts.put_nowait, line.rstrip("\n"))
     loop.call_soon_threadsafe(texts.put_nowait, None)
@@ -47,9 +48,9 @@ async def main() -> None:
         dictionary = hf.dictionary(given.name)
         if given.import_:
             await import_file(dictionary)
-        texts: "asyncio.Queue[str | None]" = asyncio.Queue()
-        reader = threading.Thread(target=read, args=[asyncio.get_running_loop(), texts], daemon=True)
-        reader.start()
+        texts: asyncio.Queue[Optional[str]] = asyncio.Queue()
+        reading = [asyncio.get_running_loop(), texts]
+        threading.Thread(target=read, args=reading, daemon=True).start()
         async with dictionary.type_ahead(debounce=given.debounce_ms / 1000, limit=5) as field:
             last = asyncio.create_task(asyncio.sleep(0))
             while (text := await texts.get()) is not None:
@@ -57,7 +58,6 @@ async def main() -> None:
             await last
 
 
-sys.stdout.reconfigure(line_buffering=True)
 try:
     asyncio.run(main())
 except holdfast.HoldfastError as error:

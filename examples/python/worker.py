@@ -6,14 +6,15 @@ python examples/python/worker.py report --holder alice
 import itertools
 import json
 import os
+import queue
 import signal
 import sys
-import threading
 import urllib.error
 import urllib.request
 
 import holdfast
-from arguments import read_arguments
+
+from arguments import read_arguments, say
 
 given = read_arguments(
     holder=f"worker-{os.getpid()}",
@@ -22,7 +23,8 @@ given = read_arguments(
     ttl_ms=10_000,
     step_ms=1_000,
 )
-stop = threading.Event()
+#: Takes a signal and the loss of the lease. A put is allowed in a signal handler.
+ended: "queue.SimpleQueue[object]" = queue.SimpleQueue()
 
 
 class Refused(Exception):
@@ -41,16 +43,20 @@ def write(token: int, text: str) -> None:
 
 
 def work(lease: holdfast.Lease) -> None:
-    print(f"granted: token {lease.fencing_token}")
+    say(f"granted: token {lease.fencing_token}")
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())  # the step in progress ends first
-    lease.on_lost(lambda _: stop.set())
+        signal.signal(number, lambda *_: ended.put(None))  # the step in progress ends first
+    lease.on_lost(ended.put)
     for step in itertools.count(1):
         token = lease.fencing_token  # compares the clock, and raises LeaseLost after the deadline
         write(token, f"{given.holder}: step {step}")
-        print(f"step {step} under token {token}")
-        if stop.wait(given.step_ms / 1000):
-            return lease.check()
+        say(f"step {step} under token {token}")
+        try:
+            ended.get(timeout=given.step_ms / 1000)
+        except queue.Empty:
+            continue
+        lease.check()
+        return
 
 
 def main() -> int:
@@ -59,22 +65,21 @@ def main() -> int:
             with hf.lock(
                 given.name,
                 ttl=given.ttl_ms / 1000,
-                on_queued=lambda at: print(f"queued: place {at.position} of {at.waiter_count}"),
+                on_queued=lambda at: say(f"queued: place {at.position} of {at.waiter_count}"),
             ) as lease:
                 work(lease)
-            print("released")
+            say("released")
             return 0
         except KeyboardInterrupt:
             return 0  # it was in the queue
         except holdfast.LeaseLost as lost:
-            print(f"lease lost: {lost.loss_cause.value}, stopping")
+            say(f"lease lost: {lost.loss_cause.value}, stopping")
         except Refused as refused:
-            print(refused)
+            say(str(refused))
         return 3
 
 
 signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
-sys.stdout.reconfigure(line_buffering=True)
 try:
     sys.exit(main())
 except (holdfast.HoldfastError, OSError) as error:  # OSError: the ledger does not answer
