@@ -5,6 +5,7 @@ python examples/python/worker.py report --holder alice
 
 import itertools
 import json
+import logging
 import os
 import queue
 import signal
@@ -79,6 +80,7 @@ def main() -> int:
         return 3
 
 
+logging.basicConfig(level=logging.INFO)  # the client tells which server renews the lease
 signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
 try:
     sys.exit(main())

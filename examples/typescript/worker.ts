@@ -3,6 +3,7 @@
  *
  *     npm run worker -- report --holder alice
  */
+import { Console } from 'node:console';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, LeaseLostError, type Lease, type LockOptions } from '@holdfast/client';
 import { readArguments } from './arguments';
@@ -41,7 +42,7 @@ async function work(lease: Lease): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const hf = await connect(given.servers, { holderId: given.holder });
+  const hf = await connect(given.servers, { holderId: given.holder, logger: new Console(process.stderr) });
   try {
     const options: LockOptions = {
       ttl: Number(given['ttl-ms']),

@@ -40,7 +40,7 @@ async function resigns(context: SceneContext): Promise<void> {
   await seesLeader(candidate, 'eleven', secondToken);
   candidate.signal('SIGINT');
   expect(await candidate.exit()).toEqual(EXIT.done);
-  expect(candidate.has(/elected|resigned/)).toBe(false);
+  expect(candidate.has(/^(elected|resigned)/)).toBe(false);
 
   const after = performance.now();
   second.signal('SIGINT');
