@@ -82,6 +82,15 @@ export default tseslint.config(
     },
   },
   {
+    files: ['examples/typescript/**'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ group: ['../**'], message: 'Import @holdfast/client, as a user of the package does.' }] },
+      ],
+    },
+  },
+  {
     // A test with a missing value fails anyway, so tests may use `!`.
     files: ['test/**'],
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
