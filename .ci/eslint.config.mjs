@@ -86,7 +86,11 @@ export default tseslint.config(
     rules: {
       'no-restricted-imports': [
         'error',
-        { patterns: [{ group: ['../**'], message: 'Import @holdfast/client, as a user of the package does.' }] },
+        {
+          patterns: [
+            { group: ['../**'], message: 'Import @holdfast/client, as a user of the package does.' },
+          ],
+        },
       ],
     },
   },

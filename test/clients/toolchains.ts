@@ -12,7 +12,7 @@ function generated(...path: readonly string[]): string {
 }
 
 export async function pythonClient(): Promise<BuiltProgram> {
-  const found = await pythonEnvironment(join(ROOT, 'clients', 'python', 'tests', 'requirements.txt'));
+  const found = await pythonEnvironment(source('python', 'requirements.txt'));
   if ('missing' in found) return found;
   const env = { PYTHONPATH: generated('python'), PYTHONDONTWRITEBYTECODE: '1' };
   return { command: [found.python, source('python', 'main.py')], env };
