@@ -1,4 +1,3 @@
-import { eventually } from '../support/eventually';
 import { builtExample } from './example-languages';
 import { ExampleProcess } from './example-process';
 
@@ -32,12 +31,6 @@ export class LedgerProcess {
   async write(name: string, body: string): Promise<{ status: number; body: string }> {
     const response = await fetch(`${this.url}/${name}`, { method: 'POST', body });
     return { status: response.status, body: await response.text() };
-  }
-
-  /** Waits for a write with this text. */
-  async written(name: string, text: RegExp): Promise<LedgerWrite> {
-    const find = async () => (await this.writes(name)).find((write) => text.test(write.text));
-    return eventually(`a write of ${text}`, find, { timeoutMs: 30_000 });
   }
 
   close(): Promise<void> {
