@@ -40,6 +40,8 @@ const (
 
 	// The longest wait for the first session.
 	connectTimeout = 10 * time.Second
+	// The longest time of one call of the token callback.
+	tokenTimeout = 10 * time.Second
 	// The longest time of a call, retries included.
 	callTimeout = 10 * time.Second
 	// After the wait for a lease, the server has this time for its answer.

@@ -39,6 +39,7 @@ func TestTheNumbersAreThoseOfAllClients(t *testing.T) {
 		},
 		"limits": {
 			"connect_ms":           ms(connectTimeout),
+			"token_ms":             ms(tokenTimeout),
 			"call_ms":              ms(callTimeout),
 			"answer_after_wait_ms": ms(answerAfterWait),
 			"release_ms":           ms(releaseTimeout),

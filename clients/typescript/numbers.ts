@@ -40,6 +40,8 @@ export const NUMBERS = {
   limits: {
     /** The longest wait for the first session. */
     connectMs: 10_000,
+    /** The longest time of one call of the token callback. */
+    tokenMs: 10_000,
     /** The longest time of a call, retries included. */
     callMs: 10_000,
     /** After the wait for a lease, the server has this time for its answer. */

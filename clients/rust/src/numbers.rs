@@ -34,6 +34,8 @@ pub(crate) const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// The longest wait for the first session.
 pub(crate) const CONNECT: Duration = Duration::from_millis(10_000);
+/// The longest time of one call of the token callback.
+pub(crate) const TOKEN: Duration = Duration::from_millis(10_000);
 /// The longest time of a call, retries included.
 pub(crate) const CALL: Duration = Duration::from_millis(10_000);
 /// After the wait for a lease, the server has this time for its answer.
@@ -101,6 +103,7 @@ mod tests {
             },
             "limits": {
                 "connect_ms": ms(CONNECT),
+                "token_ms": ms(TOKEN),
                 "call_ms": ms(CALL),
                 "answer_after_wait_ms": ms(ANSWER_AFTER_WAIT),
                 "release_ms": ms(RELEASE),

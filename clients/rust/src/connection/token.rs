@@ -7,6 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::numbers::TOKEN;
+
 /// A token for the header `authorization`.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -68,7 +70,14 @@ impl TokenSource {
                 let text = tokio::fs::read_to_string(path).await?;
                 Ok(BearerToken::new(text.trim()))
             }
-            TokenSource::Callback(fetch) => fetch().await,
+            TokenSource::Callback(fetch) => {
+                tokio::time::timeout(TOKEN, fetch()).await.map_err(|_| {
+                    format!(
+                        "the token callback gave no token within {} s",
+                        TOKEN.as_secs()
+                    )
+                })?
+            }
         }
     }
 }

@@ -41,6 +41,8 @@ SHORTEST_PAUSE = 0.005
 
 #: The longest wait for the first session.
 CONNECT = 10.0
+#: The longest time of one call of the token callback.
+TOKEN = 10.0
 #: The longest time of a call, retries included.
 CALL = 10.0
 #: After the wait for a lease, the server has this time for its answer.

@@ -73,6 +73,9 @@ final class Numbers {
     /** The longest wait for the first session. */
     static final long CONNECT_MS = 10_000;
 
+    /** The longest time of one call of the token callback. */
+    static final long TOKEN_MS = 10_000;
+
     /** The longest time of a call, retries included. */
     static final long CALL_MS = 10_000;
 
