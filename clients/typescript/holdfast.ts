@@ -55,12 +55,12 @@ export class Holdfast {
   }
 
   /** Waits for the lock. Release the lease, or declare it with `await using`. Rejects with a HoldfastError. */
-  lock(name: string, options: LockOptions = {}): Promise<Lease> {
+  async lock(name: string, options: LockOptions = {}): Promise<Lease> {
     return this.acquire(lockAcquire(name, options));
   }
 
   /** Waits for permits of a semaphore, as `lock` does. */
-  permits(name: string, options: PermitsOptions = {}): Promise<Lease> {
+  async permits(name: string, options: PermitsOptions = {}): Promise<Lease> {
     return this.acquire(permitsAcquire(name, options));
   }
 
@@ -130,7 +130,8 @@ export class Holdfast {
 
   /**
    * Ends all waits, releases all leases, and waits up to 5 s for the answers. Leaves no timer and no socket. End the
-   * work that needs a lease first. A process that ends without `close` leaves its leases to the ends of their ttl.
+   * work that needs a lease first: each lease that is still held is lost with the cause CLOSED. A second call waits for the
+   * end of the first one. A process that ends without `close` leaves its leases to the ends of their ttl.
    */
   async close(): Promise<void> {
     await this.session.close();

@@ -1,5 +1,11 @@
+import { status } from '@grpc/grpc-js';
+import { InvalidRequestError } from './errors';
+
 /** A length of time: a number of milliseconds, or a text such as `'500ms'`, `'30s'`, `'5m'`, `'1.5h'`. */
 export type TimeSpan = number | string;
+
+/** The greatest Duration of the contract, 10,000 years. */
+const LONGEST_MS = 315_576_000_000_000;
 
 const UNITS: ReadonlyMap<string, number> = new Map([
   ['ms', 1],
@@ -9,17 +15,26 @@ const UNITS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Converts to milliseconds. Throws a RangeError for a negative or unreadable value.
+ * Converts to milliseconds. Throws an InvalidRequestError for a negative, unreadable or too long value.
  *
  * @param option the option that has the value, for the text of the error
  */
 export function toMs(span: TimeSpan, option: string): number {
-  if (typeof span === 'number' && Number.isFinite(span) && span >= 0) return span;
+  const ms = typeof span === 'number' ? span : msOf(span);
+  if (ms >= 0 && ms <= LONGEST_MS) return ms;
+  const given = typeof span === 'number' ? String(span) : JSON.stringify(span);
+  throw invalidOption(option, `milliseconds or a text such as "30s", not ${given}`);
+}
+
+/** The error of an option of the caller, as the server would refuse the field. */
+export function invalidOption(option: string, allowed: string): InvalidRequestError {
+  const violations = [{ field: option, description: `must be ${allowed}` }];
+  const facts = { reason: 'INVALID_FIELD', code: status.INVALID_ARGUMENT, violations };
+  return new InvalidRequestError(`${option} must be ${allowed}`, facts);
+}
+
+/** NaN for an unreadable text, and for a value that is no text. */
+function msOf(span: unknown): number {
   const [, number, unit] = (typeof span === 'string' && /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(span)) || [];
-  if (number === undefined || unit === undefined) {
-    throw new RangeError(
-      `${option} must be milliseconds or a text such as "30s", not ${JSON.stringify(span)}`,
-    );
-  }
-  return Number(number) * (UNITS.get(unit) ?? NaN);
+  return unit === undefined ? NaN : Number(number) * (UNITS.get(unit) ?? NaN);
 }

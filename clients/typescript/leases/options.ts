@@ -1,5 +1,5 @@
 import { LockMode } from '../../../generated/typescript/holdfast/v1/lease';
-import { toMs, type TimeSpan } from '../time-span';
+import { invalidOption, toMs, type TimeSpan } from '../time-span';
 import type { Acquire, QueuePlace } from '../sessions/acquire-intent';
 import { metadataMap, type Metadata } from './metadata';
 
@@ -45,13 +45,33 @@ export interface TryLockOptions extends TryOptions, Mode {}
 export interface PermitsOptions extends AcquireOptions, Permits {}
 export interface TryPermitsOptions extends TryOptions, Permits {}
 
+/** Throws an InvalidRequestError for an option that no message can carry. The server checks all else. */
 export function lockAcquire(name: string, { mode, ...options }: LockOptions): Acquire {
   const code = mode === 'shared' ? LockMode.LOCK_MODE_SHARED : LockMode.LOCK_MODE_EXCLUSIVE;
-  return { kind: 'lock', name, mode: code, ...common(options) };
+  return { kind: 'lock', name: text('name', name), mode: code, ...common(options) };
 }
 
+/** Throws an InvalidRequestError for an option that no message can carry. The server checks all else. */
 export function permitsAcquire(name: string, { permits, limit, ...options }: PermitsOptions): Acquire {
-  return { kind: 'permits', name, permitCount: permits, initialLimit: limit, ...common(options) };
+  checkCount('permits', permits);
+  checkCount('limit', limit);
+  return {
+    kind: 'permits',
+    name: text('name', name),
+    permitCount: permits,
+    initialLimit: limit,
+    ...common(options),
+  };
+}
+
+function checkCount(option: string, count: number | undefined): void {
+  const isCount = count === undefined || (Number.isInteger(count) && count >= 0 && count < 2 ** 31);
+  if (!isCount) throw invalidOption(option, `a whole number from 1, not ${String(count)}`);
+}
+
+function text(option: string, value: unknown): string {
+  if (typeof value !== 'string') throw invalidOption(option, `a text, not ${typeof value}`);
+  return value;
 }
 
 function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptions) {
@@ -60,7 +80,12 @@ function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptio
     waitMs: wait === undefined ? undefined : toMs(wait, 'wait'),
     maxHoldMs: maxHold === undefined ? undefined : toMs(maxHold, 'maxHold'),
     signal,
-    metadata: metadata && metadataMap(metadata),
+    metadata: metadata && texts(metadataMap(metadata)),
     onQueued,
   };
+}
+
+function texts(metadata: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  for (const [key, value] of metadata) text(`metadata of ${JSON.stringify(key)}`, value);
+  return metadata;
 }

@@ -1,5 +1,7 @@
+import { InvalidRequestError } from '../../../clients/typescript';
 import { addressList } from '../../../clients/typescript/connection/addresses';
 import { tokenSource } from '../../../clients/typescript/connection/token';
+import { lockAcquire, permitsAcquire } from '../../../clients/typescript/leases/options';
 import { toMs } from '../../../clients/typescript/time-span';
 
 test.each([
@@ -13,8 +15,20 @@ test.each([
   expect(toMs(span, 'ttl')).toBe(ms);
 });
 
-test.each(['', 's', '30', '-1s', '1d', '1 s', -1, NaN, Infinity])('the time %j is refused', (span) => {
+test.each(['', 's', '30', '-1s', '1d', '1 s', -1, NaN, Infinity, 1e300])('the time %j is refused', (span) => {
   expect(() => toMs(span, 'ttl')).toThrow('ttl must be milliseconds or a text such as "30s"');
+  expect(() => toMs(span, 'ttl')).toThrow(InvalidRequestError);
+});
+
+test('an option that no message can carry is refused, and the error names the option', () => {
+  for (const count of [1.5, -1, NaN, 2 ** 31]) {
+    expect(() => permitsAcquire('gpu', { permits: count })).toThrow('permits must be a whole number');
+    expect(() => permitsAcquire('gpu', { limit: count })).toThrow('limit must be a whole number');
+  }
+  expect(() => lockAcquire(undefined as unknown as string, {})).toThrow('name must be a text');
+  const metadata = { zone: 7 as unknown as string };
+  expect(() => lockAcquire('report', { metadata })).toThrow('metadata of "zone" must be a text');
+  expect(() => lockAcquire('report', { ttl: 1e300 })).toThrow('ttl must be milliseconds');
 });
 
 test('addresses come as a text with commas or as an array', () => {

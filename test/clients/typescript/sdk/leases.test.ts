@@ -173,7 +173,9 @@ describe('lock', () => {
       'acquire_lock.name',
       'acquire_lock.ttl',
     ]);
-    expect(() => hf.lock('x', { ttl: 'soon' })).toThrow('ttl must be milliseconds');
+    const rejected = hf.lock('x', { ttl: 'soon' });
+    await expect(rejected).rejects.toThrow(InvalidRequestError);
+    await expect(rejected).rejects.toThrow('ttl must be milliseconds');
   });
 
   test.concurrent('shows neither the id of a lease nor its session in a log', async () => {
