@@ -1,0 +1,229 @@
+import { duration } from '../../../clients/typescript';
+import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
+import { afterBreak, ended, holding, opened, pass, released } from '../../support/clients/faked-session';
+import { causeOf, lock } from '../../support/clients/sdk-session';
+
+// Without the uptime of the machine, which fake timers do not replace.
+jest.mock('../../../clients/typescript/clock', () => {
+  const now = () => performance.now();
+  return { now, exactNow: now };
+});
+
+// The fake timers replace `performance.now` and `setTimeout`, so that the tests control the clock.
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => {
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
+
+describe('the leases of a client', () => {
+  test('counts a deadline from the send of the heartbeat that the response names', async () => {
+    const { wire, lease } = await holding();
+    const first = performance.now();
+    expect(lease.deadline).toBe(first + 30_000);
+    await pass(5000);
+    await pass(5000);
+    expect(wire.heartbeatId).toBe(3n);
+    wire.renew(wire.id('acquireLock'), 29_000, 2n);
+    expect(lease.deadline).toBe(first + 5000 + 29_000);
+  });
+
+  test('makes no signal for the leases of a caller that asks for none', async () => {
+    const made = jest.spyOn(globalThis, 'AbortController');
+    const { wires, leases } = await holding(['one', 'two']);
+    const next = await afterBreak(wires);
+    next.start();
+    for (const [index, { id }] of leases.entries()) next.grant(next.id('attach', index), id);
+    void leases[0]?.release();
+    expect(leases.map(({ isOver }) => isOver)).toEqual([true, false]);
+    expect(made).not.toHaveBeenCalled();
+  });
+
+  test('gives the cause to a signal that is first asked for after the end of the lease', async () => {
+    const { wire, lease } = await holding();
+    wire.event(wire.id('acquireLock'), ended(SessionEndCause.SESSION_END_CAUSE_REVOKED));
+    expect(lease.signal.aborted).toBe(true);
+    expect(lease.signal.reason).toMatchObject({ lossCause: 'REVOKED' });
+    expect(() => lease.check()).toThrow(lease.signal.reason as Error);
+  });
+
+  test('believes in a lease without a session until its deadline', async () => {
+    const { wires, lease } = await holding();
+    const next = await afterBreak(wires);
+    next.end();
+    await pass(28_000);
+    expect(lease.isOver).toBe(false);
+    await pass(2000);
+    expect(causeOf(lease)).toBe('DEADLINE');
+    expect(() => lease.check()).toThrow('deadline');
+  });
+
+  test.each([
+    ['LEASE_NOT_HELD', 'LEASE_NOT_HELD'],
+    ['SUPERSEDED', 'SUPERSEDED'],
+    ['STORE_UNAVAILABLE', undefined],
+    ['NOT_ALLOWED', undefined],
+    ['QUARANTINED', undefined],
+  ])('after an attach that failed with %s the lease is over with %s', async (reason, cause) => {
+    const { wires, lease } = await holding();
+    const next = await afterBreak(wires);
+    next.start();
+    next.fail(next.id('attach'), reason);
+    expect(causeOf(lease)).toBe(cause);
+    await pass(1000);
+    expect(next.commands('attach')).toHaveLength(cause ? 1 : 2);
+  });
+
+  test.each([
+    [SessionEndCause.SESSION_END_CAUSE_EXPIRED, 'EXPIRED'],
+    [SessionEndCause.SESSION_END_CAUSE_REVOKED, 'REVOKED'],
+    [SessionEndCause.SESSION_END_CAUSE_SUPERSEDED, 'SUPERSEDED'],
+    [99 as SessionEndCause, 'UNRECOGNIZED'],
+  ])('stops the work at the end with cause %s, and attaches no more', async (cause, lossCause) => {
+    const { wire, wires, lease } = await holding();
+    wire.event(wire.id('acquireLock'), ended(cause));
+    expect([causeOf(lease), lease.signal.aborted]).toEqual([lossCause, true]);
+    wire.renew(wire.id('acquireLock'), 60_000);
+    expect(lease.isOver).toBe(true);
+    expect((await afterBreak(wires)).commands()).toEqual([]);
+  });
+
+  test('never ends by release a lease that another session has', async () => {
+    const { wire, lease } = await holding();
+    wire.event(wire.id('acquireLock'), ended(SessionEndCause.SESSION_END_CAUSE_SUPERSEDED));
+    expect(await lease.release()).toMatchObject({ released: false });
+    await pass(0);
+    expect(wire.commands('release')).toEqual([]);
+  });
+
+  test('releases a lease that is over when an attach grants it', async () => {
+    const { wires, lease } = await holding(['lease'], 6000);
+    const next = await afterBreak(wires);
+    next.start();
+    for (let step = 0; step < 12; step++) {
+      await pass(500);
+      next.respond();
+    }
+    expect(lease.isOver).toBe(true);
+    next.grant(next.id('attach'), 'lease');
+    await pass(0);
+    expect(next.commands('release')[0]?.command.value).toEqual({
+      lease: { $case: 'leaseId', value: 'lease' },
+    });
+    expect(lease.isOver).toBe(true);
+  });
+
+  test('repeats a release in each next session until the answer comes', async () => {
+    const { wires, lease } = await holding();
+    const releasing = lease.release();
+    expect(causeOf(lease)).toBe('RELEASED');
+    await pass(0);
+    const second = await afterBreak(wires);
+    const third = await afterBreak(wires);
+    expect([second, third].map((wire) => wire.kinds())).toEqual([['release'], ['release']]);
+    third.start();
+    third.fail(third.id('release'), 'OUTCOME_UNKNOWN');
+    await pass(1000);
+    third.event(third.id('release', 1), released);
+    expect(await releasing).toMatchObject({ released: true });
+    expect((await afterBreak(wires)).commands()).toEqual([]);
+  });
+
+  test('keeps a lease that the old session grants while the next session repeats the acquire', async () => {
+    const { client, wire, wires } = await opened();
+    const acquiring = lock(client, 'x');
+    await pass(0);
+    wire.respond({ leaving: { retryDelay: duration(0) } });
+    await pass(0);
+    wire.grant(wire.id('acquireLock'), 'lease');
+    const lease = await acquiring;
+    wire.event(wire.id('acquireLock'), ended(SessionEndCause.SESSION_END_CAUSE_SUPERSEDED));
+    wires.last.start();
+    wires.last.grant(wires.last.id('acquireLock'), 'lease');
+    expect([lease.isOver, client.leaseCount]).toEqual([false, 1]);
+    wires.last.event(wires.last.id('acquireLock'), ended(SessionEndCause.SESSION_END_CAUSE_EXPIRED));
+    expect(causeOf(lease)).toBe('EXPIRED');
+  });
+
+  test('cancels an aborted wait, and releases a grant that was under way', async () => {
+    const { client, wire } = await opened();
+    const abort = new AbortController();
+    const acquiring = lock(client, 'x', { signal: abort.signal });
+    await pass(0);
+    abort.abort();
+    await expect(acquiring).rejects.toBe(abort.signal.reason);
+    await pass(0);
+    expect(wire.commands('cancel')[0]?.command.value).toEqual({ commandId: 1n });
+    wire.grant(1, 'late');
+    await pass(0);
+    expect(wire.commands('release')[0]?.command.value).toEqual({
+      lease: { $case: 'leaseId', value: 'late' },
+    });
+    expect(client.leaseCount).toBe(0);
+  });
+
+  test('takes a new request_id once if the lease of the old one has ended unseen', async () => {
+    const { client, wire } = await opened();
+    const acquiring = lock(client, 'x');
+    await pass(0);
+    wire.fail(1, 'REQUEST_FINISHED');
+    await pass(0);
+    const ids = wire
+      .commands('acquireLock')
+      .map(({ command }) => (command.value as { requestId: string }).requestId);
+    expect(new Set(ids).size).toBe(2);
+    wire.fail(2, 'REQUEST_FINISHED');
+    await expect(acquiring).rejects.toMatchObject({ reason: 'REQUEST_FINISHED' });
+  });
+
+  test('repeats an acquire of unknown outcome by its request_id, and never one that is CONTENDED', async () => {
+    const { client, wire } = await opened();
+    const first = lock(client, 'x');
+    const second = lock(client, 'y', { waitMs: 0 });
+    await pass(0);
+    wire.fail(1, 'OUTCOME_UNKNOWN');
+    wire.fail(2, 'CONTENDED');
+    await expect(second).rejects.toMatchObject({ reason: 'CONTENDED' });
+    await pass(1000);
+    const [one, , repeated] = wire.commands('acquireLock').map(({ command }) => command.value);
+    expect(repeated).toEqual(one);
+    wire.grant(3, 'lease');
+    expect((await first).id).toBe('lease');
+  });
+
+  test('gives up an acquire without an answer after its wait, and releases a late grant', async () => {
+    const { client, wires } = await opened();
+    const acquiring = lock(client, 'x', { waitMs: 1000 });
+    await pass(0);
+    const refused = expect(acquiring).rejects.toMatchObject({ reason: 'NO_ANSWER' });
+    wires.last.end();
+    await pass(7000);
+    await refused;
+    expect(wires.last.kinds()).toEqual(['acquireLock', 'cancel']);
+    wires.last.grant(1, 'late');
+    await pass(0);
+    expect(wires.last.kinds()).toEqual(['acquireLock', 'cancel', 'release']);
+  });
+
+  test('repeats an update of metadata after the attach', async () => {
+    const { wires, lease } = await holding();
+    const updating = lease.updateMetadata(new Map([['zone', 'b']]));
+    await expect(lease.updateMetadata(new Map())).rejects.toThrow('no answer');
+    const next = await afterBreak(wires);
+    next.start();
+    expect(next.kinds()).toEqual(['attach']);
+    next.grant(1, 'lease');
+    await pass(0);
+    expect(next.commands('update')[0]?.command.value).toMatchObject({ leaseNumber: 1n });
+    next.event(2, { $case: 'updated', value: {} });
+    await updating;
+  });
+
+  test('waits for more than 24 days', async () => {
+    const { client, wire } = await opened();
+    const waiting = lock(client, 'x', { waitMs: 30 * 86_400_000 });
+    await pass(5000);
+    wire.grant(wire.id('acquireLock'), 'lease');
+    expect((await waiting).id).toBe('lease');
+  });
+});

@@ -1,0 +1,253 @@
+import { duration } from '../../../clients/typescript';
+import { SessionClient } from '../../../clients/typescript/sessions/session-client';
+import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
+import { FakeWires } from '../../support/clients/fake-wires';
+import { afterBreak, ended, holding, opened, pass, released } from '../../support/clients/faked-session';
+import { lock, permits } from '../../support/clients/sdk-session';
+
+// Without the uptime of the machine, which fake timers do not replace.
+jest.mock('../../../clients/typescript/clock', () => {
+  const now = () => performance.now();
+  return { now, exactNow: now };
+});
+
+// The fake timers replace `performance.now` and `setTimeout`, so that the tests control the clock.
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => {
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
+
+describe('the sessions of a client', () => {
+  test('starts with session 1, heartbeat 1 and the commands of the moment', async () => {
+    const wires = new FakeWires();
+    const client = new SessionClient({ addresses: ['a'], openWire: wires.open, holderId: 'worker' });
+    void lock(client, 'x');
+    void permits(client, 'y', { permitCount: 2, initialLimit: 4 });
+    await pass(0);
+    expect(wires.last.requests).toMatchObject([
+      {
+        start: { sessionNumber: 1n, holderId: 'worker', clientId: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+        heartbeatId: 1n,
+        commands: [
+          { commandId: 1n, command: { $case: 'acquireLock', value: { name: 'x' } } },
+          { commandId: 2n, command: { $case: 'acquirePermits', value: { name: 'y', permitCount: 2 } } },
+        ],
+      },
+    ]);
+  });
+
+  test('ends a session that names a heartbeat which was never sent, and believes nothing in it', async () => {
+    const { wire, wires, lease } = await holding();
+    const before = lease.deadline;
+    await pass(5000);
+    wire.renew(wire.id('acquireLock'), 29_000, 9n);
+    expect([lease.deadline, wire.isDestroyed]).toEqual([before, true]);
+    await pass(1000);
+    expect(wires.all).toHaveLength(2);
+  });
+
+  test('sends a heartbeat every sixth of the shortest ttl', async () => {
+    const { wire } = await holding(['lease'], 6000);
+    const before = wire.heartbeatCount;
+    for (let step = 0; step < 10; step++) {
+      await pass(500);
+      wire.renew(wire.id('acquireLock'), 6000);
+    }
+    expect(wire.heartbeatCount - before).toBe(5);
+  });
+
+  test('leaves a silent server after a quarter of the shortest ttl', async () => {
+    const { wire, wires, lease } = await holding(['lease'], 6000);
+    wire.respond();
+    await pass(1000 + 1499);
+    expect(wire.isDestroyed).toBe(false);
+    await pass(1);
+    expect(wire.isDestroyed).toBe(true);
+    await pass(600);
+    expect(wires.all).toHaveLength(2);
+    expect(lease.isOver).toBe(false);
+  });
+
+  test('reads the messages of the time in which it was itself stopped before it leaves', async () => {
+    const { wire, lease } = await holding(['lease'], 6000);
+    // The clock runs on without a timer, as for a suspended process.
+    const now = performance.now() + 4000;
+    const spy = jest.spyOn(performance, 'now').mockImplementation(() => now);
+    await pass(1000);
+    expect(wire.isDestroyed).toBe(false);
+    wire.respond();
+    spy.mockRestore();
+    expect([wire.isDestroyed, lease.isOver]).toEqual([false, false]);
+  });
+
+  test('opens the next session at the next address, with the next number and the same client', async () => {
+    const { wire, wires } = await opened();
+    const next = await afterBreak(wires);
+    const [first, second] = [wire, next].map(({ requests }) => requests[0]?.start);
+    expect(second).toEqual({ ...first, sessionNumber: 2n });
+    expect([wire.address, next.address]).toEqual(['a', 'b']);
+  });
+
+  test('attaches the earliest deadline first, then repeats releases and acquires, then sends new acquires', async () => {
+    const { client, wire, wires, leases } = await holding(['one', 'two', 'three']);
+    wire.renew(wire.id('acquireLock', 0), 40_000);
+    await pass(1000);
+    wire.renew(wire.id('acquireLock', 1), 29_000, wire.heartbeatId);
+    const waiting = lock(client, 'waited', { ttlMs: 30_000 });
+    void leases[2]?.release();
+    await pass(0);
+    const [, , , sent] = wire.commands('acquireLock');
+    wire.end();
+    void lock(client, 'new');
+    await pass(1000);
+    const next = wires.last;
+    expect(next.kinds()).toEqual(['attach', 'attach', 'release', 'acquireLock', 'acquireLock']);
+    expect(next.commands('attach').map(({ command }) => command.value)).toEqual([
+      { leaseId: 'one' },
+      { leaseId: 'two' },
+    ]);
+    expect(next.commands('release')[0]?.command.value).toEqual({
+      lease: { $case: 'leaseId', value: 'three' },
+    });
+    expect(next.commands('acquireLock')[0]?.command.value).toEqual(sent?.command.value);
+    next.grant(next.id('acquireLock'), 'four');
+    expect((await waiting).id).toBe('four');
+  });
+
+  test('attaches in windows of 1,000', async () => {
+    const { client, wire, wires } = await opened();
+    for (let n = 0; n < 2500; n++) void lock(client, `n${n}`);
+    await pass(0);
+    for (const { id } of wire.commands('acquireLock')) wire.grant(id, `lease ${id}`);
+    expect(client.leaseCount).toBe(2500);
+    const next = await afterBreak(wires);
+    next.start();
+    expect(next.commands('attach')).toHaveLength(1000);
+    expect(Math.max(...wire.requests.map(({ commands }) => commands.length))).toBe(1000);
+    for (const { id } of next.commands('attach')) next.grant(id, `lease ${id}`);
+    await pass(0);
+    expect(next.commands('attach')).toHaveLength(2000);
+  });
+
+  test('releases a lease while its attach waits for the window, and never sends the attach', async () => {
+    const { client, wire, wires } = await opened();
+    const acquiring = Array.from({ length: 1002 }, (_, n) => lock(client, `n${n}`));
+    await pass(0);
+    for (const { id } of wire.commands('acquireLock')) wire.grant(id, `lease ${id}`);
+    const leases = await Promise.all(acquiring);
+    const next = await afterBreak(wires);
+    next.start();
+    void leases[1000]?.release();
+    await pass(0);
+    expect(next.commands('release')).toHaveLength(0);
+    next.grant(next.id('attach'), 'lease 1');
+    await pass(0);
+    expect(next.commands('attach').map(({ command }) => command.value)).toHaveLength(1001);
+    expect(next.commands('attach').at(-1)?.command.value).toEqual({ leaseId: 'lease 1002' });
+    expect(next.commands('release')[0]?.command.value).toEqual({
+      lease: { $case: 'leaseId', value: 'lease 1001' },
+    });
+  });
+
+  test('moves before the old session ends when the server asks it to leave', async () => {
+    const { client, wire, wires, lease } = await holding();
+    wire.respond({ leaving: { retryDelay: duration(300) } });
+    void lock(client, 'late');
+    await pass(299);
+    expect([wires.all.length, wire.commands('acquireLock').length]).toEqual([1, 1]);
+    await pass(1);
+    const next = wires.last;
+    expect([next.kinds(), wire.isDestroyed]).toEqual([['attach', 'acquireLock'], false]);
+    wire.event(wire.id('acquireLock'), ended(SessionEndCause.SESSION_END_CAUSE_SUPERSEDED));
+    expect([lease.isOver, wire.isHalfClosed]).toEqual([false, true]);
+    next.start();
+    next.grant(next.id('attach'), 'lease');
+    wire.close();
+    await pass(1000);
+    expect([wires.all.length, lease.isOver]).toEqual([2, false]);
+  });
+
+  test('skips events of a kind that it does not know', async () => {
+    const { wire, lease } = await holding();
+    wire.respond({ events: [{ commandId: 1n, event: undefined }] });
+    wire.renew(1, 40_000);
+    expect(lease.remaining()).toBe(30_000);
+  });
+
+  test('opens the next session with a new token before the old one ends', async () => {
+    let count = 0;
+    const token = () => Promise.resolve({ token: `t${++count}`, expiresInMs: 10_000 });
+    const { wires, wire } = await opened({ token });
+    for (let step = 0; step < 9; step++) {
+      await pass(1000);
+      wire.respond();
+    }
+    expect(wires.all.map((one) => one.token)).toEqual(['t1', 't2']);
+    expect(wire.isHalfClosed).toBe(true);
+  });
+
+  test.each([40 * 86_400_000, Infinity, 0, -5])(
+    'opens no loop of sessions for a token with a life of %d ms',
+    async (expiresInMs) => {
+      const { wires, wire } = await opened({ token: () => Promise.resolve({ token: 't', expiresInMs }) });
+      await pass(900);
+      wire.respond();
+      expect(wires.all).toHaveLength(1);
+    },
+  );
+
+  test('gets a new token once after BAD_CREDENTIAL, and then fails', async () => {
+    const wires = new FakeWires();
+    let count = 0;
+    const client = new SessionClient({
+      addresses: ['a'],
+      openWire: wires.open,
+      token: () => Promise.resolve({ token: `t${++count}` }),
+    });
+    const acquiring = expect(lock(client, 'x')).rejects.toMatchObject({ reason: 'BAD_CREDENTIAL' });
+    await pass(0);
+    await afterBreak(wires, 'BAD_CREDENTIAL');
+    wires.last.end('BAD_CREDENTIAL');
+    await acquiring;
+    await pass(60_000);
+    expect(wires.all.map((one) => one.token)).toEqual(['t1', 't2']);
+    await expect(lock(client, 'y')).rejects.toMatchObject({ reason: 'BAD_CREDENTIAL' });
+  });
+
+  test('does not repeat a message that breaks a rule', async () => {
+    const { client, wires } = await opened();
+    wires.last.end('INVALID_FIELD');
+    await pass(60_000);
+    expect(wires.all).toHaveLength(1);
+    await expect(lock(client, 'x')).rejects.toMatchObject({ reason: 'INVALID_FIELD' });
+  });
+
+  test('releases and cancels at its end, waits for the answers, and then half-closes', async () => {
+    const { client, wire } = await holding();
+    const waiting = expect(lock(client, 'x')).rejects.toMatchObject({ reason: 'CLOSED' });
+    await pass(0);
+    let isClosed = false;
+    void client.close().then(() => (isClosed = true));
+    await waiting;
+    await pass(0);
+    expect(wire.kinds().slice(-2).sort()).toEqual(['cancel', 'release']);
+    wire.event(wire.id('release'), released);
+    expect(wire.isHalfClosed).toBe(false);
+    wire.event(2, { $case: 'cancelled', value: {} });
+    await pass(0);
+    expect([wire.isHalfClosed, isClosed]).toEqual([true, false]);
+    wire.close();
+    await pass(0);
+    expect([isClosed, jest.getTimerCount()]).toEqual([true, 0]);
+    await expect(lock(client, 'y')).rejects.toMatchObject({ reason: 'CLOSED' });
+  });
+
+  test('ends within its time limit although no server answers', async () => {
+    const { client, wire } = await holding();
+    let isClosed = false;
+    void client.close(2000).then(() => (isClosed = true));
+    await pass(3000);
+    expect([isClosed, wire.isDestroyed, jest.getTimerCount()]).toEqual([true, true, 0]);
+  });
+});
