@@ -22,15 +22,25 @@ export class SuspendAwareClock {
     this.offsetMs = (sinceBoot?.() ?? 0) - this.comparedAt;
   }
 
+  /** May miss a suspend within the last 10 ms, because a read of the uptime takes ten microseconds. */
   now(): number {
     const now = this.monotonic();
-    // The clocks are compared at most every 10 ms, because reading the uptime takes some microseconds.
-    if (this.sinceBoot && now - this.comparedAt >= 10) {
-      this.comparedAt = now;
-      const suspendedMs = this.sinceBoot() - now - this.offsetMs;
-      if (suspendedMs > this.suspendedMs + RESOLUTION_MS) this.suspendedMs = suspendedMs;
-    }
+    if (now - this.comparedAt >= 10) this.compare(now);
     return now + this.suspendedMs;
+  }
+
+  /** Counts every suspend. For the answers to a caller that wants to rely on a lease. */
+  exactNow(): number {
+    const now = this.monotonic();
+    this.compare(now);
+    return now + this.suspendedMs;
+  }
+
+  private compare(now: number): void {
+    if (this.sinceBoot === undefined) return;
+    this.comparedAt = now;
+    const suspendedMs = this.sinceBoot() - now - this.offsetMs;
+    if (suspendedMs > this.suspendedMs + RESOLUTION_MS) this.suspendedMs = suspendedMs;
   }
 }
 
@@ -40,4 +50,9 @@ const clock = new SuspendAwareClock(() => performance.now(), sinceBoot);
 /** The time of the client's monotonic clock (ms). All deadlines of leases are times of this clock. */
 export function now(): number {
   return clock.now();
+}
+
+/** The same clock, compared with the uptime in this moment: it counts a suspend that ended just now. */
+export function exactNow(): number {
+  return clock.exactNow();
 }
