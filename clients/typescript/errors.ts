@@ -185,6 +185,12 @@ export function errorOfCall(error: ServiceError | HoldfastError | undefined): Ho
   return errorOf(text, { code, reason: '', ...holdfastError(error) });
 }
 
+/** The text of whatever a function of the caller has thrown, or has rejected with. */
+export function textOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message;
+  return typeof thrown === 'string' ? thrown : `it threw ${thrown === null ? 'null' : typeof thrown}`;
+}
+
 /** No answer came in time. */
 export function noAnswer(what: string, last?: HoldfastError): UnavailableError {
   const facts = { reason: last?.reason || 'NO_ANSWER', code: status.UNAVAILABLE };
@@ -200,15 +206,26 @@ export type LossCause =
   | 'DEADLINE'
   /** The lease was held for longer than the option `maxHold` allows. */
   | 'MAX_HOLD'
+  /** The client was closed while it held the lease. Close has released the lease. */
+  | 'CLOSED'
   /** The server has answered that the lease is not held. */
   | 'LEASE_NOT_HELD'
-  /** A SessionEndCause without its prefix, or UNRECOGNIZED. */
+  /** The lease was not renewed in time. */
   | 'EXPIRED'
+  /** An operator or a new policy revoked the lease. */
   | 'REVOKED'
+  /** The store has lost the lease. */
   | 'STORE_RESET'
+  /** The store was not reached for a renewal in time. */
   | 'STORE_UNAVAILABLE'
+  /**
+   * The lease was released. A loss if somebody else did so with the `lease_id`. After a `release` of this lease the cause
+   * is the reason of `signal`, and no loss.
+   */
   | 'RELEASED'
+  /** Another session has attached to the lease. */
   | 'SUPERSEDED'
+  /** The server gives no cause, or a cause that this version does not know. */
   | 'UNRECOGNIZED';
 
 /** The lease is over: stop the work that it protects. The reason of `lease.signal`. */
@@ -229,13 +246,16 @@ export class LeaseLostError extends HoldfastError {
   }
 
   get noticedBy(): NoticedBy {
-    return this.lossCause === 'DEADLINE' || this.lossCause === 'MAX_HOLD' ? 'client' : 'server';
+    return NOTICED_HERE.has(this.lossCause) ? 'client' : 'server';
   }
 }
+
+const NOTICED_HERE: ReadonlySet<LossCause> = new Set(['DEADLINE', 'MAX_HOLD', 'CLOSED']);
 
 const LOSS_TEXTS: Readonly<Record<LossCause, string>> = {
   DEADLINE: 'its deadline passed without a renewal',
   MAX_HOLD: 'it was held for longer than maxHold',
+  CLOSED: 'the client was closed',
   LEASE_NOT_HELD: 'the server no longer knows it',
   EXPIRED: 'it was not renewed in time',
   REVOKED: 'an operator or a new policy revoked it',
@@ -243,5 +263,5 @@ const LOSS_TEXTS: Readonly<Record<LossCause, string>> = {
   STORE_UNAVAILABLE: 'the store was not reached in time',
   RELEASED: 'it was released',
   SUPERSEDED: 'another session attached to it',
-  UNRECOGNIZED: 'a newer server ended it for an unknown reason',
+  UNRECOGNIZED: 'the server ended it for an unknown reason',
 };

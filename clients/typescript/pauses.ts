@@ -26,13 +26,21 @@ export function pauseBeforeSession(
  *
  * @param attempts the number of failed attempts in a row
  * @param advisedMs the delay that the server advises
+ * @param longestMs the longest random pause
  */
 export function pauseBeforeRepeat(
   attempts: number,
   advisedMs: number | undefined,
   random = Math.random(),
+  longestMs = Infinity,
 ): number {
-  return Math.max(shortestPauseMs, Math.min(advisedMs ?? 0, longestBackoffMs), random * backoff(attempts));
+  const pauseMs = random * Math.min(backoff(attempts), longestMs);
+  return Math.max(shortestPauseMs, Math.min(advisedMs ?? 0, longestBackoffMs), pauseMs);
+}
+
+/** The longest random pause before an attach, so that several attempts fit in the time to the deadline of the lease. */
+export function longestPauseBeforeAttach(deadlineMs: number): number {
+  return Math.max(2 * firstBackoffMs, deadlineMs / 4);
 }
 
 function backoff(failures: number): number {

@@ -9,6 +9,7 @@ import { AcquirePermitsRequest } from '../../../generated/typescript/holdfast/v1
 import type { CommandFailed } from '../../../generated/typescript/holdfast/v1/session_service';
 import { now } from '../clock';
 import { duration } from '../duration';
+import { textOf, type HoldfastError } from '../errors';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import type { Lease } from './lease';
 import type { Command, CommandOwner, Event, OpenSession, Receipt } from './open-session';
@@ -50,6 +51,8 @@ export interface IntentKeeper {
   cancelled(intent: AcquireIntent): void;
   failed(intent: AcquireIntent, failed: CommandFailed, session: OpenSession): void;
   noAnswer(intent: AcquireIntent): void;
+  /** A function of the caller has thrown `error`, or has rejected with it. */
+  callbackFailed(intent: AcquireIntent, error: string): void;
 }
 
 /** The intent to hold one lease. Repeated by the same `request_id` in each next session, until it has an answer. */
@@ -60,12 +63,15 @@ export class AcquireIntent implements CommandOwner {
   commandId = 0;
   /** The number of failed attempts in a row. */
   attempts = 0;
+  /** Why the last attempt failed. Undefined after an answer that lets the intent wait. */
+  lastError: HoldfastError | undefined;
   /** The lease after the grant. */
   lease: Lease | undefined;
   /** The caller does not want the lease any more. A late grant is released. */
   isAbandoned = false;
   private requestId = randomUUID();
   private isSecondId = false;
+  private hasFailedCallback = false;
   private readonly startedAt = now();
   private readonly timer: NodeJS.Timeout | undefined;
   private settle!: { resolve: (lease: Lease) => void; reject: (error: Error) => void };
@@ -121,11 +127,30 @@ export class AcquireIntent implements CommandOwner {
 
   event(event: Event, receipt: Receipt, session: OpenSession, commandId: number): CommandOwner | void {
     const { $case, value } = event;
-    if ($case === 'queued' && !this.isAbandoned) this.acquire.onQueued?.(value);
+    if ($case === 'queued') this.queued(value);
     if ($case === 'granted' && value.lease) {
       return this.keeper.granted(this, value.lease, receipt, session, commandId);
     }
     if ($case === 'cancelled') this.keeper.cancelled(this);
     if ($case === 'failed') this.keeper.failed(this, value, session);
+  }
+
+  private queued(place: QueuePlace): void {
+    this.lastError = undefined;
+    if (this.isAbandoned) return;
+    try {
+      // An async function of the caller gives a promise, although the type has none.
+      const given: unknown = this.acquire.onQueued?.(place);
+      if (given instanceof Promise) given.catch((error: unknown) => this.callbackFailed(error));
+    } catch (error) {
+      this.callbackFailed(error);
+    }
+  }
+
+  /** Told once for each intent, because a notice comes every 2 s. */
+  private callbackFailed(error: unknown): void {
+    if (this.hasFailedCallback) return;
+    this.hasFailedCallback = true;
+    this.keeper.callbackFailed(this, textOf(error));
   }
 }

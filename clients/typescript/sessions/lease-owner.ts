@@ -1,14 +1,11 @@
-import {
-  sessionEndCauseToJSON,
-  type CommandFailed,
-  type LeaseRenewal,
-} from '../../../generated/typescript/holdfast/v1/session_service';
+import type { CommandFailed, LeaseRenewal } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import { deadline } from '../deadline';
 import { duration, durationToMs } from '../duration';
-import { errorOfCommand, type HoldfastError, type LossCause } from '../errors';
+import { errorOfCommand, type HoldfastError } from '../errors';
 import type { HeldLeases } from './held-leases';
 import type { Lease } from './lease';
+import { causeOfEnd } from './loss-causes';
 import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
 
 /** What the owner of a lease asks of the client. */
@@ -37,8 +34,7 @@ export class LeaseOwner implements CommandOwner {
     } else if (event.$case === 'ended') {
       // After the attach was sent in a later session, only the answer to the attach decides.
       const isOld = lease.home !== undefined && session.number < lease.home.number;
-      if (!isOld)
-        lease.end(sessionEndCauseToJSON(event.value.cause).replace('SESSION_END_CAUSE_', '') as LossCause);
+      if (!isOld) lease.end(causeOfEnd(event.value.cause));
     }
   }
 

@@ -1,9 +1,6 @@
 import { inspect } from 'node:util';
-import {
-  LossCause as StoredCause,
-  type Lease as LeaseMessage,
-} from '../../../generated/typescript/holdfast/v1/lease';
-import { now } from '../clock';
+import type { Lease as LeaseMessage } from '../../../generated/typescript/holdfast/v1/lease';
+import { exactNow, now } from '../clock';
 import { durationToMs } from '../duration';
 import { LeaseLostError, noAnswer, type LossCause } from '../errors';
 import { metadataMap, type Metadata } from '../leases/metadata';
@@ -14,8 +11,8 @@ import type { OpenSession } from './open-session';
 export interface ReleaseAnswer {
   /** True: the work was protected until this release. */
   readonly released: boolean;
-  /** If `released` is false: why the lease had ended, if known. */
-  readonly lossCause: StoredCause;
+  /** If `released` is false: why the lease had ended. Undefined: the cause is not known. */
+  readonly lossCause: LossCause | undefined;
 }
 
 /** An update of metadata without an answer. */
@@ -47,6 +44,8 @@ export class Lease {
   update: PendingUpdate | undefined;
   /** @internal */
   ttl: number;
+  /** @internal The number of failed attaches in a row. */
+  attachFailures = 0;
   private readonly belief: Belief;
   private readonly holdUntil: number;
   private over: LeaseLostError | undefined;
@@ -55,6 +54,7 @@ export class Lease {
   private timer: NodeJS.Timeout | undefined;
   private releasing: Promise<ReleaseAnswer> | undefined;
   private isLossTold = false;
+  private isReleased = false;
 
   /** @internal */
   constructor(
@@ -79,7 +79,7 @@ export class Lease {
     return this.token;
   }
 
-  /** Aborts when the lease is over, with a LeaseLostError as its reason. Also after a release. */
+  /** Aborts when the lease is over, with a LeaseLostError as its reason. Also after a release, with the cause RELEASED. */
   get signal(): AbortSignal {
     if (this.ended === undefined) {
       this.ended = new AbortController();
@@ -90,24 +90,24 @@ export class Lease {
 
   /** Whether this process may rely on the lease. Compares the clock, because a timer may be late. */
   get isValid(): boolean {
-    return !this.isOver;
+    return !this.isOverNow();
   }
 
   /** The time until the deadline (ms). 0: the lease is over. A renewal makes the time longer. */
   remaining(): number {
-    return this.isOver ? 0 : Math.min(this.deadline, this.holdUntil) - now();
+    return this.isOverNow() ? 0 : Math.min(this.deadline, this.holdUntil) - now();
   }
 
   /** Call before each step of the work. Throws a LeaseLostError if the lease is over. */
   check(): void {
-    if (!this.isOver || this.over === undefined) return;
+    if (!this.isOverNow() || this.over === undefined) return;
     this.isLossTold = true;
     throw this.over;
   }
 
-  /** The loss of the lease. Undefined: the lease is held, or was released. */
+  /** The loss of the lease. Undefined: the lease is held, or `release` of this lease has ended it. */
   get loss(): LeaseLostError | undefined {
-    return this.isOver && this.over?.lossCause !== 'RELEASED' ? this.over : undefined;
+    return this.isOverNow() && !this.isReleased ? this.over : undefined;
   }
 
   /**
@@ -149,8 +149,8 @@ export class Lease {
    */
   async leave(): Promise<LeaseLostError | undefined> {
     const answer = await this.release().catch(() => undefined);
-    const cause = answer?.released === false ? EARLY_ENDS.get(answer.lossCause) : undefined;
-    return cause && new LeaseLostError(this.name, cause);
+    const cause = answer?.released === false ? answer.lossCause : undefined;
+    return cause && EARLY_ENDS.has(cause) ? new LeaseLostError(this.name, cause) : undefined;
   }
 
   /** @internal The time of the own clock until which this process may rely on the lease. */
@@ -172,15 +172,26 @@ export class Lease {
     this.belief.confirm(deadline, now());
   }
 
-  /** @internal Only the first cause counts. A deadline that has passed is an earlier cause. */
-  end(cause: LossCause): void {
+  /**
+   * @internal Only the first cause counts. A deadline that has passed is an earlier cause.
+   *
+   * @param byRelease the caller has released the lease, which is no loss
+   */
+  end(cause: LossCause, byRelease = false): void {
     if (this.over) return;
-    const passed = this.deadline <= now();
+    const passed = this.deadline <= exactNow();
     this.belief.end();
     clearTimeout(this.timer);
+    this.isReleased = byRelease && !passed;
     this.over = new LeaseLostError(this.name, passed ? 'DEADLINE' : cause);
     this.ended?.abort(this.over);
     this.keeper.over(this);
+  }
+
+  /** Compares the clock in this moment, also just after a suspend. */
+  private isOverNow(): boolean {
+    if (this.over === undefined) exactNow();
+    return this.isOver;
   }
 
   /** A renewal does not move the timer. The timer finds the later deadline when it fires. */
@@ -194,10 +205,7 @@ export class Lease {
 }
 
 /** After these ends others may have held the lease before its deadline. An expired lease ends after the deadline. */
-const EARLY_ENDS: ReadonlyMap<StoredCause, LossCause> = new Map([
-  [StoredCause.LOSS_CAUSE_REVOKED, 'REVOKED'],
-  [StoredCause.LOSS_CAUSE_STORE_RESET, 'STORE_RESET'],
-]);
+const EARLY_ENDS: ReadonlySet<LossCause> = new Set(['REVOKED', 'STORE_RESET']);
 
 async function inTime(answer: Promise<ReleaseAnswer>, name: string): Promise<ReleaseAnswer> {
   let timer: NodeJS.Timeout | undefined;

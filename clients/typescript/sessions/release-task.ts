@@ -1,5 +1,6 @@
 import { errorOfCommand, noAnswer, type HoldfastError } from '../errors';
 import type { ReleaseAnswer } from './lease';
+import { causeOfAnswer } from './loss-causes';
 import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
 
 export interface ReleaseKeeper {
@@ -16,6 +17,7 @@ export class ReleaseTask implements CommandOwner {
   readonly promise: Promise<ReleaseAnswer>;
   home: OpenSession | undefined;
   attempts = 0;
+  lastError: HoldfastError | undefined;
   private settle!: { resolve: (answer: ReleaseAnswer) => void; reject: (error: Error) => void };
   private readonly timer: NodeJS.Timeout;
 
@@ -28,7 +30,8 @@ export class ReleaseTask implements CommandOwner {
     this.promise = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
     // Nobody waits for the release of a late grant.
     this.promise.catch(() => undefined);
-    this.timer = setTimeout(() => this.fail(noAnswer('no server answered the release in time')), untilMs);
+    const late = () => this.fail(noAnswer('no server answered the release in time', this.lastError));
+    this.timer = setTimeout(late, untilMs);
   }
 
   place(session: OpenSession): void {
@@ -45,7 +48,8 @@ export class ReleaseTask implements CommandOwner {
   event(event: Event, _: Receipt, session: OpenSession): void {
     if (event.$case === 'released') {
       clearTimeout(this.timer);
-      this.settle.resolve(event.value);
+      const { released, lossCause } = event.value;
+      this.settle.resolve({ released, lossCause: causeOfAnswer(lossCause) });
       this.keeper.answered(this);
     } else if (event.$case === 'failed' && this.home === session) {
       const error = errorOfCommand(event.value);

@@ -1,4 +1,4 @@
-import type { HoldfastError } from '../errors';
+import { textOf, type HoldfastError } from '../errors';
 import type { Logger } from '../telemetry';
 import type { Lease } from './lease';
 
@@ -7,32 +7,61 @@ export type SessionNews =
   | { readonly kind: 'started' | 'leaving'; readonly address: string }
   | { readonly kind: 'ended'; readonly address: string; readonly error: HoldfastError }
   | { readonly kind: 'attached'; readonly address: string; readonly lease: Lease }
-  | { readonly kind: 'renewalFailed' | 'lost'; readonly lease: Lease };
+  | { readonly kind: 'renewalFailed' | 'lost'; readonly lease: Lease }
+  | { readonly kind: 'callbackFailed'; readonly name: string; readonly error: string };
 
-/** Writes the news as messages without secrets. */
-export function newsLog(logger: Logger | undefined): (news: SessionNews) => void {
-  if (logger === undefined) return () => undefined;
+/**
+ * Writes the news as messages without secrets. An error of the logger breaks nothing: the process gets one warning, and the
+ * log goes on. Without a logger, a failed function of the caller is a warning of the process.
+ */
+export function newsLog(logger: Logger = SILENT): (news: SessionNews) => void {
+  let hasWarned = false;
+  const failed = (error: unknown): void => {
+    if (hasWarned) return;
+    hasWarned = true;
+    process.emitWarning(`the logger of the Holdfast client fails: ${textOf(error)}`);
+  };
   return (news) => {
-    switch (news.kind) {
-      case 'started':
-        return logger.info(`holdfast: a session with ${news.address} has started`);
-      case 'leaving':
-        return logger.info(`holdfast: ${news.address} asks to leave, the next session follows`);
-      case 'ended':
-        return logger.warn(
-          `holdfast: the session with ${news.address || 'no server'} has ended: ${news.error.message}`,
-        );
-      case 'attached':
-        return logger.debug(`holdfast: ${news.address} renews the lease of ${quoted(news.lease)}`);
-      case 'renewalFailed':
-        return logger.warn(`holdfast: a renewal of the lease of ${quoted(news.lease)} has failed`);
-      case 'lost':
-        return logger.error(`holdfast: ${news.lease.loss?.message}`);
+    try {
+      // A logger may give promises, although the type has none.
+      const given: unknown = write(logger, news);
+      if (given instanceof Promise) given.catch(failed);
+    } catch (error) {
+      failed(error);
     }
   };
 }
 
+function write(logger: Logger, news: SessionNews): void {
+  switch (news.kind) {
+    case 'started':
+      return logger.info(`holdfast: a session with ${news.address} has started`);
+    case 'leaving':
+      return logger.info(`holdfast: ${news.address} asks to leave, the next session follows`);
+    case 'ended':
+      return logger.warn(
+        `holdfast: the session with ${news.address || 'no server'} has ended: ${news.error.message}`,
+      );
+    case 'attached':
+      return logger.debug(`holdfast: ${news.address} renews the lease of ${quoted(news.lease.name)}`);
+    case 'renewalFailed':
+      return logger.warn(`holdfast: a renewal of the lease of ${quoted(news.lease.name)} has failed`);
+    case 'lost':
+      return logger.error(`holdfast: ${news.lease.loss?.message}`);
+    case 'callbackFailed':
+      return callbackFailed(logger, `holdfast: onQueued of ${quoted(news.name)} has failed: ${news.error}`);
+  }
+}
+
+function callbackFailed(logger: Logger, text: string): void {
+  if (logger === SILENT) process.emitWarning(text);
+  else logger.error(text);
+}
+
 /** JSON escapes control characters. */
-function quoted({ name }: Lease): string {
+function quoted(name: string): string {
   return JSON.stringify(name);
 }
+
+const nothing = (): void => undefined;
+const SILENT: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };

@@ -1,8 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import {
-  LossCause as StoredCause,
-  type Lease as LeaseMessage,
-} from '../../../generated/typescript/holdfast/v1/lease';
+import type { Lease as LeaseMessage } from '../../../generated/typescript/holdfast/v1/lease';
 import type { CommandFailed } from '../../../generated/typescript/holdfast/v1/session_service';
 import { onAbort } from '../calls/abort';
 import { now } from '../clock';
@@ -10,32 +7,30 @@ import { deadline } from '../deadline';
 import { durationToMs } from '../duration';
 import { ClosedError, errorOf, errorOfCommand, noAnswer, type HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
-import { pauseBeforeRepeat } from '../pauses';
+import { longestPauseBeforeAttach, pauseBeforeRepeat } from '../pauses';
 import { AcquireIntent, type Acquire, type IntentKeeper } from './acquire-intent';
 import { HeldLeases } from './held-leases';
+import { Intents } from './intents';
 import { Lease, type LeaseKeeper, type ReleaseAnswer } from './lease';
 import { AttachOwner, LeaseOwner, type OwnerKeeper } from './lease-owner';
 import type { CommandOwner, OpenSession, Receipt } from './open-session';
 import { ReleaseTask, type ReleaseKeeper } from './release-task';
+import { Repeats } from './repeats';
 import type { SessionNews } from './session-news';
 import { UpdateTask } from './update-task';
 
-/** The command may be repeated with the same id. After every other reason a repetition does not help. */
-const REPEATED: ReadonlySet<string> = new Set(NUMBERS.reasons.commandIsRepeated);
 const { maxAcquiresUnanswered } = NUMBERS.session;
-
-interface Repeatable {
-  attempts: number;
-}
 
 /** What outlives a session: leases, acquires without an answer, releases without an answer. */
 export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, ReleaseKeeper {
   readonly leases = new HeldLeases();
   /** The session that gets new commands. */
   current: OpenSession | undefined;
-  private readonly intents = new Set<AcquireIntent>();
+  /** Why no session lasts. Undefined: a session has started. */
+  lastError: HoldfastError | undefined;
+  private readonly intents = new Intents();
   private readonly releases = new Map<string, ReleaseTask>();
-  private readonly timers = new Set<NodeJS.Timeout>();
+  private readonly repeats = new Repeats();
   /** Leases that were held for too long. Their work may still run, and may end before their deadlines. */
   private readonly heldTooLong = new Set<Lease>();
   private failure: HoldfastError | undefined;
@@ -52,7 +47,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   }
 
   acquire(acquire: Acquire): Promise<Lease> {
-    if (this.intents.size >= maxAcquiresUnanswered) {
+    if (this.intents.isFull) {
       const text = `${maxAcquiresUnanswered} acquires of this client wait already`;
       return Promise.reject(errorOf(text, { reason: 'QUOTA_EXCEEDED', code: status.RESOURCE_EXHAUSTED }));
     }
@@ -70,12 +65,14 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   /** Releases and cancels everything, and waits for the answers. */
   async finish(error: HoldfastError, timeoutMs: number): Promise<void> {
     for (const intent of this.intents) this.abandon(intent, error);
-    for (const lease of [...this.leases.byDeadline(), ...this.heldTooLong])
+    for (const lease of [...this.leases.byDeadline(), ...this.heldTooLong]) {
+      lease.end('CLOSED');
       lease.release().catch(() => undefined);
+    }
     if (this.isEmpty) return;
     await new Promise<void>((resolve) => {
       this.onEmpty = resolve;
-      this.later(timeoutMs, resolve);
+      this.repeats.later(timeoutMs, resolve);
     });
   }
 
@@ -91,9 +88,9 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
 
   close(): void {
     this.fail(new ClosedError());
-    for (const timer of this.timers) clearTimeout(timer);
-    this.timers.clear();
-    for (const lease of this.leases.byDeadline()) lease.end('RELEASED');
+    this.repeats.clear();
+    this.heldTooLong.clear();
+    for (const lease of this.leases.byDeadline()) lease.end('CLOSED');
   }
 
   granted(
@@ -112,7 +109,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
         this.settleIn(known, session, number);
       return new LeaseOwner(known, this);
     }
-    if (!this.intents.has(intent) || intent.isAbandoned || this.leases.isOver(message.leaseId)) {
+    if (!this.intents.isWaiting(intent) || this.leases.isOver(message.leaseId)) {
       this.intents.delete(intent);
       return this.releaseUnwanted(message.leaseId, ttlOf(message));
     }
@@ -143,17 +140,19 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     const error = errorOfCommand(failed);
     if (error.reason === 'REQUEST_FINISHED' && intent.takeNewId()) return this.place(intent, session);
     const again = () => intent.home === session && this.intents.has(intent) && this.place(intent, session);
-    if (this.repeatLater(intent, error, session, again)) return;
+    if (this.repeats.repeat(intent, error, session, again)) return;
     this.intents.delete(intent);
     intent.reject(error);
     this.tellEmpty();
   }
 
   noAnswer(intent: AcquireIntent): void {
-    this.abandon(
-      intent,
-      noAnswer(`no server answered the acquire of ${JSON.stringify(intent.acquire.name)}`),
-    );
+    const text = `no server answered the acquire of ${JSON.stringify(intent.acquire.name)} in time`;
+    this.abandon(intent, noAnswer(text, intent.lastError ?? this.lastError));
+  }
+
+  callbackFailed(intent: AcquireIntent, error: string): void {
+    this.tell({ kind: 'callbackFailed', name: intent.acquire.name, error });
   }
 
   over(lease: Lease): void {
@@ -168,11 +167,11 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   }
 
   release(lease: Lease): Promise<ReleaseAnswer> {
-    lease.end('RELEASED');
+    lease.end('RELEASED', true);
     this.heldTooLong.delete(lease);
     // The lease is held elsewhere, and is not this client's to end.
     if (lease.loss?.lossCause === 'SUPERSEDED') {
-      return Promise.resolve({ released: false, lossCause: StoredCause.LOSS_CAUSE_UNSPECIFIED });
+      return Promise.resolve({ released: false, lossCause: 'SUPERSEDED' });
     }
     return this.releaseId(lease.id, lease.ttl);
   }
@@ -181,7 +180,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     if (lease.isOver) return Promise.reject(lease.signal.reason as Error);
     if (lease.update) return Promise.reject(new Error('an earlier update of this lease has no answer yet'));
     const update = new UpdateTask(lease, metadata, (task, error, session) =>
-      this.repeatLater(
+      this.repeats.repeat(
         task,
         error,
         session,
@@ -208,7 +207,10 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
 
   repeatAttach(lease: Lease, error: HoldfastError, session: OpenSession): void {
     const again = () => lease.home === session && !lease.isOver && this.attach(lease, session);
-    this.later(pauseBeforeRepeat(1, error.retryAfterMs), again);
+    lease.attachFailures += 1;
+    const longestMs = longestPauseBeforeAttach(lease.deadline - now());
+    const pauseMs = pauseBeforeRepeat(lease.attachFailures, error.retryAfterMs, Math.random(), longestMs);
+    this.repeats.later(pauseMs, again);
   }
 
   answered(task: ReleaseTask): void {
@@ -218,11 +220,11 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
 
   repeat(task: ReleaseTask, error: HoldfastError, session: OpenSession): boolean {
     const again = () => task.home === session && this.releases.has(task.leaseId) && task.place(session);
-    return this.repeatLater(task, error, session, again);
+    return this.repeats.repeat(task, error, session, again);
   }
 
   private get isEmpty(): boolean {
-    return this.intents.size === 0 && this.releases.size === 0;
+    return this.intents.isEmpty && this.releases.size === 0;
   }
 
   private tellEmpty(): void {
@@ -238,6 +240,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   private settleIn(lease: Lease, session: OpenSession, number: number): void {
     lease.home = session;
     lease.number = number;
+    lease.attachFailures = 0;
     lease.update?.place();
   }
 
@@ -253,9 +256,10 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
 
   /** The caller hears at once. The intent stays until the server has answered, because a grant may be under way. */
   private abandon(intent: AcquireIntent, error: Error): void {
-    if (intent.isAbandoned || !this.intents.has(intent)) return;
+    if (!this.intents.isWaiting(intent)) return;
     intent.isAbandoned = true;
     intent.reject(error);
+    this.intents.abandon(intent);
     if (intent.home === undefined) this.intents.delete(intent);
     else this.cancel(intent, intent.home);
   }
@@ -272,7 +276,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
 
   private releaseAtDeadline(lease: Lease): void {
     this.heldTooLong.add(lease);
-    this.later(lease.deadline - now(), () => {
+    this.repeats.later(lease.deadline - now(), () => {
       if (this.heldTooLong.delete(lease)) this.releaseUnwanted(lease.id, lease.ttl);
     });
   }
@@ -285,28 +289,6 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     this.releases.set(leaseId, task);
     if (this.current) task.place(this.current);
     return task.promise;
-  }
-
-  /** False: a repetition does not help. A session that leaves gets no repetition, because the next one sends all. */
-  private repeatLater(
-    task: Repeatable,
-    error: HoldfastError,
-    session: OpenSession,
-    again: () => unknown,
-  ): boolean {
-    if (!REPEATED.has(error.reason)) return false;
-    task.attempts += 1;
-    if (session.isLeaving && error.reason === 'DRAINING') return true;
-    this.later(pauseBeforeRepeat(task.attempts, error.retryAfterMs), again);
-    return true;
-  }
-
-  private later(ms: number, run: () => void): void {
-    const timer = setTimeout(() => {
-      this.timers.delete(timer);
-      run();
-    }, ms);
-    this.timers.add(timer);
   }
 }
 

@@ -6,6 +6,7 @@ import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
 export class UpdateTask implements CommandOwner {
   readonly promise: Promise<void>;
   attempts = 0;
+  lastError: HoldfastError | undefined;
   private settle!: { resolve: () => void; reject: (error: Error) => void };
 
   constructor(

@@ -27,6 +27,17 @@ describe('the clock of the client', () => {
     expect(clock.now()).toBe(61_120);
   });
 
+  test('counts a suspend that ended just now for a caller that wants to rely on a lease', () => {
+    const { times, clock } = clocks();
+    times.monotonic += 20;
+    times.sinceBoot += 20;
+    clock.now();
+    times.monotonic += 1;
+    times.sinceBoot += 60_001;
+    expect(clock.exactNow()).toBe(61_021);
+    expect(clock.now()).toBe(61_021);
+  });
+
   test('counts several suspends', () => {
     const { times, clock } = clocks();
     for (let round = 0; round < 3; round++) {

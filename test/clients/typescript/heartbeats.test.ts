@@ -1,7 +1,11 @@
 import { Belief } from '../../../clients/typescript/sessions/belief';
 import { HeartbeatPlan } from '../../../clients/typescript/sessions/heartbeat-plan';
 import { HeartbeatRecord } from '../../../clients/typescript/sessions/heartbeat-record';
-import { pauseBeforeRepeat, pauseBeforeSession } from '../../../clients/typescript/pauses';
+import {
+  longestPauseBeforeAttach,
+  pauseBeforeRepeat,
+  pauseBeforeSession,
+} from '../../../clients/typescript/pauses';
 
 describe('the belief in a lease', () => {
   test('keeps the latest deadline', () => {
@@ -120,5 +124,11 @@ describe('the pause before the next session', () => {
     expect(pauseBeforeRepeat(1, 700, 0.5)).toBe(700);
     expect(pauseBeforeRepeat(1, undefined, 0.5)).toBe(50);
     expect(pauseBeforeRepeat(1, 60_000, 0.5)).toBe(5000);
+  });
+
+  test('leaves time for several attaches before the deadline', () => {
+    expect(pauseBeforeRepeat(20, undefined, 1, longestPauseBeforeAttach(4000))).toBe(1000);
+    expect(pauseBeforeRepeat(20, undefined, 1, longestPauseBeforeAttach(40))).toBe(100);
+    expect(pauseBeforeRepeat(20, 3000, 1, longestPauseBeforeAttach(4000))).toBe(3000);
   });
 });

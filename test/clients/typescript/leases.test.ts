@@ -1,4 +1,5 @@
 import { duration } from '../../../clients/typescript';
+import { LossCause } from '../../../generated/typescript/holdfast/v1/lease';
 import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
 import { afterBreak, ended, holding, opened, pass, released } from '../../support/clients/faked-session';
 import { causeOf, lock } from '../../support/clients/sdk-session';
@@ -225,5 +226,101 @@ describe('the leases of a client', () => {
     await pass(5000);
     wire.grant(wire.id('acquireLock'), 'lease');
     expect((await waiting).id).toBe('lease');
+  });
+
+  test.each([
+    [SessionEndCause.SESSION_END_CAUSE_RELEASED, 'RELEASED', 'it was released'],
+    [SessionEndCause.SESSION_END_CAUSE_UNSPECIFIED, 'UNRECOGNIZED', 'for an unknown reason'],
+    [99 as SessionEndCause, 'UNRECOGNIZED', 'for an unknown reason'],
+  ])('takes an end with cause %s that it did not ask for as a loss', async (cause, lossCause, text) => {
+    const { wire, lease } = await holding();
+    wire.event(wire.id('acquireLock'), ended(cause));
+    expect(lease.loss).toMatchObject({ lossCause, noticedBy: 'server' });
+    expect(() => lease.fencingToken).toThrow(text);
+  });
+
+  test('takes its own release as no loss, also after the end that the server tells', async () => {
+    const { wire, lease } = await holding();
+    void lease.release();
+    wire.event(wire.id('acquireLock'), ended(SessionEndCause.SESSION_END_CAUSE_RELEASED));
+    expect([causeOf(lease), lease.loss]).toEqual(['RELEASED', undefined]);
+  });
+
+  test.each([
+    [LossCause.LOSS_CAUSE_EXPIRED, 'EXPIRED'],
+    [LossCause.LOSS_CAUSE_UNSPECIFIED, undefined],
+    [99 as LossCause, 'UNRECOGNIZED'],
+  ])('gives the cause %s of the answer to a release as %s', async (lossCause, cause) => {
+    const { wire, lease } = await holding();
+    const releasing = lease.release();
+    await pass(0);
+    wire.event(wire.id('release'), { $case: 'released', value: { released: false, lossCause } });
+    expect(await releasing).toEqual({ released: false, lossCause: cause });
+  });
+
+  test('makes the pauses before repeated attaches longer, and repeats well before the deadline', async () => {
+    jest.spyOn(Math, 'random').mockReturnValue(1);
+    const { wires } = await holding();
+    const next = await afterBreak(wires);
+    next.start();
+    const attaches = () => next.commands('attach').length;
+    for (const pauseMs of [100, 200, 400, 800]) {
+      next.fail(next.id('attach', -1), 'STORE_UNAVAILABLE');
+      const before = attaches();
+      await pass(pauseMs - 1);
+      expect(attaches()).toBe(before);
+      await pass(1);
+      expect(attaches()).toBe(before + 1);
+    }
+  });
+
+  test('frees the place of an abandoned acquire, and releases its late grant', async () => {
+    const { client, wire } = await opened();
+    const abort = new AbortController();
+    const waits = Array.from({ length: 10_000 }, (_, n) => lock(client, `n${n}`, { signal: abort.signal }));
+    const ends = Promise.allSettled(waits);
+    await pass(0);
+    await expect(lock(client, 'more')).rejects.toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+    abort.abort();
+    await ends;
+    const acquiring = lock(client, 'more');
+    await pass(0);
+    wire.grant(wire.id('acquireLock', 0), 'late');
+    wire.grant(wire.id('acquireLock', -1), 'lease');
+    expect((await acquiring).id).toBe('lease');
+    await pass(0);
+    expect(wire.commands('release').map(({ command }) => command.value)).toEqual([
+      { lease: { $case: 'leaseId', value: 'late' } },
+    ]);
+  });
+
+  test('remembers at most 10,000 abandoned acquires', async () => {
+    const { client, wire, wires } = await opened();
+    for (let round = 0; round < 3; round++) {
+      const abort = new AbortController();
+      const waits = Array.from({ length: 5000 }, () => lock(client, 'x', { signal: abort.signal }));
+      const ends = Promise.allSettled(waits);
+      await pass(0);
+      abort.abort();
+      await ends;
+    }
+    await pass(0);
+    expect(wire.commands('acquireLock')).toHaveLength(15_000);
+    const next = await afterBreak(wires);
+    next.start();
+    await pass(0);
+    expect([next.commands('acquireLock').length, next.commands('cancel').length]).toEqual([10_000, 10_000]);
+  });
+
+  test('names the last reason of the server when an attempt has no answer in time', async () => {
+    const { client, wire } = await opened();
+    const refused = expect(lock(client, 'x', { waitMs: 0 })).rejects.toMatchObject({
+      name: 'UnavailableError',
+      reason: 'QUARANTINED',
+    });
+    await pass(0);
+    wire.fail(1, 'QUARANTINED');
+    await pass(5000);
+    await refused;
   });
 });
