@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { status, type ServiceError } from '@grpc/grpc-js';
 import type { BearerToken, TokenSource } from '../connection/token';
-import { ClosedError, CredentialError, errorOf, errorOfCall, noAnswer, type HoldfastError } from '../errors';
+import {
+  ClosedError,
+  CredentialError,
+  errorOf,
+  errorOfCall,
+  noAnswer,
+  textOf,
+  type HoldfastError,
+} from '../errors';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import { pauseBeforeSession } from '../pauses';
 import type { Acquire } from './acquire-intent';
@@ -10,12 +18,13 @@ import type { Lease } from './lease';
 import { OpenSession, type SessionKeeper } from './open-session';
 import type { SessionNews } from './session-news';
 import { SessionTasks } from './session-tasks';
+import { TokenFetch } from './token-fetch';
 
 export interface SessionSettings {
   /** Servers of one store. Each next session goes to the next server. */
   readonly addresses: readonly string[];
   readonly openWire: OpenWire;
-  /** Called before each session. */
+  /** Called before each session, with a time limit. */
   readonly token?: TokenSource | undefined;
   /** The same in all sessions. */
   readonly holderId?: string;
@@ -42,11 +51,13 @@ export class SessionClient implements SessionKeeper {
   private refusals = 0;
   private openTimer: NodeJS.Timeout | undefined;
   private tokenTimer: NodeJS.Timeout | undefined;
-  private isFetching = false;
-  private isClosing = false;
+  private fetch: TokenFetch | undefined;
+  private hasStarted = false;
+  private closing: Promise<void> | undefined;
+  /** No further session is opened. */
+  private isEnding = false;
   private isClosed = false;
   private failure: HoldfastError | undefined;
-  private lastError: HoldfastError | undefined;
   private onEnded: (() => void) | undefined;
   private onReady: ((error?: HoldfastError) => void) | undefined;
 
@@ -57,10 +68,11 @@ export class SessionClient implements SessionKeeper {
   /** Waits for the first answer of a server. Rejects with a HoldfastError. */
   async ready(timeoutMs: number): Promise<void> {
     const failure = await new Promise<HoldfastError | undefined>((resolve) => {
-      const timer = setTimeout(
-        () => resolve(noAnswer('no server answered in time', this.lastError)),
-        timeoutMs,
-      );
+      const late = () => {
+        const last = this.fetch ? noToken(new Error('the token callback has not answered')) : undefined;
+        resolve(noAnswer('no server answered in time', last ?? this.tasks.lastError));
+      };
+      const timer = setTimeout(late, timeoutMs);
       this.onReady = (error) => {
         clearTimeout(timer);
         resolve(error);
@@ -73,7 +85,7 @@ export class SessionClient implements SessionKeeper {
   /** Rejects with a HoldfastError. */
   acquire(acquire: Acquire): Promise<Lease> {
     if (this.failure) return Promise.reject(this.failure);
-    if (this.isClosing) return Promise.reject(new ClosedError());
+    if (this.closing) return Promise.reject(new ClosedError());
     if (acquire.signal?.aborted) return Promise.reject(acquire.signal.reason as Error);
     return this.tasks.acquire(acquire);
   }
@@ -84,23 +96,30 @@ export class SessionClient implements SessionKeeper {
   }
 
   /**
-   * Releases all leases, ends all waits, waits for the answers, and ends the session. Leaves no timer and no socket.
-   * After the time limit a lease without an answer is left to the end of its ttl.
+   * Releases all leases, ends all waits, waits for the answers, and ends the session. Leaves no timer and no socket. The
+   * leases are lost with the cause CLOSED. After the time limit a lease without an answer is left to the end of its ttl.
+   * A second call waits for the end of the first one.
    */
-  async close(timeoutMs = NUMBERS.limits.closeMs): Promise<void> {
-    if (this.isClosing) return;
-    this.isClosing = true;
+  close(timeoutMs = NUMBERS.limits.closeMs): Promise<void> {
+    this.closing ??= this.end(timeoutMs);
+    return this.closing;
+  }
+
+  private async end(timeoutMs: number): Promise<void> {
     await this.tasks.finish(new ClosedError(), timeoutMs);
+    this.isEnding = true;
+    clearTimeout(this.openTimer);
+    clearTimeout(this.tokenTimer);
+    this.fetch?.cancel();
     const { current } = this;
     if (current?.isStarted) {
       await new Promise<void>((resolve) => {
         this.onEnded = resolve;
+        // The session ends within a second, with or without an answer.
         current.halfClose();
       });
     }
     this.isClosed = true;
-    clearTimeout(this.openTimer);
-    clearTimeout(this.tokenTimer);
     this.current?.leave();
     for (const session of this.retired) session.leave();
     this.tasks.close();
@@ -112,7 +131,8 @@ export class SessionClient implements SessionKeeper {
 
   started(session: OpenSession): void {
     this.failures = 0;
-    this.refusals = 0;
+    this.hasStarted = true;
+    this.tasks.lastError = undefined;
     this.onReady?.();
     this.settings.onNews?.({ kind: 'started', address: session.address });
   }
@@ -128,7 +148,7 @@ export class SessionClient implements SessionKeeper {
 
   ended(session: OpenSession, reason: ServiceError | undefined, silent: boolean): void {
     const error = silent ? noAnswer(`${session.address} is silent`) : errorOfCall(reason);
-    this.lastError = error;
+    this.tasks.lastError = error;
     const wasCurrent = session === this.current;
     this.retired.delete(session);
     if (!wasCurrent || this.isClosed) return;
@@ -138,15 +158,19 @@ export class SessionClient implements SessionKeeper {
     if (this.onEnded) return;
     this.settings.onNews?.({ kind: 'ended', address: session.address, error });
     if (!session.isStarted) this.failures += 1;
-    if (this.isFinal(session, error, reason)) return this.fail(error);
+    if (this.isFinal(error, reason)) return this.fail(error);
     const pauseMs = pauseBeforeSession(this.failures, this.tasks.leases.nearestDeadlineMs());
     this.openAfter(error.reason === 'OVERLOADED' ? Math.max(pauseMs, error.retryAfterMs ?? 0) : pauseMs);
   }
 
-  /** A next session cannot help. */
-  private isFinal(session: OpenSession, error: HoldfastError, reason: ServiceError | undefined): boolean {
+  /**
+   * A next session cannot help. After a first session has started, credentials and servers were right once, so leases and
+   * waits outlast a time in which they are refused.
+   */
+  private isFinal(error: HoldfastError, reason: ServiceError | undefined): boolean {
     if (error.reason === 'INVALID_FIELD') return true;
-    if (CREDENTIAL_REASONS.has(error.reason) && !session.isStarted) return ++this.refusals > 1;
+    if (this.hasStarted) return false;
+    if (CREDENTIAL_REASONS.has(error.reason)) return ++this.refusals > 1;
     return reason?.code === status.UNIMPLEMENTED && this.failures >= this.settings.addresses.length;
   }
 
@@ -159,20 +183,21 @@ export class SessionClient implements SessionKeeper {
 
   private openAfter(delayMs: number): void {
     clearTimeout(this.openTimer);
-    if (!this.isFetching) this.openTimer = setTimeout(() => void this.openNext(), delayMs);
+    if (this.fetch || this.isEnding) return;
+    this.openTimer = setTimeout(() => void this.openNext(), Math.min(delayMs, LONGEST_TIMER_MS));
   }
 
   private async openNext(): Promise<void> {
     let bearer: BearerToken | undefined;
-    this.isFetching = true;
+    this.fetch = new TokenFetch(this.settings.token);
     try {
-      bearer = await this.settings.token?.();
+      bearer = await this.fetch.result;
     } catch (error) {
-      this.isFetching = false;
+      this.fetch = undefined;
       return this.notOpened(noToken(error));
     }
-    this.isFetching = false;
-    if (this.isClosed || this.failure) return;
+    this.fetch = undefined;
+    if (this.isEnding || this.failure) return;
     try {
       this.open(bearer);
     } catch (error) {
@@ -201,8 +226,9 @@ export class SessionClient implements SessionKeeper {
 
   /** The next attempt may find the token or the certificate. */
   private notOpened(error: HoldfastError): void {
+    if (this.isEnding || this.failure) return;
     this.failures += 1;
-    this.lastError = error;
+    this.tasks.lastError = error;
     this.settings.onNews?.({ kind: 'ended', address: '', error });
     this.openAfter(pauseBeforeSession(this.failures, this.tasks.leases.nearestDeadlineMs()));
   }
@@ -222,10 +248,10 @@ export class SessionClient implements SessionKeeper {
 
 function noToken(cause: unknown): HoldfastError {
   const facts = { reason: 'NO_CREDENTIAL', code: status.UNAUTHENTICATED };
-  return new CredentialError(`the client has no token: ${(cause as Error).message}`, facts, { cause });
+  return new CredentialError(`the client has no token: ${textOf(cause)}`, facts, { cause });
 }
 
 function unreadable(cause: unknown): HoldfastError {
   const facts = { reason: '', code: status.FAILED_PRECONDITION };
-  return errorOf(`the connection has no certificate: ${(cause as Error).message}`, facts, { cause });
+  return errorOf(`the connection has no certificate: ${textOf(cause)}`, facts, { cause });
 }

@@ -1,6 +1,7 @@
 import { duration } from '../../../clients/typescript';
 import { SessionClient } from '../../../clients/typescript/sessions/session-client';
 import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
+import type { SessionNews } from '../../../clients/typescript/sessions/session-news';
 import { FakeWires } from '../../support/clients/fake-wires';
 import { afterBreak, ended, holding, opened, pass, released } from '../../support/clients/faked-session';
 import { lock, permits } from '../../support/clients/sdk-session';
@@ -197,6 +198,65 @@ describe('the sessions of a client', () => {
     },
   );
 
+  test('fetches refused tokens again after the first session, while leases and waits last', async () => {
+    let count = 0;
+    const token = () => Promise.resolve({ token: `t${++count}` });
+    const { client, wires, lease } = await holding(['lease'], 120_000, { token });
+    const waiting = lock(client, 'x');
+    for (let refusal = 0; refusal < 5; refusal++) {
+      wires.last.end('BAD_CREDENTIAL');
+      await pass(5000);
+    }
+    expect(wires.all.map((one) => one.token)).toEqual(['t1', 't2', 't3', 't4', 't5', 't6']);
+    wires.last.start();
+    wires.last.grant(wires.last.id('attach'), 'lease');
+    wires.last.grant(wires.last.id('acquireLock'), 'other');
+    expect([(await waiting).id, lease.isValid]).toEqual(['other', true]);
+  });
+
+  test('gives up a token callback that hangs, and asks again', async () => {
+    let count = 0;
+    const token = () =>
+      ++count === 1 ? new Promise<never>(() => undefined) : Promise.resolve({ token: 't' });
+    const wires = new FakeWires();
+    const client = new SessionClient({ addresses: ['a'], openWire: wires.open, token });
+    const early = expect(client.ready(5000)).rejects.toThrow('the token callback has not answered');
+    await pass(9999);
+    await early;
+    expect(wires.all).toHaveLength(0);
+    await pass(1 + 100);
+    expect(wires.all.map((one) => one.token)).toEqual(['t']);
+  });
+
+  test('closes while a token callback hangs, and leaves no timer', async () => {
+    const wires = new FakeWires();
+    const token = () => new Promise<never>(() => undefined);
+    const client = new SessionClient({ addresses: ['a'], openWire: wires.open, token });
+    await pass(0);
+    await client.close();
+    await pass(0);
+    expect([wires.all.length, jest.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  test.each([[undefined], [null], ['sealed'], [new Error('sealed')]])(
+    'asks again for a token that was rejected with %p, and says so',
+    async (thrown: unknown) => {
+      let count = 0;
+      const token = async () => {
+        await Promise.resolve();
+        if (++count === 1) throw thrown;
+        return { token: 't' };
+      };
+      const wires = new FakeWires();
+      const news: SessionNews[] = [];
+      const onNews = (one: SessionNews) => void news.push(one);
+      new SessionClient({ addresses: ['a'], openWire: wires.open, token, onNews });
+      await pass(200);
+      expect(wires.all.map((one) => one.token)).toEqual(['t']);
+      expect(news).toMatchObject([{ kind: 'ended', error: { reason: 'NO_CREDENTIAL' } }]);
+    },
+  );
+
   test('gets a new token once after BAD_CREDENTIAL, and then fails', async () => {
     const wires = new FakeWires();
     let count = 0;
@@ -241,6 +301,35 @@ describe('the sessions of a client', () => {
     await pass(0);
     expect([isClosed, jest.getTimerCount()]).toEqual([true, 0]);
     await expect(lock(client, 'y')).rejects.toMatchObject({ reason: 'CLOSED' });
+  });
+
+  test('counts its own end as a loss of each lease that it holds', async () => {
+    const news: SessionNews[] = [];
+    const { client, lease } = await holding(['lease'], 30_000, { onNews: (one) => void news.push(one) });
+    const { signal } = lease;
+    const closing = client.close(1000);
+    expect(signal.reason).toMatchObject({ name: 'LeaseLostError', lossCause: 'CLOSED', noticedBy: 'client' });
+    expect(() => lease.check()).toThrow('the client was closed');
+    expect(() => lease.fencingToken).toThrow('the client was closed');
+    expect(news.at(-1)).toMatchObject({ kind: 'lost', lease: { name: 'report' } });
+    await pass(3000);
+    await closing;
+  });
+
+  test.each([
+    ['a server that leaves', {}, { leaving: { retryDelay: duration(300) } }],
+    ['a token that ends', { token: () => Promise.resolve({ token: 't', expiresInMs: 1250 }) }, {}],
+  ])('opens no session at its end, also with %s', async (_title, options, response) => {
+    const { client, wire, wires } = await opened(options);
+    await pass(700);
+    wire.respond(response);
+    const ends: string[] = [];
+    void client.close().then(() => ends.push('first'));
+    void client.close().then(() => ends.push('second'));
+    await pass(999);
+    expect([wires.all.length, wire.isHalfClosed, ends]).toEqual([1, true, []]);
+    await pass(1);
+    expect([wires.all.length, ends, jest.getTimerCount()]).toEqual([1, ['first', 'second'], 0]);
   });
 
   test('ends within its time limit although no server answers', async () => {
