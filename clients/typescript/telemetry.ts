@@ -1,4 +1,7 @@
-/** Takes the client's messages, for example `console`. No message has a `lease_id` or a token. */
+/**
+ * Takes the client's messages, for example `console`. No message has a `lease_id` or a token. After the first error of a
+ * logger the process gets a warning, and the client goes on.
+ */
 export interface Logger {
   debug(message: string): void;
   info(message: string): void;

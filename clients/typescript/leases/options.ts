@@ -24,7 +24,10 @@ export interface TryOptions {
 export interface AcquireOptions extends TryOptions {
   /** The longest wait in the queue. Default: until `signal` aborts. */
   readonly wait?: TimeSpan;
-  /** Called with the place in the queue while the request waits, at most every 2 s. */
+  /**
+   * Called with the place in the queue while the request waits, at most every 2 s. An error of the function ends nothing:
+   * the logger is told once for each wait, or the process gets a warning if there is no logger.
+   */
   readonly onQueued?: (place: QueuePlace) => void;
 }
 

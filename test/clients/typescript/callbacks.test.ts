@@ -28,10 +28,11 @@ const queued = {
 } as const;
 const started: SessionNews = { kind: 'started', address: 'a' };
 
-const fails = () => {
+const fails = (): void => {
   throw new Error('broken');
 };
-const rejects = () => Promise.reject(new Error('broken'));
+// Functions of the caller may be async, although the types have no promise.
+const rejects = (() => Promise.reject(new Error('broken'))) as () => void;
 
 describe('a function of the caller that fails', () => {
   test.each([
@@ -71,7 +72,7 @@ describe('a function of the caller that fails', () => {
     ['rejects', rejects],
   ])('is one warning of the process if the logger %s, and the session goes on', async (_title, info) => {
     const debug = () => undefined;
-    const log = newsLog({ debug, info: info as () => void, warn: fails, error: fails });
+    const log = newsLog({ debug, info, warn: fails, error: fails });
     const { client, wire, wires } = await opened({ onNews: log });
     log(started);
     await pass(0);
