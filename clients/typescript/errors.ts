@@ -187,8 +187,10 @@ export function errorOfCall(error: ServiceError | HoldfastError | undefined): Ho
 
 /** The text of whatever a function of the caller has thrown, or has rejected with. */
 export function textOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message;
-  return typeof thrown === 'string' ? thrown : `it threw ${thrown === null ? 'null' : typeof thrown}`;
+  if (typeof thrown === 'string') return thrown;
+  // An error may come from another realm, so its class says nothing.
+  const { message } = (thrown ?? {}) as { message?: unknown };
+  return typeof message === 'string' ? message : `it threw ${thrown === null ? 'null' : typeof thrown}`;
 }
 
 /** No answer came in time. */

@@ -95,7 +95,7 @@ describe('withLock', () => {
 
   test.concurrent('stops work that hangs after maxHold, and frees the lock for others', async () => {
     const hf = await connected();
-    const hanging = hf.withLock('hung', { ttl: '1s', maxHold: 300 }, async (lease) => {
+    const hanging = hf.withLock('hung', { ttl: '4s', maxHold: 300 }, async (lease) => {
       await eventually('the abort', () => lease.signal.aborted);
       // The work ignores its signal. The lock is free nevertheless.
       const next = await hf.lock('hung');
