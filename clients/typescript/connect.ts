@@ -1,27 +1,35 @@
+import { unlessAborted } from './calls/abort';
 import { CallChannel } from './calls/call-channel';
+import { timeoutOf, type CallOptions } from './calls/call-options';
 import { addressList, type Addresses } from './connection/addresses';
 import type { TlsOptions } from './connection/tls';
 import { tokenSource, type TokenOption } from './connection/token';
-import { Holdfast } from './holdfast';
+import { refuseTokenWithoutTls } from './connection/transport-security';
+import { HoldfastClient } from './holdfast';
+import type { Holdfast } from './interfaces';
 import { metadataMap, type Metadata } from './leases/metadata';
 import { NUMBERS } from './numbers';
 import { grpcWires } from './sessions/grpc-wire';
 import { SessionClient } from './sessions/session-client';
 import { newsLog } from './sessions/session-news';
 import type { Logger, Tracer } from './telemetry';
-import { toMs, type TimeSpan } from './time-span';
+import type { TimeSpan } from './time-span';
 
-export interface ConnectOptions {
+export interface ConnectOptions extends CallOptions {
   /** `true`: TLS with the certificate authorities of Node. Default: no TLS. */
   readonly tls?: TlsOptions | true;
-  /** A bearer token for the sessions and calls. Default: none. */
+  /** A bearer token for the sessions and calls. Needs `tls`, unless all addresses are loopback addresses. Default: none. */
   readonly token?: TokenOption;
+  /** Sends the token without TLS to other machines, where anybody on the way can use the token. Default: false. */
+  readonly allowInsecureToken?: boolean;
   /** A label of this process that others see beside its leases. Default: empty. */
   readonly holderId?: string;
   /** The metadata of each lease without metadata of its own. */
   readonly metadata?: Metadata;
+  /** Ends the wait for the first answer. `connect` rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
   /** The longest wait for the first answer of a server. Default: 10 s. */
-  readonly connectTimeout?: TimeSpan;
+  readonly timeout?: TimeSpan | undefined;
   /** Default: no messages. */
   readonly logger?: Logger;
   /** A tracer of OpenTelemetry. Default: no spans. */
@@ -30,14 +38,17 @@ export interface ConnectOptions {
 
 /**
  * Connects to one of several servers of the same store: `await connect('127.0.0.1:50051')`. Rejects with a HoldfastError
- * if no server answers in time, or if the servers refuse the credential.
+ * if no server answers in time, if the servers refuse the credential, or if a token would go without TLS.
  *
  * @param addresses "host:port", several as an array or separated by commas
  */
 export async function connect(addresses: Addresses, options: ConnectOptions = {}): Promise<Holdfast> {
   const { tls, tracer, logger, holderId, metadata = {} } = options;
   const list = addressList(addresses);
-  const timeoutMs = toMs(options.connectTimeout ?? NUMBERS.limits.connectMs, 'connectTimeout');
+  const timeoutMs = timeoutOf(options, NUMBERS.limits.connectMs);
+  options.signal?.throwIfAborted();
+  if (options.token !== undefined && tls === undefined && options.allowInsecureToken !== true)
+    refuseTokenWithoutTls(list);
   const token = tokenSource(options.token);
   const session = new SessionClient({
     addresses: list,
@@ -48,10 +59,16 @@ export async function connect(addresses: Addresses, options: ConnectOptions = {}
     onNews: newsLog(logger),
   });
   try {
-    await session.ready(timeoutMs);
+    await ready(session, timeoutMs, options.signal);
   } catch (error) {
     await session.close(0);
     throw error;
   }
-  return new Holdfast(session, new CallChannel({ addresses: list, tls, token, tracer }), tracer);
+  return new HoldfastClient(session, new CallChannel({ addresses: list, tls, token, tracer }), tracer);
+}
+
+/** Rejects with the signal's reason when the signal aborts. The caller closes the session then. */
+function ready(session: SessionClient, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+  const answer = session.ready(timeoutMs);
+  return signal === undefined ? answer : unlessAborted(answer, signal);
 }

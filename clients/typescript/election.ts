@@ -1,9 +1,11 @@
 import { LockServiceService, type Lock } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { CallChannel } from './calls/call-channel';
+import type { CallOptions, WatchOptions } from './calls/call-options';
 import { watch } from './calls/watch';
-import { metadataMap } from './leases/metadata';
+import type { LeaderLease } from './interfaces';
+import { metadataMap, type Metadata } from './leases/metadata';
 import type { AcquireOptions } from './leases/options';
-import { runUnderLease, type Body } from './leases/run-under-lease';
+import { runUnderLease } from './leases/run-under-lease';
 import type { Lease } from './sessions/lease';
 
 /** The metadata entry of the lease that has the leader's value. */
@@ -22,41 +24,48 @@ export interface Candidates {
   lock(name: string, options: AcquireOptions): Promise<Lease>;
 }
 
+type ShownLease = Lease & Pick<LeaderLease, 'updateValue'>;
+type LeaderBody<T> = (lease: LeaderLease) => Promise<T> | T;
+
 /** An election: the holder of the lock with this name is the leader. All methods reject with a HoldfastError. */
-export class Election {
+export class ElectionClient {
+  /** @internal */
   constructor(
     readonly name: string,
     private readonly candidates: Candidates,
     private readonly channel: CallChannel,
   ) {}
 
-  /** Waits until this process is the leader. `release()` of the lease resigns. */
-  campaign(value: string, options: AcquireOptions = {}): Promise<Lease> {
-    const metadata = new Map([...metadataMap(options.metadata ?? {}), [VALUE, value]]);
-    return this.candidates.lock(this.name, { ...options, metadata });
+  /**
+   * Waits until this process is the leader. `release()` of the lease resigns. The lease has the value as its metadata entry
+   * `value`, so the caller's metadata has no such entry.
+   */
+  campaign(value: string, options: AcquireOptions = {}): Promise<LeaderLease> {
+    return this.win(value, options);
   }
 
   /** Waits until this process is the leader, runs `body`, and resigns. Rejects with a LeaseLostError on a loss. */
-  async lead<T>(value: string, options: AcquireOptions, body: Body<T>): Promise<T> {
-    return runUnderLease(await this.campaign(value, options), body);
+  lead<T>(value: string, body: LeaderBody<T>): Promise<T>;
+  lead<T>(value: string, options: AcquireOptions, body: LeaderBody<T>): Promise<T>;
+  async lead<T>(value: string, second: AcquireOptions | LeaderBody<T>, third?: LeaderBody<T>): Promise<T> {
+    const [options, body] = typeof second === 'function' ? [{}, second] : [second, third];
+    if (body === undefined) throw new TypeError('the last argument must be a function');
+    const lease = await this.win(value, options);
+    return runUnderLease(lease, () => body(lease));
   }
 
   /** The present leader. Undefined: there is none. */
-  async leader(): Promise<Leader | undefined> {
-    const { lock } = await this.channel.unary(LockServiceService.getLock, { name: this.name });
+  async leader(options?: CallOptions): Promise<Leader | undefined> {
+    const { lock } = await this.channel.unary(LockServiceService.getLock, { name: this.name }, options);
     return leaderOf(lock);
   }
 
   /** The leader at once, and after each change. Undefined while there is none. Ends when `signal` aborts. */
-  async *observe(signal?: AbortSignal): AsyncGenerator<Leader | undefined, void, undefined> {
+  async *observe(options?: WatchOptions): AsyncGenerator<Leader | undefined, void, undefined> {
     let isFirst = true;
     let last: Leader | undefined;
-    for await (const { lock } of watch(
-      this.channel,
-      LockServiceService.watchLock,
-      { name: this.name },
-      signal,
-    )) {
+    const request = { name: this.name };
+    for await (const { lock } of watch(this.channel, LockServiceService.watchLock, request, options)) {
       const leader = leaderOf(lock);
       const isSame = leader?.fencingToken === last?.fencingToken && leader?.value === last?.value;
       if (isSame && !isFirst) continue;
@@ -65,6 +74,30 @@ export class Election {
       yield leader;
     }
   }
+
+  private async win(value: string, options: AcquireOptions): Promise<ShownLease> {
+    const { metadata = {} } = options;
+    const shown = { ...options, metadata: withValue(metadata, value) };
+    return showing(await this.candidates.lock(this.name, shown), metadata, value);
+  }
+}
+
+function withValue(metadata: Metadata, value: string): ReadonlyMap<string, string> {
+  return new Map([...metadataMap(metadata), [VALUE, value]]);
+}
+
+/** An update replaces all metadata of a lease, so each update has the value too. */
+function showing(lease: Lease, metadata: Metadata, value: string): ShownLease {
+  const replace = lease.updateMetadata.bind(lease);
+  let shown = { metadata, value };
+  const show = async (next: typeof shown): Promise<void> => {
+    await replace(withValue(next.metadata, next.value));
+    shown = next;
+  };
+  return Object.assign(lease, {
+    updateMetadata: (given: Metadata) => show({ ...shown, metadata: given }),
+    updateValue: (given: string) => show({ ...shown, value: given }),
+  });
 }
 
 function leaderOf(lock: Lock | undefined): Leader | undefined {

@@ -1,11 +1,13 @@
 import { AutocompleteServiceService as autocomplete } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { featureToJSON, ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
-import { Dictionary } from './autocomplete/dictionary';
-import { Recents } from './autocomplete/recents';
-import type { CallChannel, CallLimits, Method } from './calls/call-channel';
+import { DictionaryClient } from './autocomplete/dictionary';
+import { RecentsClient } from './autocomplete/recents';
+import type { CallChannel, Method } from './calls/call-channel';
+import type { CallOptions, RawCallOptions, WatchOptions } from './calls/call-options';
 import { watch } from './calls/watch';
-import { Election } from './election';
+import { ElectionClient } from './election';
 import { ContendedError } from './errors';
+import type { Body, Dictionary, Election, Lease, Recents } from './interfaces';
 import {
   lockAcquire,
   permitsAcquire,
@@ -14,9 +16,9 @@ import {
   type TryLockOptions,
   type TryPermitsOptions,
 } from './leases/options';
-import { runUnderLease, type Body } from './leases/run-under-lease';
+import { runUnderLease } from './leases/run-under-lease';
 import type { Acquire } from './sessions/acquire-intent';
-import type { Lease } from './sessions/lease';
+import type { Lease as HeldLease } from './sessions/lease';
 import type { SessionClient } from './sessions/session-client';
 import { inSpan, type Tracer } from './telemetry';
 
@@ -26,8 +28,8 @@ export interface ServerInfo {
   readonly features: readonly string[];
 }
 
-/** A client of the servers of one store. `connect` makes it. Close it before the process ends. */
-export class Holdfast {
+/** A client of the servers of one store. `connect` makes the client. Close it before the process ends. */
+export class HoldfastClient {
   /** @internal */
   constructor(
     private readonly session: SessionClient,
@@ -43,7 +45,7 @@ export class Holdfast {
   withLock<T>(name: string, options: LockOptions, body: Body<T>): Promise<T>;
   async withLock<T>(name: string, second: LockOptions | Body<T>, third?: Body<T>): Promise<T> {
     const [options, body] = withOptions(second, third);
-    return runUnderLease(await this.lock(name, options), body);
+    return runUnderLease(await this.acquire(lockAcquire(name, options)), body);
   }
 
   /** Waits for the permits, runs `body`, and releases them, as `withLock` does. */
@@ -51,7 +53,7 @@ export class Holdfast {
   withPermits<T>(name: string, options: PermitsOptions, body: Body<T>): Promise<T>;
   async withPermits<T>(name: string, second: PermitsOptions | Body<T>, third?: Body<T>): Promise<T> {
     const [options, body] = withOptions(second, third);
-    return runUnderLease(await this.permits(name, options), body);
+    return runUnderLease(await this.acquire(permitsAcquire(name, options)), body);
   }
 
   /** Waits for the lock. Release the lease, or declare it with `await using`. Rejects with a HoldfastError. */
@@ -75,52 +77,57 @@ export class Holdfast {
   }
 
   election(name: string): Election {
-    return new Election(name, this, this.channel);
+    const lock = (name: string, options: LockOptions) => this.acquire(lockAcquire(name, options));
+    return new ElectionClient(name, { lock }, this.channel);
   }
 
   /** The latest choices of one user. */
   recents(list: string): Recents {
-    return new Recents(this.channel, list);
+    return new RecentsClient(this.channel, list);
   }
 
   dictionary(name: string): Dictionary {
-    return new Dictionary(this.channel, name);
+    return new DictionaryClient(this.channel, name);
   }
 
   /** The names of all dictionaries with this prefix, in order. */
-  async *dictionaryNames(prefix = '', limits?: CallLimits): AsyncGenerator<string, void, undefined> {
+  async *dictionaryNames(prefix = '', options?: CallOptions): AsyncGenerator<string, void, undefined> {
     const request = { namePrefix: prefix, pageSize: 500, pageToken: '' };
     do {
-      const page = await this.channel.unary(autocomplete.listDictionaries, request, limits);
+      const page = await this.channel.unary(autocomplete.listDictionaries, request, options);
       for (const { name } of page.dictionaries) yield name;
       request.pageToken = page.nextPageToken;
     } while (request.pageToken !== '');
   }
 
-  async serverInfo(limits?: CallLimits): Promise<ServerInfo> {
-    const { version, features } = await this.channel.unary(ServerServiceService.getServerInfo, {}, limits);
+  async serverInfo(options?: CallOptions): Promise<ServerInfo> {
+    const { version, features } = await this.channel.unary(ServerServiceService.getServerInfo, {}, options);
     return { version, features: features.map((one) => featureToJSON(one).replace('FEATURE_', '')) };
   }
 
   /**
    * Any unary call of the contract, for what this class does not offer: `hf.call(LockServiceService.getLock, { name })`,
-   * with the stub from `@holdfast/client/stubs/lock_service`. Repeated as `limits` allow. Rejects with a HoldfastError.
+   * with the stub from `@holdfast/client/stubs/lock_service`. Repeated after a broken connection unless `isIdempotent` is false. Rejects with a
+   * HoldfastError.
    */
   call<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
-    limits?: CallLimits,
+    options?: RawCallOptions,
   ): Promise<Response> {
-    return this.channel.unary(method, request, limits);
+    return this.channel.unary(method, request, options);
   }
 
-  /** Any server stream of the contract, for example WatchLock. Opened again after a break. Ends when `signal` aborts. */
+  /**
+   * Any stream of the contract that tells a state at once and then its changes, for example WatchLock. Opened again after a
+   * break. Ends when `signal` aborts.
+   */
   watch<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
-    signal?: AbortSignal,
+    options?: WatchOptions,
   ): AsyncGenerator<Response, void, undefined> {
-    return watch(this.channel, method, request, signal);
+    return watch(this.channel, method, request, options);
   }
 
   /** The number of leases that this process holds. */
@@ -142,7 +149,7 @@ export class Holdfast {
     return this.close();
   }
 
-  private acquire(acquire: Acquire): Promise<Lease> {
+  private acquire(acquire: Acquire): Promise<HeldLease> {
     const attributes = { 'holdfast.kind': acquire.kind, 'holdfast.name': acquire.name };
     return inSpan(this.tracer, 'holdfast.acquire', attributes, () => this.session.acquire(acquire));
   }

@@ -1,14 +1,23 @@
 export type { Entry, EntrySource } from './autocomplete/entries';
-export type { Dictionary, ListedEntry, Profile, SuggestOptions } from './autocomplete/dictionary';
-export type { RecentOptions, Recents, SuggestRecentsOptions } from './autocomplete/recents';
+export type {
+  CreateOptions,
+  ImportOptions,
+  ListedEntry,
+  Profile,
+  QueryOptions,
+  SelectionOptions,
+  SuggestOptions,
+} from './autocomplete/dictionary';
+export type { RecentOptions, SuggestRecentsOptions } from './autocomplete/recents';
 export type { MatchKind, Suggestion } from './autocomplete/suggestions';
-export type { TypeAhead, TypeAheadOptions } from './autocomplete/type-ahead';
-export type { CallLimits, Method } from './calls/call-channel';
+export type { TypeAheadOptions } from './autocomplete/type-ahead';
+export type { Method } from './calls/call-channel';
+export type { CallOptions, RawCallOptions, WatchOptions } from './calls/call-options';
 export { connect, type ConnectOptions } from './connect';
 export type { Addresses } from './connection/addresses';
 export type { Pem, TlsOptions } from './connection/tls';
-export type { BearerToken, TokenOption } from './connection/token';
-export type { Election, Leader } from './election';
+export type { GivenToken as BearerToken, TokenOption } from './connection/token';
+export type { Leader } from './election';
 export {
   ClosedError,
   ContendedError,
@@ -25,10 +34,21 @@ export {
   NoSuchSemaphoreError,
   NotAllowedError,
   UnavailableError,
+  type ErrorFacts,
   type LossCause,
   type NoticedBy,
 } from './errors';
-export type { Holdfast, ServerInfo } from './holdfast';
+export type { ServerInfo } from './holdfast';
+export type {
+  Body,
+  Dictionary,
+  Election,
+  Holdfast,
+  LeaderLease,
+  Lease,
+  Recents,
+  TypeAhead,
+} from './interfaces';
 export type {
   AcquireOptions,
   LockOptions,
@@ -38,12 +58,13 @@ export type {
   TryPermitsOptions,
 } from './leases/options';
 export type { Metadata } from './leases/metadata';
-export type { Body } from './leases/run-under-lease';
 export type { QueuePlace } from './sessions/acquire-intent';
-export type { Lease, ReleaseAnswer } from './sessions/lease';
+export type { ReleaseAnswer } from './sessions/lease';
 export type { FieldViolation } from './status-details';
 export type { Logger, Span, Tracer } from './telemetry';
 export type { TimeSpan } from './time-span';
 export { deadline } from './deadline';
 export { duration } from './duration';
 export { holdfastError, type HoldfastFault } from './holdfast-error';
+export type { Dictionary as DictionaryInfo } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+export type { Holder } from '../../generated/typescript/holdfast/v1/lease';

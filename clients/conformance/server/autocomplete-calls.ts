@@ -5,6 +5,7 @@ import {
   LoadState,
   type AutocompleteServiceServer,
   type Entry,
+  type Profile,
   type SuggestStreamRequest,
   type SuggestStreamResponse,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
@@ -137,11 +138,12 @@ export class AutocompleteCalls {
     return (call, answer) => {
       const entries: Entry[] = [];
       let dictionary = '';
+      let profile: Profile | undefined;
       call.on('data', ({ part }) => {
-        if (part?.$case === 'start') ({ dictionary } = part.value);
+        if (part?.$case === 'start') ({ dictionary, profile } = part.value);
         if (part?.$case === 'batch') entries.push(...part.value.entries);
         if (part?.$case !== 'commit') return;
-        this.served.record('ImportDictionary', dictionary, { entries: entries.length });
+        this.served.record('ImportDictionary', dictionary, { entries: entries.length, profile });
         const act = this.served.takeover('ImportDictionary', dictionary);
         if (act?.kind === 'fail') return answer(serviceError(act.status));
         if (Number(part.value.entryCount) !== entries.length)

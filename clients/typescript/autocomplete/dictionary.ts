@@ -7,13 +7,15 @@ import {
   type Profile as ProfileMessage,
   type SuggestRequest,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { CallChannel, CallLimits } from '../calls/call-channel';
+import type { CallChannel } from '../calls/call-channel';
+import type { CallOptions } from '../calls/call-options';
 import { duration } from '../duration';
 import { toMs, type TimeSpan } from '../time-span';
 import { batches, type Entry, type EntrySource } from './entries';
 import { importEntries } from './import-entries';
+import type { TypeAhead } from '../interfaces';
 import { matchKindCodes, suggestionOf, type MatchKind, type Suggestion } from './suggestions';
-import { TypeAhead, type TypeAheadOptions } from './type-ahead';
+import { TypeAheadClient, type TypeAheadOptions } from './type-ahead';
 
 /** A put or an import may wait for replicas of the store and for the loading of the entries. */
 const WRITE_MS = 120_000;
@@ -26,7 +28,28 @@ export interface Profile {
   readonly typos?: boolean;
 }
 
-export interface SuggestOptions extends CallLimits {
+export interface CreateOptions extends CallOptions {
+  /** Default: the defaults of each field. */
+  readonly profile?: Profile;
+}
+
+export interface ImportOptions extends CallOptions {
+  /**
+   * Default: the dictionary keeps its profile, and a new dictionary has the defaults. Another profile than the
+   * dictionary's rejects with a DictionaryExistsError.
+   */
+  readonly profile?: Profile;
+  /** The longest time of the whole import, with the reading of the entries. Default: no bound. */
+  readonly timeout?: TimeSpan | undefined;
+}
+
+export interface SelectionOptions extends CallOptions {
+  /** The number of selections. Default: 1. */
+  readonly count?: number;
+}
+
+/** What a query asks for. */
+export interface QueryOptions {
   /** Default: 10. Maximum: 100. */
   readonly limit?: number;
   /** Default: all kinds. */
@@ -37,45 +60,51 @@ export interface SuggestOptions extends CallLimits {
   readonly maxStaleness?: TimeSpan;
 }
 
+export interface SuggestOptions extends QueryOptions, CallOptions {}
+
 export interface ListedEntry extends Entry {
   readonly selectionCount: bigint;
 }
 
 /** A set of entries that all callers share. All methods reject with a HoldfastError. */
-export class Dictionary {
+export class DictionaryClient {
+  /** @internal */
   constructor(
     private readonly channel: CallChannel,
     readonly name: string,
   ) {}
 
   /** Without effect if the dictionary exists with the same profile. */
-  async create(profile: Profile = {}, limits?: CallLimits): Promise<void> {
-    const request = { dictionary: this.name, profile: profileMessage(profile) };
-    await this.channel.unary(methods.createDictionary, request, limits);
+  async create(options: CreateOptions = {}): Promise<void> {
+    const request = { dictionary: this.name, profile: profileMessage(options.profile) };
+    await this.channel.unary(methods.createDictionary, request, options);
   }
 
-  /** Adds or replaces entries. Queries see each batch of up to 1,000 entries as a whole. */
-  async put(entries: EntrySource, limits: CallLimits = {}): Promise<void> {
+  /**
+   * Adds or replaces entries. Queries see each batch of up to 1,000 entries as a whole. `timeout` holds for each batch.
+   * Default: 2 min.
+   */
+  async put(entries: EntrySource, options: CallOptions = {}): Promise<void> {
     for await (const batch of batches(entries)) {
       const request = { dictionary: this.name, entries: batch };
-      await this.channel.unary(methods.putEntries, request, { timeoutMs: WRITE_MS, ...limits });
+      await this.channel.unary(methods.putEntries, request, options, WRITE_MS);
     }
   }
 
   /** Resolves with the number of entries that existed. At most 1,000 ids. */
-  async deleteEntries(ids: readonly string[], limits: CallLimits = {}): Promise<number> {
+  async deleteEntries(ids: readonly string[], options: CallOptions = {}): Promise<number> {
     const request = { dictionary: this.name, entryIds: [...ids] };
-    const once = { isIdempotent: false, ...limits };
+    const once = { ...options, isIdempotent: false };
     return (await this.channel.unary(methods.deleteEntries, request, once)).deletedCount;
   }
 
   /**
    * Replaces all entries in one step. Reads the entries as fast as the server takes them, so that they need not fit into
-   * memory. An import that fails changes nothing.
+   * memory. An import that fails changes nothing, and is not repeated, because the source has been read.
    */
-  import(entries: EntrySource, profile: Profile = {}, signal?: AbortSignal): Promise<DictionaryInfo> {
-    const start = { dictionary: this.name, profile: profileMessage(profile) };
-    return importEntries(this.channel, start, entries, signal);
+  import(entries: EntrySource, options: ImportOptions = {}): Promise<DictionaryInfo> {
+    const start = { dictionary: this.name, profile: profileMessage(options.profile) };
+    return importEntries(this.channel, start, entries, options);
   }
 
   async suggest(query: string, options: SuggestOptions = {}): Promise<Suggestion[]> {
@@ -84,40 +113,43 @@ export class Dictionary {
     return suggestions.map(suggestionOf);
   }
 
-  /** Suggestions while somebody types. Close the result when the input field is gone. */
-  typeAhead(options: TypeAheadOptions & SuggestOptions = {}): TypeAhead {
-    return new TypeAhead(this.channel, suggestRequest(this.name, options), options);
+  /** Suggestions while somebody types. Close the result when the input field is gone, or abort `signal`. */
+  typeAhead(options: TypeAheadOptions & QueryOptions = {}): TypeAhead {
+    return new TypeAheadClient(this.channel, suggestRequest(this.name, options), options);
   }
 
   /** Counts selections of an entry, which raise its score. Resolves with false if there is no such entry. */
-  async recordSelection(entryId: string, count = 1, limits: CallLimits = {}): Promise<boolean> {
-    const request = { dictionary: this.name, entryId, count };
-    const once = { isIdempotent: false, ...limits };
+  async recordSelection(entryId: string, options: SelectionOptions = {}): Promise<boolean> {
+    const request = { dictionary: this.name, entryId, count: options.count ?? 1 };
+    const once = { ...options, isIdempotent: false };
     return (await this.channel.unary(methods.recordSelection, request, once)).recorded;
   }
 
   /** All entries in the order of their texts, page by page. */
-  async *entries(limits?: CallLimits): AsyncGenerator<ListedEntry, void, undefined> {
+  async *entries(options?: CallOptions): AsyncGenerator<ListedEntry, void, undefined> {
     const request = { dictionary: this.name, startText: '', endText: '', pageSize: 500, pageToken: '' };
     do {
-      const page = await this.channel.unary(methods.listEntries, request, limits);
+      const page = await this.channel.unary(methods.listEntries, request, options);
       for (const { entry, selectionCount } of page.entries) if (entry) yield listed(entry, selectionCount);
       request.pageToken = page.nextPageToken;
     } while (request.pageToken !== '');
   }
 
   /** Size, memory, profile, imports in progress. */
-  async info(limits?: CallLimits): Promise<DictionaryInfo | undefined> {
-    return (await this.channel.unary(methods.getDictionary, { dictionary: this.name }, limits)).dictionary;
+  async info(options?: CallOptions): Promise<DictionaryInfo | undefined> {
+    return (await this.channel.unary(methods.getDictionary, { dictionary: this.name }, options)).dictionary;
   }
 
   /** Deletes the dictionary with all entries. Resolves with false if there is none. */
-  async delete(limits?: CallLimits): Promise<boolean> {
-    return (await this.channel.unary(methods.deleteDictionary, { dictionary: this.name }, limits)).deleted;
+  async delete(options?: CallOptions): Promise<boolean> {
+    return (await this.channel.unary(methods.deleteDictionary, { dictionary: this.name }, options)).deleted;
   }
 }
 
-function profileMessage({ accents = 'kept', typos = true }: Profile): ProfileMessage {
+/** Undefined: the server chooses the profile. */
+function profileMessage(profile: Profile | undefined): ProfileMessage | undefined {
+  if (profile === undefined) return undefined;
+  const { accents = 'kept', typos = true } = profile;
   return {
     accents:
       accents === 'kept' ? AccentHandling.ACCENT_HANDLING_KEPT : AccentHandling.ACCENT_HANDLING_DROPPED,
@@ -127,7 +159,7 @@ function profileMessage({ accents = 'kept', typos = true }: Profile): ProfileMes
 
 function suggestRequest(
   dictionary: string,
-  { limit = 0, matchKinds, recents = '', maxStaleness }: SuggestOptions,
+  { limit = 0, matchKinds, recents = '', maxStaleness }: QueryOptions,
 ): SuggestRequest {
   return {
     dictionary,

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { ClientWritableStream, ServiceError } from '@grpc/grpc-js';
 import {
   AutocompleteServiceService as methods,
@@ -8,68 +7,86 @@ import {
   type ImportStart,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { either, onAbort } from '../calls/abort';
-import type { CallChannel } from '../calls/call-channel';
+import type { CallChannel, Prepared } from '../calls/call-channel';
+import { timeoutOf, type CallOptions } from '../calls/call-options';
 import { errorOfCall } from '../errors';
 import { batches, type EntrySource } from './entries';
 
 type Part = NonNullable<ImportDictionaryRequest['part']>;
+type Call = ClientWritableStream<ImportDictionaryRequest>;
 
 /** One stream: start, batches, commit. Without the commit nothing changes. */
 export async function importEntries(
   channel: CallChannel,
   start: ImportStart,
   entries: EntrySource,
-  signal: AbortSignal | undefined,
+  options: CallOptions,
 ): Promise<DictionaryInfo> {
-  const joined = either(signal, channel.closed);
+  const joined = either(options.signal, channel.closed, timeoutOf(options, Infinity));
   const ends = joined.signal;
   try {
-    const metadata = await channel.metadata();
-    ends.throwIfAborted();
-    const { path, requestSerialize, responseDeserialize } = methods.importDictionary;
-    let call!: ClientWritableStream<ImportDictionaryRequest>;
-    const answer = new Promise<ImportDictionaryResponse>((resolve, reject) => {
-      call = channel.current.makeClientStreamRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
-        metadata,
-        (error, response) => (error ? reject(error) : resolve(response as ImportDictionaryResponse)),
-      );
-    });
-    const remove = onAbort(ends, () => call.cancel());
-    try {
-      const [{ dictionary }] = await Promise.all([answer, send(call, answer, start, entries)]);
-      if (dictionary === undefined) throw new Error('the answer to the import has no dictionary');
-      return dictionary;
-    } catch (error) {
-      call.cancel();
-      ends.throwIfAborted();
-      throw isServiceError(error) ? errorOfCall(error) : error;
-    } finally {
-      remove();
-    }
+    const prepared = await channel.prepare(ends);
+    return await run(channel, prepared, start, entries, ends);
   } finally {
     joined.dispose();
   }
 }
 
+async function run(
+  channel: CallChannel,
+  prepared: Prepared,
+  start: ImportStart,
+  entries: EntrySource,
+  ends: AbortSignal,
+): Promise<DictionaryInfo> {
+  const { call, answer } = open(prepared);
+  const remove = onAbort(ends, () => call.cancel());
+  try {
+    const [{ dictionary }] = await Promise.all([answer, send(call, answer, start, entries)]);
+    if (dictionary === undefined) throw new Error('the answer to the import has no dictionary');
+    return dictionary;
+  } catch (error) {
+    call.cancel();
+    ends.throwIfAborted();
+    if (!isServiceError(error)) throw error;
+    const failed = errorOfCall(error);
+    channel.failed(prepared.client, failed);
+    throw failed;
+  } finally {
+    remove();
+  }
+}
+
+function open({ client, metadata }: Prepared): { call: Call; answer: Promise<ImportDictionaryResponse> } {
+  const { path, requestSerialize, responseDeserialize } = methods.importDictionary;
+  let call!: Call;
+  const answer = new Promise<ImportDictionaryResponse>((resolve, reject) => {
+    call = client.makeClientStreamRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      metadata,
+      (error, response) => (error ? reject(error) : resolve(response as ImportDictionaryResponse)),
+    );
+  });
+  return { call, answer };
+}
+
 async function send(
-  call: ClientWritableStream<ImportDictionaryRequest>,
+  call: Call,
   answer: Promise<unknown>,
   start: ImportStart,
   entries: EntrySource,
 ): Promise<void> {
-  // After an early answer the source is not read any more.
-  const over = answer.then(
-    () => true,
-    () => true,
-  );
   let isOver = false;
-  void over.then(() => (isOver = true));
-  const write = async (part: Part) => {
-    if (!call.write({ part })) await Promise.race([once(call, 'drain'), over]);
-  };
+  const over = answer.then(
+    () => void (isOver = true),
+    () => void (isOver = true),
+  );
+  // The callback comes when the transport has taken the message, so at most one batch waits in the stream. After an early
+  // answer there is no callback, and the source is not read any more.
+  const write = (part: Part): Promise<void> =>
+    Promise.race([new Promise<void>((resolve) => call.write({ part }, () => resolve())), over]);
   let count = 0;
   await write({ $case: 'start', value: start });
   for await (const batch of batches(entries)) {

@@ -1,8 +1,9 @@
 import { AutocompleteServiceService as methods } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { CallChannel, CallLimits } from '../calls/call-channel';
+import type { CallChannel } from '../calls/call-channel';
+import type { CallOptions } from '../calls/call-options';
 import { matchKindCodes, suggestionOf, type MatchKind, type Suggestion } from './suggestions';
 
-export interface RecentOptions extends CallLimits {
+export interface RecentOptions extends CallOptions {
   /** The entry that the text stands for. Default: none. */
   readonly entryId?: string;
   /** At most 1 KiB. */
@@ -11,7 +12,7 @@ export interface RecentOptions extends CallLimits {
   readonly capacity?: number;
 }
 
-export interface SuggestRecentsOptions extends CallLimits {
+export interface SuggestRecentsOptions extends CallOptions {
   /** Default: 10. Maximum: 100. */
   readonly limit?: number;
   /** Default: all kinds. */
@@ -19,7 +20,8 @@ export interface SuggestRecentsOptions extends CallLimits {
 }
 
 /** The latest choices of one user. All methods reject with a HoldfastError. */
-export class Recents {
+export class RecentsClient {
+  /** @internal */
   constructor(
     private readonly channel: CallChannel,
     readonly list: string,
@@ -33,9 +35,9 @@ export class Recents {
   }
 
   /** Resolves with false if the list does not have the text. */
-  async remove(text: string, limits?: CallLimits): Promise<boolean> {
+  async remove(text: string, options?: CallOptions): Promise<boolean> {
     const request = { list: this.list, entryId: '', text };
-    const { removed } = await this.channel.unary(methods.removeRecent, request, limits);
+    const { removed } = await this.channel.unary(methods.removeRecent, request, options);
     return removed;
   }
 
@@ -48,8 +50,8 @@ export class Recents {
   }
 
   /** Deletes the whole list. Resolves with false if there is none. */
-  async delete(limits?: CallLimits): Promise<boolean> {
-    const { deleted } = await this.channel.unary(methods.deleteRecents, { list: this.list }, limits);
+  async delete(options?: CallOptions): Promise<boolean> {
+    const { deleted } = await this.channel.unary(methods.deleteRecents, { list: this.list }, options);
     return deleted;
   }
 }

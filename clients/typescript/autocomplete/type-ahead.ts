@@ -1,4 +1,4 @@
-import { status, type ClientDuplexStream, type ServiceError } from '@grpc/grpc-js';
+import { status, type Client, type ClientDuplexStream, type ServiceError } from '@grpc/grpc-js';
 import { errorReasonToJSON } from '../../../generated/typescript/holdfast/v1/error_reason';
 import {
   AutocompleteServiceService as methods,
@@ -7,49 +7,67 @@ import {
   type SuggestStreamRequest,
   type SuggestStreamResponse,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { CallChannel } from '../calls/call-channel';
-import { onAbort } from '../calls/abort';
-import { ClosedError, errorOf, errorOfCall, type HoldfastError } from '../errors';
+import { either, onAbort, type JoinedSignal } from '../calls/abort';
+import type { CallChannel, Prepared } from '../calls/call-channel';
+import { attemptMs, SILENCE_MS, timeoutOf, type CallOptions } from '../calls/call-options';
+import { Repetition } from '../calls/repetition';
+import { ClosedError, errorOf, errorOfCall, noAnswer, type HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
-import { pauseBeforeRepeat } from '../pauses';
 import { toMs, type TimeSpan } from '../time-span';
 import { suggestionOf, type Suggestion } from './suggestions';
 
-export interface TypeAheadOptions {
+export interface TypeAheadOptions extends CallOptions {
   /** The pause after a keystroke before the query is sent. Default: 30 ms. 0: each keystroke is sent. */
   readonly debounce?: TimeSpan;
+  /** Closes the type-ahead. A query without an answer rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** The longest time of one query, from the keystroke to the answer. Default: 10 s. */
+  readonly timeout?: TimeSpan | undefined;
 }
 
 interface Query {
   readonly text: string;
   readonly id: bigint;
-  readonly typedAt: number;
+  /** The time until which the answer is wanted. */
+  readonly until: number;
   readonly resolve: (suggestions: Suggestion[] | undefined) => void;
   readonly reject: (error: Error) => void;
 }
 
-type Stream = ClientDuplexStream<SuggestStreamRequest, SuggestStreamResponse>;
+interface Stream {
+  readonly call: ClientDuplexStream<SuggestStreamRequest, SuggestStreamResponse>;
+  readonly client: Client;
+}
 
 /** Suggestions for an input field. One stream answers all keystrokes, and a newer query supersedes the older ones. */
-export class TypeAhead {
+export class TypeAheadClient {
   private readonly debounceMs: number;
-  private readonly stopWatchingChannel: () => void;
+  private readonly timeoutMs: number;
+  private readonly ends: JoinedSignal;
+  private readonly closing = new AbortController();
+  private readonly repetition = new Repetition(true);
   /** The latest query without an answer. */
   private latest: Query | undefined;
   private lastId = 0n;
-  private failures = 0;
-  private timer: NodeJS.Timeout | undefined;
+  private sendTimer: NodeJS.Timeout | undefined;
+  private answerTimer: NodeJS.Timeout | undefined;
   private stream: Stream | undefined;
-  private isClosed = false;
+  /** The time of the first query since the last answer. */
+  private silentSince: number | undefined;
+  private isOpening = false;
+  private stopWatching: (() => void) | undefined;
 
   /** @internal */
   constructor(
     private readonly channel: CallChannel,
     private readonly request: SuggestRequest,
-    { debounce = NUMBERS.typeAhead.debounceMs }: TypeAheadOptions,
+    options: TypeAheadOptions,
   ) {
-    this.debounceMs = toMs(debounce, 'debounce');
-    this.stopWatchingChannel = onAbort(channel.closed, () => this.close());
+    this.debounceMs = toMs(options.debounce ?? NUMBERS.typeAhead.debounceMs, 'debounce');
+    this.timeoutMs = timeoutOf(options);
+    this.ends = either(options.signal, channel.closed);
+    const { signal } = this.ends;
+    this.stopWatching = onAbort(signal, () => this.end(signal.reason as Error));
   }
 
   /**
@@ -59,82 +77,127 @@ export class TypeAhead {
   type(text: string): Promise<Suggestion[] | undefined> {
     this.latest?.resolve(undefined);
     this.latest = undefined;
-    if (this.isClosed) return Promise.reject(new ClosedError());
+    const { signal } = this.closing;
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
     return new Promise((resolve, reject) => {
       this.lastId += 1n;
-      this.latest = { text, id: this.lastId, typedAt: performance.now(), resolve, reject };
+      const until = performance.now() + this.timeoutMs;
+      this.latest = { text, id: this.lastId, until, resolve, reject };
+      this.expectAnswer(this.latest, this.timeoutMs);
       this.sendAfter(this.debounceMs);
     });
   }
 
   /** Ends the stream. A query without an answer rejects with a ClosedError. */
   close(): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
-    clearTimeout(this.timer);
-    this.stopWatchingChannel();
-    this.stream?.cancel();
-    this.fail(new ClosedError());
+    this.end(new ClosedError());
+  }
+
+  private end(reason: Error): void {
+    if (this.closing.signal.aborted) return;
+    this.closing.abort(reason);
+    this.stopWatching?.();
+    this.ends.dispose();
+    clearTimeout(this.sendTimer);
+    this.dropStream();
+    this.fail(reason);
   }
 
   private sendAfter(ms: number): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.send(), ms);
+    clearTimeout(this.sendTimer);
+    this.sendTimer = setTimeout(() => void this.send(), ms);
   }
 
   private async send(): Promise<void> {
-    try {
-      this.stream ??= await this.open();
-    } catch (error) {
-      return this.fail(errorOfCall(error as ServiceError));
+    // Whoever opens the stream sends the latest query of all keystrokes until then.
+    if (this.isOpening) return;
+    if (this.stream === undefined) {
+      this.isOpening = true;
+      try {
+        this.stream = this.open(await this.channel.prepare(this.closing.signal));
+      } catch (error) {
+        return this.broken(errorOfCall(error as ServiceError), false);
+      } finally {
+        this.isOpening = false;
+      }
     }
-    const { latest } = this;
-    // The answer to an earlier query is not wanted any more, so only the latest query is sent.
-    if (latest) this.stream.write({ queryId: latest.id, suggest: { ...this.request, query: latest.text } });
+    const { latest, stream } = this;
+    if (latest === undefined) return;
+    this.silentSince ??= performance.now();
+    stream.call.write({ queryId: latest.id, suggest: { ...this.request, query: latest.text } });
+    this.expectAnswer(latest, attemptMs(latest.until - performance.now(), true));
   }
 
-  private async open(): Promise<Stream> {
-    const metadata = await this.channel.metadata();
-    if (this.stream) return this.stream;
-    const client = this.channel.current;
+  private open({ client, metadata }: Prepared): Stream {
     const { path, requestSerialize, responseDeserialize } = methods.suggestStream;
-    const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata);
+    const call = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata);
+    const stream = { call, client };
     let failure: ServiceError | undefined;
-    stream.on('data', (response: SuggestStreamResponse) => this.read(response));
-    stream.on('error', (error: ServiceError) => (failure = error));
-    stream.on('status', () => {
+    call.on('data', (response: SuggestStreamResponse) => this.read(response));
+    call.on('error', (error: ServiceError) => (failure = error));
+    call.on('status', () => {
       if (this.stream !== stream) return;
       this.stream = undefined;
       const error = errorOfCall(failure);
-      if (error.code === status.UNAVAILABLE) this.channel.leave(client);
+      this.channel.failed(client, error);
       this.broken(error);
     });
     return stream;
   }
 
-  private read({ queryId, result }: SuggestStreamResponse): void {
-    const { latest } = this;
-    if (queryId !== latest?.id || result === undefined) return;
-    this.failures = 0;
-    this.latest = undefined;
-    if (result.$case === 'suggestions') latest.resolve(result.value.suggestions.map(suggestionOf));
-    else latest.reject(errorOfQuery(result.value));
+  private expectAnswer(query: Query, ms: number): void {
+    clearTimeout(this.answerTimer);
+    this.answerTimer = setTimeout(() => this.late(query), Math.max(0, ms));
   }
 
-  /** The next stream gets the latest query, if somebody still waits for the answer. */
-  private broken(error: HoldfastError): void {
+  /** Leaves a silent server, and tries the next one if there is time. */
+  private late(query: Query): void {
+    if (this.latest !== query) return;
+    const time = performance.now();
+    const { stream } = this;
+    if (stream && time - (this.silentSince ?? Infinity) >= SILENCE_MS) {
+      this.dropStream();
+      this.channel.leave(stream.client);
+    }
+    const text = `the query has no answer within its timeout of ${this.timeoutMs} ms`;
+    if (time >= query.until) this.fail(noAnswer(text));
+    else this.broken(errorOf(text, { reason: '', code: status.DEADLINE_EXCEEDED }));
+  }
+
+  private read({ queryId, result }: SuggestStreamResponse): void {
     const { latest } = this;
-    if (this.isClosed || latest === undefined) return;
-    this.failures += 1;
-    const pauseMs = pauseBeforeRepeat(this.failures, error.retryAfterMs);
-    const isLate = performance.now() + pauseMs > latest.typedAt + NUMBERS.limits.callMs;
-    if (error.code === status.UNAVAILABLE && !isLate) this.sendAfter(pauseMs);
-    else this.fail(error);
+    this.silentSince = undefined;
+    if (queryId !== latest?.id || result === undefined) return;
+    if (result.$case === 'error') return this.broken(errorOfQuery(result.value));
+    clearTimeout(this.answerTimer);
+    this.repetition.answered();
+    this.latest = undefined;
+    latest.resolve(result.value.suggestions.map(suggestionOf));
+  }
+
+  /** Sends the latest query again, if somebody still waits for the answer and a repetition helps. */
+  private broken(error: HoldfastError, isSent = true): void {
+    const { latest } = this;
+    if (latest === undefined) return;
+    const pauseMs = this.repetition.pauseAfter(error, isSent);
+    const leftMs = latest.until - performance.now();
+    if (pauseMs === undefined || pauseMs > leftMs) return this.fail(error);
+    this.expectAnswer(latest, leftMs);
+    this.sendAfter(pauseMs);
+  }
+
+  private dropStream(): void {
+    const { stream } = this;
+    this.stream = undefined;
+    this.silentSince = undefined;
+    stream?.call.cancel();
   }
 
   private fail(error: Error): void {
+    clearTimeout(this.answerTimer);
     this.latest?.reject(error);
     this.latest = undefined;
+    this.repetition.answered();
   }
 }
 

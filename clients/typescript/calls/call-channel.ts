@@ -1,11 +1,20 @@
-import { Client, Metadata, status, type CallOptions, type ServiceError } from '@grpc/grpc-js';
+import { Client, Metadata, status, type CallOptions as GrpcOptions, type ServiceError } from '@grpc/grpc-js';
+import { noToken, unreadableCertificate } from '../connection/failures';
 import { channelCredentials, channelOptions, type TlsOptions } from '../connection/tls';
 import type { TokenSource } from '../connection/token';
 import { ClosedError, errorOfCall, type HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
-import { pauseBeforeRepeat } from '../pauses';
-import { either, onAbort, pause } from './abort';
 import { inSpan, type Tracer } from '../telemetry';
+import { either, onAbort, pause, unlessAborted } from './abort';
+import {
+  attemptMs,
+  KEEPALIVE_MS,
+  KEEPALIVE_TIMEOUT_MS,
+  SILENCE_MS,
+  timeoutOf,
+  type RawCallOptions,
+} from './call-options';
+import { isBroken, Repetition } from './repetition';
 
 /** One method of a generated service definition. */
 export interface Method<Request, Response> {
@@ -16,30 +25,27 @@ export interface Method<Request, Response> {
 
 export interface CallSettings {
   readonly addresses: readonly string[];
-  readonly tls: TlsOptions | true | undefined;
-  readonly token: TokenSource | undefined;
-  readonly tracer: Tracer | undefined;
+  readonly tls?: TlsOptions | true | undefined;
+  readonly token?: TokenSource | undefined;
+  readonly tracer?: Tracer | undefined;
+  /** Default: KEEPALIVE_MS. */
+  readonly keepaliveMs?: number;
+  /** Default: KEEPALIVE_TIMEOUT_MS. */
+  readonly keepaliveTimeoutMs?: number;
 }
 
-export interface CallLimits {
-  /** Ends the call. The promise rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
-  /** The longest time of the call, retries included. Default: 10 s. */
-  readonly timeoutMs?: number;
-  /** A second run does no harm, so the call is repeated after a broken connection too. Default: true. */
-  readonly isIdempotent?: boolean;
+/** What a call needs. */
+export interface Prepared {
+  readonly client: Client;
+  readonly metadata: Metadata;
 }
-
-const { callIsRepeated, idempotentCallIsRepeated, credentialIsFetchedOnceMore } = NUMBERS.reasons;
-const REPEATED: ReadonlySet<string> = new Set(callIsRepeated);
-/** The empty reason belongs to a broken connection. */
-const REPEATED_IF_IDEMPOTENT: ReadonlySet<string> = new Set([...idempotentCallIsRepeated, '']);
-const CREDENTIAL: ReadonlySet<string> = new Set(credentialIsFetchedOnceMore);
 
 /** The calls outside of the session, on a connection of their own, to one of several servers. */
 export class CallChannel {
   private client: Client | undefined;
   private index = 0;
+  /** The start of the first call since the last answer of the current server. */
+  private silentSince: number | undefined;
   private readonly closing = new AbortController();
 
   constructor(private readonly settings: CallSettings) {}
@@ -48,29 +54,47 @@ export class CallChannel {
   unary<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
-    limits: CallLimits = {},
+    options: RawCallOptions = {},
+    defaultMs = NUMBERS.limits.callMs,
   ): Promise<Response> {
     const { tracer } = this.settings;
     const name = method.path.slice(1);
-    const ends = either(limits.signal, this.closed);
-    return inSpan(tracer, name, { 'rpc.system': 'grpc' }, () =>
-      this.repeat(method, request, limits, ends.signal),
-    ).finally(() => ends.dispose());
+    return inSpan(tracer, name, { 'rpc.system': 'grpc' }, async () => {
+      const timeoutMs = timeoutOf(options, defaultMs);
+      const ends = either(options.signal, this.closed);
+      return this.repeat(method, request, timeoutMs, options.isIdempotent ?? true, ends.signal).finally(() =>
+        ends.dispose(),
+      );
+    });
   }
 
-  /** The metadata of a stream. */
-  async metadata(): Promise<Metadata> {
-    const metadata = new Metadata();
-    const bearer = await this.settings.token?.();
-    if (bearer) metadata.set('authorization', `Bearer ${bearer.token}`);
-    return metadata;
+  /**
+   * Fetches the token, and opens the connection to the current server. Rejects with a HoldfastError, or with the reason of
+   * `ends`.
+   *
+   * @param timeoutMs the longest time for the token
+   */
+  async prepare(ends: AbortSignal, timeoutMs = NUMBERS.limits.callMs): Promise<Prepared> {
+    ends.throwIfAborted();
+    if (this.settings.token === undefined) return { client: this.current(), metadata: new Metadata() };
+    const bounded = either(ends, this.closed, timeoutMs);
+    try {
+      const metadata = await unlessAborted(withToken(this.settings.token), bounded.signal);
+      ends.throwIfAborted();
+      return { client: this.current(), metadata };
+    } finally {
+      bounded.dispose();
+    }
   }
 
-  /** The client of the current server, for a stream. */
-  get current(): Client {
-    if (this.closing.signal.aborted) throw new ClosedError();
-    this.client ??= this.open();
-    return this.client;
+  /** Takes note of a failed call or stream: later calls leave a broken connection. */
+  failed(client: Client, error: HoldfastError): void {
+    if (client !== this.client) return;
+    const isLate = error.reason === '' && error.code === status.DEADLINE_EXCEEDED;
+    // The caller's own short timeout says little about the server.
+    if (isLate && performance.now() - (this.silentSince ?? Infinity) < SILENCE_MS) return;
+    this.silentSince = undefined;
+    if (isBroken(error)) this.leave(client);
   }
 
   /** Later calls go to the next server. Without effect if other calls have already left the server of `client`. */
@@ -78,6 +102,7 @@ export class CallChannel {
     if (client !== this.client) return;
     this.index += 1;
     this.client = undefined;
+    this.silentSince = undefined;
     client.close();
   }
 
@@ -91,8 +116,19 @@ export class CallChannel {
     this.client?.close();
   }
 
+  /** The client of the current server. Throws a HoldfastError. */
+  private current(): Client {
+    if (this.closing.signal.aborted) throw new ClosedError();
+    try {
+      this.client ??= this.open();
+    } catch (error) {
+      throw unreadableCertificate(error);
+    }
+    return this.client;
+  }
+
   private open(): Client {
-    const { addresses, tls } = this.settings;
+    const { addresses, tls, keepaliveMs, keepaliveTimeoutMs } = this.settings;
     const address = addresses[this.index % addresses.length] ?? '';
     return new Client(address, channelCredentials(tls), {
       ...channelOptions(tls),
@@ -101,44 +137,49 @@ export class CallChannel {
       'grpc.enable_retries': 0,
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 1000,
+      // A watch that hears nothing finds a dead connection. An idle connection without calls is not pinged.
+      'grpc.keepalive_time_ms': keepaliveMs ?? KEEPALIVE_MS,
+      'grpc.keepalive_timeout_ms': keepaliveTimeoutMs ?? KEEPALIVE_TIMEOUT_MS,
+      'grpc.keepalive_permit_without_calls': 0,
     });
   }
 
   private async repeat<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
-    { timeoutMs = NUMBERS.limits.callMs, isIdempotent = true }: CallLimits,
+    timeoutMs: number,
+    isIdempotent: boolean,
     ends: AbortSignal,
   ): Promise<Response> {
     const until = performance.now() + timeoutMs;
-    let credentialFailures = 0;
-    for (let attempts = 1; ; attempts++) {
-      const client = this.current;
+    const repetition = new Repetition(isIdempotent);
+    for (;;) {
+      let client: Client | undefined;
       try {
-        return await this.once(client, method, request, until - performance.now(), ends);
+        const prepared = await this.prepare(ends, until - performance.now());
+        ({ client } = prepared);
+        const longestMs = attemptMs(until - performance.now(), isIdempotent);
+        return await this.once(prepared, method, request, longestMs, ends);
       } catch (error) {
         ends.throwIfAborted();
         const failed = errorOfCall(error as ServiceError);
-        const isCredential = CREDENTIAL.has(failed.reason);
-        if (isCredential ? ++credentialFailures > 1 : !isRepeated(failed, isIdempotent)) throw failed;
-        if (failed.code === status.UNAVAILABLE) this.leave(client);
-        const pauseMs = isCredential ? 0 : pauseBeforeRepeat(attempts, failed.retryAfterMs);
-        if (performance.now() + pauseMs >= until) throw failed;
+        if (client) this.failed(client, failed);
+        const pauseMs = repetition.pauseAfter(failed, client !== undefined);
+        if (pauseMs === undefined || performance.now() + pauseMs >= until) throw failed;
         await pause(pauseMs, ends);
       }
     }
   }
 
   private async once<Request, Response>(
-    client: Client,
+    { client, metadata }: Prepared,
     method: Method<Request, Response>,
     request: Request,
     timeoutMs: number,
     ends: AbortSignal,
   ): Promise<Response> {
-    const metadata = await this.metadata();
-    ends.throwIfAborted();
-    const options: CallOptions = { deadline: Date.now() + Math.max(0, timeoutMs) };
+    this.silentSince ??= performance.now();
+    const options: GrpcOptions = { deadline: Date.now() + Math.max(0, timeoutMs) };
     return new Promise((resolve, reject) => {
       const { path, requestSerialize, responseDeserialize } = method;
       const call = client.makeUnaryRequest(
@@ -150,8 +191,9 @@ export class CallChannel {
         options,
         (error, response) => {
           remove();
-          if (error) reject(error);
-          else resolve(response as Response);
+          if (error) return reject(error);
+          if (client === this.client) this.silentSince = undefined;
+          resolve(response as Response);
         },
       );
       const remove = onAbort(ends, () => call.cancel());
@@ -159,7 +201,13 @@ export class CallChannel {
   }
 }
 
-function isRepeated({ reason, code }: HoldfastError, isIdempotent: boolean): boolean {
-  if (REPEATED.has(reason)) return true;
-  return isIdempotent && REPEATED_IF_IDEMPOTENT.has(reason) && code === status.UNAVAILABLE;
+async function withToken(source: TokenSource): Promise<Metadata> {
+  const metadata = new Metadata();
+  try {
+    const { token } = await source();
+    metadata.set('authorization', `Bearer ${token}`);
+  } catch (error) {
+    throw noToken(error);
+  }
+  return metadata;
 }

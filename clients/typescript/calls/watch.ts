@@ -1,19 +1,21 @@
 import { status, type Client, type ServiceError } from '@grpc/grpc-js';
-import { errorOfCall } from '../errors';
-import { pauseBeforeRepeat } from '../pauses';
+import { ClosedError, errorOf, errorOfCall } from '../errors';
 import { either, onAbort, pause } from './abort';
-import type { CallChannel, Method } from './call-channel';
+import type { CallChannel, Method, Prepared } from './call-channel';
+import { FIRST_MESSAGE_MS, type WatchOptions } from './call-options';
+import { Repetition } from './repetition';
 
 /**
- * The messages of a server stream, which is opened again after a break. Ends when `signal` aborts. Rejects with a
- * HoldfastError if a repetition cannot help.
+ * The messages of a server stream, which is opened again after a break. Ends when `signal` aborts, and when the client is
+ * closed. Rejects with a HoldfastError if a repetition cannot help.
  */
 export async function* watch<Request, Response>(
   channel: CallChannel,
   method: Method<Request, Response>,
   request: Request,
-  signal: AbortSignal | undefined,
+  { signal }: WatchOptions = {},
 ): AsyncGenerator<Response, void, undefined> {
+  if (channel.closed.aborted) throw new ClosedError();
   const joined = either(signal, channel.closed);
   try {
     yield* repeat(channel, method, request, joined.signal);
@@ -28,38 +30,56 @@ async function* repeat<Request, Response>(
   request: Request,
   ends: AbortSignal,
 ): AsyncGenerator<Response, void, undefined> {
-  for (let failures = 1; !ends.aborted; failures++) {
-    const client = channel.current;
-    let failed;
+  const repetition = new Repetition(true);
+  while (!ends.aborted) {
+    let client: Client | undefined;
+    let failed = errorOfCall(undefined);
     try {
-      for await (const response of once(channel, client, method, request, ends)) {
-        failures = 1;
+      const prepared = await channel.prepare(ends);
+      ({ client } = prepared);
+      for await (const response of once(prepared, method, request, ends)) {
+        repetition.answered();
         yield response;
       }
     } catch (error) {
       failed = errorOfCall(error as ServiceError);
-      if (!ends.aborted && failed.code !== status.UNAVAILABLE) throw failed;
     }
     if (ends.aborted) return;
-    channel.leave(client);
-    await pause(pauseBeforeRepeat(failures, failed?.retryAfterMs), ends).catch(() => undefined);
+    if (client) channel.failed(client, failed);
+    const pauseMs = repetition.pauseAfter(failed, client !== undefined);
+    if (pauseMs === undefined) throw failed;
+    await pause(pauseMs, ends).catch(() => undefined);
   }
 }
 
 async function* once<Request, Response>(
-  channel: CallChannel,
-  client: Client,
+  { client, metadata }: Prepared,
   { path, requestSerialize, responseDeserialize }: Method<Request, Response>,
   request: Request,
   ends: AbortSignal,
 ): AsyncGenerator<Response, void, undefined> {
-  const metadata = await channel.metadata();
   const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
   const remove = onAbort(ends, () => call.cancel());
+  let isSilent = false;
+  const timer = setTimeout(() => {
+    isSilent = true;
+    call.cancel();
+  }, FIRST_MESSAGE_MS);
   try {
-    for await (const response of call) yield response as Response;
+    for await (const response of call) {
+      clearTimeout(timer);
+      yield response as Response;
+    }
+  } catch (error) {
+    throw isSilent ? silentWatch(path) : error;
   } finally {
+    clearTimeout(timer);
     remove();
     call.cancel();
   }
+}
+
+function silentWatch(path: string): Error {
+  const text = `${path} has sent nothing for ${FIRST_MESSAGE_MS} ms`;
+  return errorOf(text, { reason: '', code: status.UNAVAILABLE });
 }

@@ -8,7 +8,7 @@ import { withLock } from './with-lock';
 async function connect(desk: Desk, fields: Fields): Promise<object> {
   const { tls, token_file: file } = fields as { tls?: Record<string, string>; token_file?: string };
   const options = {
-    connectTimeout: fields['connect_ms'],
+    timeout: fields['connect_ms'],
     holderId: fields['holder_id'],
     metadata: fields['metadata'],
     tls: tls && tlsOptions(tls),

@@ -16,14 +16,14 @@ export function tlsOptions({ ca, cert, key, server_name: serverName }: Record<st
 export function tokenOf(fields: Fields): TokenOption | undefined {
   const fixed = fields['token'] as string | undefined;
   const tokens = fields['tokens'] as (string | null)[] | undefined;
-  const expiresInMs = fields['token_expires_in_ms'] as number | undefined;
+  const expiresIn = fields['token_expires_in_ms'] as number | undefined;
   if (tokens === undefined) return fixed;
   let count = 0;
   return () => {
     const token = tokens[Math.min(count, tokens.length - 1)];
     count += 1;
     if (token === undefined || token === null) return new Promise<never>(() => undefined);
-    return expiresInMs === undefined ? { token } : { token, expiresInMs };
+    return expiresIn === undefined ? { token } : { token, expiresIn };
   };
 }
 

@@ -35,7 +35,7 @@ const electionOf = (desk: Desk, fields: Fields) =>
 async function observe(desk: Desk, fields: Fields): Promise<object> {
   const of = Number(fields['id']);
   const signal = desk.cancelSignal(of);
-  for await (const leader of electionOf(desk, fields).observe(signal)) {
+  for await (const leader of electionOf(desk, fields).observe({ signal })) {
     desk.tell({ event: 'leader', of, value: leader?.value ?? null });
   }
   return { cancelled: true };

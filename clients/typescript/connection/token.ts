@@ -1,27 +1,45 @@
 import { readFile } from 'node:fs/promises';
+import { toMs, type TimeSpan } from '../time-span';
 
-export interface BearerToken {
+/** A token with its life. */
+export interface GivenToken {
   readonly token: string;
-  /** The next session is opened with a new token before this time (ms) has passed. Unset: the token does not end. */
-  readonly expiresInMs?: number;
+  /** The next session is opened with a new token before this time has passed. Default: the token does not end. */
+  readonly expiresIn?: TimeSpan;
 }
 
 /** A fixed token, a file that is read again for each session and each call, or a function that gives a token. */
 export type TokenOption =
-  string | { readonly file: string } | (() => BearerToken | string | Promise<BearerToken | string>);
+  string | { readonly file: string } | (() => GivenToken | string | Promise<GivenToken | string>);
+
+export interface BearerToken {
+  readonly token: string;
+  readonly expiresInMs?: number;
+}
 
 export type TokenSource = () => Promise<BearerToken>;
 
 /** Undefined: the calls carry no token. */
 export function tokenSource(option: TokenOption | undefined): TokenSource | undefined {
   if (option === undefined) return undefined;
-  // A file often ends with a line break, which no header may have.
-  if (typeof option === 'string') return () => Promise.resolve({ token: option.trim() });
+  if (typeof option === 'string') return async () => bearer(option);
   if (typeof option === 'object') {
-    return async () => ({ token: (await readFile(option.file, 'utf8')).trim() });
+    return async () => bearer(await readFile(option.file, 'utf8'));
   }
   return async () => {
     const given = await option();
-    return typeof given === 'string' ? { token: given.trim() } : { ...given, token: given.token.trim() };
+    if (typeof given === 'string') return bearer(given);
+    const { token, expiresIn } = given;
+    return expiresIn === undefined
+      ? bearer(token)
+      : { ...bearer(token), expiresInMs: toMs(expiresIn, 'expiresIn') };
   };
+}
+
+/** A file often ends with a line break, which no header may have. Throws an error that does not show the token. */
+function bearer(text: string): BearerToken {
+  const token = text.trim();
+  if (!/^[\x20-\x7e]+$/.test(token))
+    throw new Error('the token is empty, or has characters that no header may have');
+  return { token };
 }

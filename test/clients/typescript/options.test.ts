@@ -39,9 +39,9 @@ test('addresses come as a text with commas or as an array', () => {
 test('a token comes from a text or a function, with or without its life', async () => {
   expect(await tokenSource('t')?.()).toEqual({ token: 't' });
   expect(await tokenSource(() => 't')?.()).toEqual({ token: 't' });
-  expect(await tokenSource(() => ({ token: 't', expiresInMs: 5 }))?.()).toEqual({
+  expect(await tokenSource(() => ({ token: 't', expiresIn: '5s' }))?.()).toEqual({
     token: 't',
-    expiresInMs: 5,
+    expiresInMs: 5000,
   });
   expect(await tokenSource('t\n')?.()).toEqual({ token: 't' });
   expect(tokenSource(undefined)).toBeUndefined();

@@ -1,4 +1,4 @@
-import { LeaseLostError, type LossCause } from '../../../clients/typescript';
+import { LeaseLostError, type Lease as PublicLease, type LossCause } from '../../../clients/typescript';
 import type { Acquire } from '../../../clients/typescript/sessions/acquire-intent';
 import { grpcWires } from '../../../clients/typescript/sessions/grpc-wire';
 import type { Lease } from '../../../clients/typescript/sessions/lease';
@@ -20,7 +20,7 @@ export function permits(client: SessionClient, name: string, options: Options = 
 }
 
 /** Why the lease is over. Undefined: this process may still rely on the lease. */
-export function causeOf(lease: Lease): LossCause | undefined {
+export function causeOf(lease: PublicLease): LossCause | undefined {
   if (!lease.isOver) return undefined;
   const reason: unknown = lease.signal.reason;
   return reason instanceof LeaseLostError ? reason.lossCause : undefined;

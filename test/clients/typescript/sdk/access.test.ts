@@ -40,7 +40,7 @@ afterAll(() =>
   ),
 );
 
-const open = (options: ConnectOptions) => connect(server.address, { connectTimeout: '20s', ...options });
+const open = (options: ConnectOptions) => connect(server.address, { timeout: '20s', ...options });
 
 test('a token and the authority of the servers are enough for locks and calls', async () => {
   const hf = await open({ tls: { ca: authority.cert }, token: 'right' });
@@ -87,16 +87,14 @@ test('a callback that fails is asked again until the connection times out', asyn
     count += 1;
     throw new Error('the vault is sealed');
   };
-  const failing = open({ tls: { ca: authority.cert }, token, connectTimeout: 500 });
+  const failing = open({ tls: { ca: authority.cert }, token, timeout: 500 });
   await expect(failing).rejects.toThrow('the vault is sealed');
   expect(count).toBeGreaterThan(1);
 });
 
 test('a certificate file that is missing is named, and tried again', async () => {
   const ca = join(folder, 'late.pem');
-  const early: unknown = await open({ tls: { ca }, token: 'right', connectTimeout: 200 }).catch(
-    (e: unknown) => e,
-  );
+  const early: unknown = await open({ tls: { ca }, token: 'right', timeout: 200 }).catch((e: unknown) => e);
   expect((early as Error).message).toContain('late.pem');
   const connecting = open({ tls: { ca }, token: 'right' });
   writeFileSync(ca, authority.pem);
@@ -107,6 +105,6 @@ test('a certificate file that is missing is named, and tried again', async () =>
 
 test('a server with a certificate of another authority is refused', async () => {
   const other = new Authority(folder, 'other');
-  const failing = open({ tls: { ca: other.cert }, token: 'right', connectTimeout: 500 });
+  const failing = open({ tls: { ca: other.cert }, token: 'right', timeout: 500 });
   await expect(failing).rejects.toThrow(UnavailableError);
 });

@@ -201,7 +201,7 @@ describe('permits', () => {
 
 describe('connect', () => {
   test('rejects when no server answers, and leaves nothing open', async () => {
-    const nobody = connect('127.0.0.1:1', { connectTimeout: 300 });
+    const nobody = connect('127.0.0.1:1', { timeout: 300 });
     await expect(nobody).rejects.toThrow(UnavailableError);
   });
 

@@ -29,7 +29,7 @@ describe('an election', () => {
     const seen: (Leader | undefined)[] = [];
     const stop = new AbortController();
     const observing = (async () => {
-      for await (const leader of election.observe(stop.signal)) seen.push(leader);
+      for await (const leader of election.observe({ signal: stop.signal })) seen.push(leader);
     })();
     await eventually('an election without a leader', () => seen.length === 1);
     expect(await election.leader()).toBeUndefined();
@@ -48,7 +48,7 @@ describe('an election', () => {
 
   test('runs the work of the leader, and resigns', async () => {
     const election = hf.election('led');
-    expect(await election.lead('me', {}, async () => (await election.leader())?.value)).toBe('me');
+    expect(await election.lead('me', async () => (await election.leader())?.value)).toBe('me');
     expect(await election.leader()).toBeUndefined();
   });
 });
@@ -75,7 +75,7 @@ async function* many(count: number): AsyncGenerator<Entry> {
 describe('a dictionary', () => {
   test('takes entries, suggests, lists and counts selections', async () => {
     const ports = hf.dictionary('ports');
-    await ports.create({ accents: 'dropped' });
+    await ports.create({ profile: { accents: 'dropped' } });
     await ports.put([
       { id: 'rtm', text: 'Rotterdam', weight: 5, aliases: ['RTM'] },
       { id: 'ros', text: 'Rostock' },
@@ -83,7 +83,7 @@ describe('a dictionary', () => {
     expect((await ports.suggest('ro', { limit: 1 })).map(({ id, matchKind }) => [id, matchKind])).toEqual([
       ['rtm', 'PREFIX'],
     ]);
-    expect(await ports.recordSelection('ros', 10)).toBe(true);
+    expect(await ports.recordSelection('ros', { count: 10 })).toBe(true);
     expect((await ports.suggest('ro')).map(({ id }) => id)).toEqual(['ros', 'rtm']);
     const listed = [];
     for await (const { id, selectionCount } of ports.entries()) listed.push([id, selectionCount]);

@@ -1,0 +1,45 @@
+import { NUMBERS } from '../numbers';
+import { toMs, type TimeSpan } from '../time-span';
+
+/** Options of each call outside of the session. */
+export interface CallOptions {
+  /** Ends the call. The promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** The longest time of the call, repetitions included. Range: greater than 0. Default: 10 s. */
+  readonly timeout?: TimeSpan | undefined;
+}
+
+/** Options of `Holdfast.call`. */
+export interface RawCallOptions extends CallOptions {
+  /** A second run does no harm, so the call is repeated after a broken connection too. Default: true. */
+  readonly isIdempotent?: boolean | undefined;
+}
+
+/** Options of a stream that follows a state until the caller ends it. */
+export interface WatchOptions {
+  /** Ends the iteration without an error. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A connection that carries calls is pinged after so long without data. Servers may refuse pings far more often. */
+export const KEEPALIVE_MS = 30_000;
+/** A connection without an answer to a ping is broken. */
+export const KEEPALIVE_TIMEOUT_MS = 10_000;
+/** The first message of a watch comes within this time. Then the next server is tried. */
+export const FIRST_MESSAGE_MS = NUMBERS.session.firstAnswerMs;
+/** Calls leave a server that answers no call for this time. */
+export const SILENCE_MS = 1000;
+/** The first attempt has this share of the time, so that a second server is tried. A dictionary may load for 5 s. */
+export const ATTEMPT_SHARE = 0.6;
+
+export function timeoutOf({ timeout }: CallOptions, byDefault: number = NUMBERS.limits.callMs): number {
+  return timeout === undefined ? byDefault : toMs(timeout, 'timeout');
+}
+
+/**
+ * The time of one attempt (ms). A call that may be repeated leaves a part of its time to the next attempts, because the
+ * server may be silent.
+ */
+export function attemptMs(leftMs: number, isIdempotent: boolean): number {
+  return isIdempotent ? Math.min(leftMs, Math.max(leftMs * ATTEMPT_SHARE, SILENCE_MS)) : leftMs;
+}
