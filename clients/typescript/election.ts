@@ -2,7 +2,7 @@ import { LockServiceService, type Lock } from '../../generated/typescript/holdfa
 import type { CallChannel } from './calls/call-channel';
 import type { CallOptions, WatchOptions } from './calls/call-options';
 import { watch } from './calls/watch';
-import type { LeaderLease } from './interfaces';
+import type { LeaderLease } from './lease-types';
 import { metadataMap, type Metadata } from './leases/metadata';
 import type { AcquireOptions } from './leases/options';
 import { runUnderLease } from './leases/run-under-lease';
@@ -26,6 +26,9 @@ export interface Candidates {
 
 type ShownLease = Lease & Pick<LeaderLease, 'updateValue'>;
 type LeaderBody<T> = (lease: LeaderLease) => Promise<T> | T;
+
+/** An election. The type has public members only, so a test can pass a plain object. */
+export type Election = Pick<ElectionClient, keyof ElectionClient>;
 
 /** An election: the holder of the lock with this name is the leader. All methods reject with a HoldfastError. */
 export class ElectionClient {

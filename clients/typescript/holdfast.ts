@@ -1,13 +1,13 @@
 import { AutocompleteServiceService as autocomplete } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { featureToJSON, ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
-import { DictionaryClient } from './autocomplete/dictionary';
-import { RecentsClient } from './autocomplete/recents';
+import { DictionaryClient, type Dictionary } from './autocomplete/dictionary';
+import { RecentsClient, type Recents } from './autocomplete/recents';
 import type { CallChannel, Method } from './calls/call-channel';
 import type { CallOptions, RawCallOptions, WatchOptions } from './calls/call-options';
 import { watch } from './calls/watch';
-import { ElectionClient } from './election';
+import { ElectionClient, type Election } from './election';
 import { ContendedError } from './errors';
-import type { Body, Dictionary, Election, Lease, Recents } from './interfaces';
+import type { Body, Lease } from './lease-types';
 import {
   lockAcquire,
   permitsAcquire,
@@ -27,6 +27,9 @@ export interface ServerInfo {
   /** The names of Feature without their prefix, for example SESSIONS. */
   readonly features: readonly string[];
 }
+
+/** A client. The type has public members only, so a test can pass a plain object. */
+export type Holdfast = Pick<HoldfastClient, keyof HoldfastClient>;
 
 /** A client of the servers of one store. `connect` makes the client. Close it before the process ends. */
 export class HoldfastClient {

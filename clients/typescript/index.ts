@@ -1,6 +1,7 @@
 export type { Entry, EntrySource } from './autocomplete/entries';
 export type {
   CreateOptions,
+  Dictionary,
   ImportOptions,
   ListedEntry,
   Profile,
@@ -8,16 +9,16 @@ export type {
   SelectionOptions,
   SuggestOptions,
 } from './autocomplete/dictionary';
-export type { RecentOptions, SuggestRecentsOptions } from './autocomplete/recents';
+export type { RecentOptions, Recents, SuggestRecentsOptions } from './autocomplete/recents';
 export type { MatchKind, Suggestion } from './autocomplete/suggestions';
-export type { TypeAheadOptions } from './autocomplete/type-ahead';
+export type { TypeAhead, TypeAheadOptions } from './autocomplete/type-ahead';
 export type { Method } from './calls/call-channel';
 export type { CallOptions, RawCallOptions, WatchOptions } from './calls/call-options';
 export { connect, type ConnectOptions } from './connect';
 export type { Addresses } from './connection/addresses';
 export type { Pem, TlsOptions } from './connection/tls';
 export type { GivenToken as BearerToken, TokenOption } from './connection/token';
-export type { Leader } from './election';
+export type { Election, Leader } from './election';
 export {
   ClosedError,
   ContendedError,
@@ -38,17 +39,8 @@ export {
   type LossCause,
   type NoticedBy,
 } from './errors';
-export type { ServerInfo } from './holdfast';
-export type {
-  Body,
-  Dictionary,
-  Election,
-  Holdfast,
-  LeaderLease,
-  Lease,
-  Recents,
-  TypeAhead,
-} from './interfaces';
+export type { Holdfast, ServerInfo } from './holdfast';
+export type { Body, LeaderLease, Lease } from './lease-types';
 export type {
   AcquireOptions,
   LockOptions,

@@ -13,9 +13,8 @@ import { duration } from '../duration';
 import { toMs, type TimeSpan } from '../time-span';
 import { batches, type Entry, type EntrySource } from './entries';
 import { importEntries } from './import-entries';
-import type { TypeAhead } from '../interfaces';
 import { matchKindCodes, suggestionOf, type MatchKind, type Suggestion } from './suggestions';
-import { TypeAheadClient, type TypeAheadOptions } from './type-ahead';
+import { TypeAheadClient, type TypeAhead, type TypeAheadOptions } from './type-ahead';
 
 /** A put or an import may wait for replicas of the store and for the loading of the entries. */
 const WRITE_MS = 120_000;
@@ -65,6 +64,9 @@ export interface SuggestOptions extends QueryOptions, CallOptions {}
 export interface ListedEntry extends Entry {
   readonly selectionCount: bigint;
 }
+
+/** A dictionary. The type has public members only, so a test can pass a plain object. */
+export type Dictionary = Pick<DictionaryClient, keyof DictionaryClient>;
 
 /** A set of entries that all callers share. All methods reject with a HoldfastError. */
 export class DictionaryClient {

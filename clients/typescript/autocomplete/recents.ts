@@ -19,6 +19,9 @@ export interface SuggestRecentsOptions extends CallOptions {
   readonly matchKinds?: readonly MatchKind[];
 }
 
+/** A list of recents. The type has public members only, so a test can pass a plain object. */
+export type Recents = Pick<RecentsClient, keyof RecentsClient>;
+
 /** The latest choices of one user. All methods reject with a HoldfastError. */
 export class RecentsClient {
   /** @internal */

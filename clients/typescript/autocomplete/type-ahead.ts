@@ -39,6 +39,9 @@ interface Stream {
   readonly client: Client;
 }
 
+/** A type-ahead. The type has public members only, so a test can pass a plain object. */
+export type TypeAhead = Pick<TypeAheadClient, keyof TypeAheadClient>;
+
 /** Suggestions for an input field. One stream answers all keystrokes, and a newer query supersedes the older ones. */
 export class TypeAheadClient {
   private readonly debounceMs: number;
@@ -123,6 +126,8 @@ export class TypeAheadClient {
     }
     const { latest, stream } = this;
     if (latest === undefined) return;
+    // The opening of the stream may have outlasted the debounce of the latest query.
+    clearTimeout(this.sendTimer);
     this.silentSince ??= performance.now();
     stream.call.write({ queryId: latest.id, suggest: { ...this.request, query: latest.text } });
     this.expectAnswer(latest, attemptMs(latest.until - performance.now(), true));
