@@ -1,12 +1,15 @@
 /** Runs the conformance cases against the drivers of the clients. README.md describes both. */
 import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ROOT } from '../../test/support/root';
 import { attempt, type Attempt } from './kit/attempt';
 import { casesOf } from './kit/case-folder';
 import type { Case, CaseSet } from './kit/case-file';
 import { declaredLanguages, prepareLanguage, type Language } from './kit/languages';
 import { declaredMutants } from './kit/mutants';
 import { failures, isFailure, summary, table, total } from './kit/report';
+import { writeTable } from './kit/result-table';
 
 const HELP = `npm run test:clients -- [options]
   --language NAME   one language; may be repeated (default: all)
@@ -16,6 +19,7 @@ const HELP = `npm run test:clients -- [options]
   --times N         runs of each case (default: 1)
   --transcript      also prints what was said in cases that pass
   --list            prints the cases
+  --write-table     writes the counts of a whole run into docs/testing.md
   --mutants         runs the mutants of the TypeScript client: a case must catch each mutant
   --mutant TEXT     only mutants with this text in their name or rule; may be repeated
 `;
@@ -29,6 +33,7 @@ interface Options {
   readonly times: number;
   readonly transcript: boolean;
   readonly list: boolean;
+  readonly writeTable: boolean;
   /** Texts of names. Undefined: no mutants. */
   readonly mutants: readonly string[] | undefined;
 }
@@ -43,6 +48,7 @@ function options(): Options | undefined {
       times: { type: 'string', default: '1' },
       transcript: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
+      'write-table': { type: 'boolean', default: false },
       mutants: { type: 'boolean', default: false },
       mutant: { type: 'string', multiple: true },
       help: { type: 'boolean', default: false },
@@ -51,6 +57,9 @@ function options(): Options | undefined {
   if (values.help) return undefined;
   const sets: CaseSet[] = values.set === 'all' ? ['scripted', 'faults'] : [values.set as CaseSet];
   const wanted = values.case ?? [''];
+  const isWhole = values.case === undefined && values.language === undefined && values.set === 'all';
+  if (values['write-table'] && !isWhole)
+    throw new Error('--write-table needs a run of all cases in all languages');
   return {
     languages: values.language ?? declaredLanguages(),
     cases: sets.flatMap(casesOf).filter(({ id }) => wanted.some((text) => id.includes(text))),
@@ -58,6 +67,7 @@ function options(): Options | undefined {
     times: Number(values.times),
     transcript: values.transcript,
     list: values.list,
+    writeTable: values['write-table'],
     mutants: values.mutant ?? (values.mutants ? [''] : undefined),
   };
 }
@@ -103,6 +113,13 @@ async function runMutantsNamed(texts: readonly string[], jobs: number): Promise<
   return verdicts.some(isBad) ? 1 : 0;
 }
 
+/** A run without one of the languages would take its column out of the document. */
+function writeWhole(attempts: readonly Attempt[]): void {
+  const missing = declaredLanguages().filter((name) => !attempts.some(({ language }) => language === name));
+  if (missing.length > 0) throw new Error(`the table is not written without ${missing.join(', ')}`);
+  writeTable(join(ROOT, 'docs', 'testing.md'), attempts);
+}
+
 async function main(): Promise<number> {
   const chosen = options();
   if (!chosen) {
@@ -125,6 +142,7 @@ async function main(): Promise<number> {
   const failed = failures(attempts, chosen.transcript ? 0 : SHOWN_LINES);
   if (failed !== '') console.log(`${failed}\n`);
   console.log(summary(attempts));
+  if (chosen.writeTable) writeWhole(attempts);
   // .ci/run adds the results of all suites.
   const { TEST_RUN_SUMMARY: file } = process.env;
   if (file) writeFileSync(file, `${total(attempts)}\n`);

@@ -50,6 +50,33 @@ function runProgram(file: string, program: string) {
   return run(process.execPath, [file], { cwd: join(folder, 'user') });
 }
 
+/** A double of the client without any cast. It compiles only if the public types have no private members. */
+const DOUBLES = [
+  "import { inspect } from 'node:util';",
+  "import type { Dictionary, Holdfast, LeaderLease, Lease, Recents } from '@holdfast/client';",
+  "import type { DictionaryInfo, ErrorFacts, Holder } from '@holdfast/client';",
+  'type Faked = Pick<Holdfast, "withLock" | "lock" | "close">;',
+  'export const lease: Lease = {',
+  "  name: 'x', permitCount: 1, fencingToken: 7n, signal: new AbortController().signal, isValid: true,",
+  '  loss: undefined, remaining: () => 1000, check: () => undefined,',
+  '  release: async () => ({ released: true, lossCause: 0 }), updateMetadata: async () => undefined,',
+  "  toJSON: () => ({}), [inspect.custom]: () => '', [Symbol.asyncDispose]: async () => undefined,",
+  '};',
+  'export const leader: LeaderLease = { ...lease, updateValue: async () => undefined };',
+  'export const recents: Recents = {',
+  "  list: 'x', add: async () => undefined, remove: async () => true, suggest: async () => [], delete: async () => true,",
+  '};',
+  'export const faked: Faked = {',
+  '  withLock: async (_: string, second: unknown, third?: unknown) => {',
+  '    const body = (third ?? second) as (one: Lease) => never;',
+  '    return body(lease);',
+  '  },',
+  '  lock: async () => lease, close: async () => undefined,',
+  '};',
+  'export type Others = [Dictionary, DictionaryInfo, ErrorFacts, Holder];',
+  '',
+].join('\n');
+
 describe('the package of the TypeScript client', () => {
   it('has the same bytes each time it is built', async () => {
     expect(readFileSync(await build('second')).equals(readFileSync(pack))).toBe(true);
@@ -68,6 +95,12 @@ describe('the package of the TypeScript client', () => {
       ['LICENSE', 'README.md', 'index.d.mts', 'index.mjs', 'package.json'].map((name) => `package/${name}`),
     );
     expect(clients.filter((one) => !/\/lib\/(clients|generated)\/typescript\//.test(one))).toEqual([]);
+  });
+
+  it('has no link in its README that leads out of the package', () => {
+    const readme = readFileSync(join(folder, 'user/node_modules/@holdfast/client/README.md'), 'utf8');
+    const links = [...readme.matchAll(/\]\(([^)]*)\)/g)].map(([, target = '']) => target);
+    expect(links.filter((target) => !/^(https:|#)/.test(target))).toEqual([]);
   });
 
   it('runs the first example of its README with `import`', async () => {
@@ -112,8 +145,12 @@ describe('the package of the TypeScript client', () => {
       'es2022,esnext.disposable',
     ];
     const types = ['--typeRoots', join(ROOT, 'node_modules', '@types'), '--types', 'node', '--skipLibCheck'];
-    for (const file of ['strict.mts', 'strict.cts']) {
-      writeFileSync(join(folder, 'user', file), program);
+    for (const [file, text] of [
+      ['strict.mts', program],
+      ['strict.cts', program],
+      ['doubles.mts', DOUBLES],
+    ] as const) {
+      writeFileSync(join(folder, 'user', file), text);
       await run(process.execPath, [tsc, ...flags, ...types, file], { cwd: join(folder, 'user') });
     }
   }, 120_000);
