@@ -95,7 +95,7 @@ describe('withLock', () => {
 
   test.concurrent('stops work that hangs after maxHold, and frees the lock for others', async () => {
     const hf = await connected();
-    const hanging = hf.withLock('hung', { ttl: '4s', maxHold: 300 }, async (lease) => {
+    const hanging = hf.withLock('hung', { ttl: '5s', maxHold: 300 }, async (lease) => {
       await eventually('the abort', () => lease.signal.aborted);
       // The work ignores its signal. The lock is free nevertheless.
       const next = await hf.lock('hung');
@@ -173,9 +173,7 @@ describe('lock', () => {
       'acquire_lock.name',
       'acquire_lock.ttl',
     ]);
-    const rejected = hf.lock('x', { ttl: 'soon' });
-    await expect(rejected).rejects.toThrow(InvalidRequestError);
-    await expect(rejected).rejects.toThrow('ttl must be milliseconds');
+    expect(() => hf.lock('x', { ttl: 'soon' })).toThrow('ttl must be milliseconds');
   });
 
   test.concurrent('shows neither the id of a lease nor its session in a log', async () => {
