@@ -22,9 +22,22 @@ func (e *engine) acquire(ctx context.Context, w wanted) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
+	isDone := false
+	defer func() {
+		// A panic of onQueued goes on, and leaves no lease behind.
+		if !isDone {
+			_ = e.giveUp(in, ErrClosed)
+		}
+	}()
+	lease, err := e.await(ctx, in, what)
+	isDone = true
+	return lease, err
+}
+
+func (e *engine) await(ctx context.Context, in *intent, what string) (*Lease, error) {
 	var late <-chan time.Time
-	if w.wait != nil {
-		timer := time.NewTimer(*w.wait + answerAfterWait)
+	if in.wait != nil {
+		timer := time.NewTimer(after(*in.wait, answerAfterWait))
 		defer timer.Stop()
 		late = timer.C
 	}
@@ -33,7 +46,7 @@ func (e *engine) acquire(ctx context.Context, w wanted) (*Lease, error) {
 		case got := <-in.answer:
 			return got.lease, got.err
 		case place := <-in.queued:
-			w.onQueued(place)
+			in.onQueued(place)
 		case <-late:
 			e.mu.Lock()
 			e.abandon(in, noAnswer(fmt.Sprintf("no server answered while %s", what), in.lastErr))

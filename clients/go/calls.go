@@ -2,7 +2,6 @@ package holdfast
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +15,7 @@ import (
 type calls struct {
 	addresses []string
 	dialer    dialer
-	token     func(context.Context) (Token, error)
+	tokens    *tokens
 	tracer    Tracer
 	// ctx ends when the client is closed.
 	ctx        context.Context
@@ -36,7 +35,7 @@ type connection struct {
 }
 
 func newCalls(addresses []string, set settings, d dialer) *calls {
-	c := &calls{addresses: addresses, dialer: d, token: set.token, tracer: set.tracer}
+	c := &calls{addresses: addresses, dialer: d, tokens: set.tokens, tracer: set.tracer}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -111,20 +110,11 @@ func (c *calls) join(ctx context.Context) (context.Context, context.CancelFunc) 
 
 // authorized returns a context that adds a token to its calls.
 func (c *calls) authorized(ctx context.Context) (context.Context, error) {
-	token, err := c.token(ctx)
+	token, err := c.tokens.fetch(ctx)
 	if err != nil {
-		return nil, noToken(err)
+		return nil, err
 	}
 	return withToken(ctx, token.Value), nil
-}
-
-func noToken(err error) *Error {
-	return &Error{
-		Reason:  "NO_CREDENTIAL",
-		Code:    codes.Unauthenticated,
-		Message: fmt.Sprintf("the client has no token: %v", err),
-		cause:   err,
-	}
 }
 
 // failure returns the error of a call for a caller with the context ctx.

@@ -28,6 +28,14 @@ func (t instant) until(now instant) time.Duration {
 	return time.Duration(t - now)
 }
 
+// after returns the sum of two times, at most the longest time there is.
+func after(d, more time.Duration) time.Duration {
+	if d > math.MaxInt64-more {
+		return math.MaxInt64
+	}
+	return d + more
+}
+
 // deadline returns the time until which a client may believe in a lease.
 // Without a ttl or an offset the deadline has passed.
 func deadline(r receipt, offset, ttl time.Duration) instant {

@@ -2,7 +2,6 @@ package holdfast
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 )
@@ -17,14 +16,14 @@ type engine struct {
 	settings  settings
 	addresses []string
 	open      openWire
-	token     func(context.Context) (Token, error)
+	tokens    *tokens
 	now       func() instant
-	log       *slog.Logger
+	notes     *notebook
 	clientID  string
 	// ctx ends when the engine is closed.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// goroutines counts the goroutines of sessions and of token sources.
+	// goroutines counts the goroutines of sessions.
 	goroutines sync.WaitGroup
 
 	mu sync.Mutex
@@ -53,8 +52,13 @@ type engine struct {
 	lastSeq  int64
 	releases map[string]*release
 	// bodies has the leases with a running function of the user.
-	bodies map[*Lease]context.CancelCauseFunc
-	timers map[*time.Timer]struct{}
+	bodies map[*Lease]struct{}
+	// heldTooLong has the leases after the end of their maximal hold. Their work may
+	// still run, so they are released later.
+	heldTooLong map[*Lease]struct{}
+	timers      map[*time.Timer]struct{}
+	// closed is closed at the end of close.
+	closed chan struct{}
 	// empty is closed when the closing engine has no work left. nil before.
 	empty chan struct{}
 }
@@ -64,17 +68,20 @@ func newEngine(addresses []string, set settings, open openWire, now func() insta
 		settings:  set,
 		addresses: addresses,
 		open:      open,
-		token:     set.token,
+		tokens:    set.tokens,
 		now:       now,
-		log:       set.logger,
+		notes:     &notebook{logger: set.logger},
 		clientID:  newUUID(),
 		retired:   map[*session]struct{}{},
 		ready:     make(chan struct{}),
 		leases:    newHeldLeases(),
 		intents:   map[*intent]struct{}{},
 		releases:  map[string]*release{},
-		bodies:    map[*Lease]context.CancelCauseFunc{},
+		bodies:    map[*Lease]struct{}{},
 		timers:    map[*time.Timer]struct{}{},
+
+		heldTooLong: map[*Lease]struct{}{},
+		closed:      make(chan struct{}),
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.mu.Lock()
@@ -83,27 +90,33 @@ func newEngine(addresses []string, set settings, open openWire, now func() insta
 	return e
 }
 
-// close releases all leases, ends all waits, waits for the answers until ctx
-// ends, and ends the session. It leaves no goroutine, no timer and no socket.
+// close ends the belief in all leases and all waits, releases the leases, waits for
+// the answers until ctx ends, and ends the session. It leaves no goroutine, no
+// timer and no socket.
 func (e *engine) close(ctx context.Context) error {
 	e.mu.Lock()
 	if e.isClosing {
 		e.mu.Unlock()
-		return nil
+		select {
+		case <-e.closed:
+			return nil
+		case <-ctx.Done():
+			return noAnswer("another call still closes the client", nil)
+		}
 	}
 	e.isClosing = true
+	defer close(e.closed)
 	empty := make(chan struct{})
 	e.empty = empty
 	for in := range e.intents {
 		e.abandon(in, ErrClosed)
 	}
 	for _, l := range e.leases.byDeadline() {
-		// The release never comes before the end of the work.
-		if stop, runs := e.bodies[l]; runs {
-			stop(ErrClosed)
-		} else {
-			e.releaseLease(l)
-		}
+		l.end(CauseClosed)
+		e.releaseIdle(l)
+	}
+	for l := range e.heldTooLong {
+		e.releaseIdle(l)
 	}
 	e.tellEmpty()
 	e.mu.Unlock()
@@ -117,7 +130,16 @@ func (e *engine) close(ctx context.Context) error {
 	e.endSession(ctx)
 	e.shutDown()
 	e.goroutines.Wait()
+	e.notes.flush(ctx)
 	return err
+}
+
+// releaseIdle releases a lease of the closing client. A release never comes before
+// the end of the work.
+func (e *engine) releaseIdle(l *Lease) {
+	if _, works := e.bodies[l]; !works {
+		e.releaseLease(l)
+	}
 }
 
 // endSession half-closes the session, and waits for its end.
@@ -152,9 +174,6 @@ func (e *engine) shutDown() {
 		s.leave()
 	}
 	e.rejectWork(ErrClosed)
-	for _, l := range e.leases.byDeadline() {
-		l.end(CauseClosed)
-	}
 	for timer := range e.timers {
 		timer.Stop()
 	}

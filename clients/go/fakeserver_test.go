@@ -31,6 +31,7 @@ type fakeServer struct {
 type fakeStream struct {
 	t         *testing.T
 	address   string
+	token     string
 	requests  chan *holdfastv1.OpenSessionRequest
 	responses chan *holdfastv1.OpenSessionResponse
 	ctx       context.Context
@@ -41,10 +42,11 @@ type fakeStream struct {
 	isMute bool
 }
 
-func inBubble(t *testing.T, test func(*testing.T, *fakeServer)) {
+func inBubble(t *testing.T, test func(*testing.T, *fakeServer), options ...Option) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeServer{t: t, streams: make(chan *fakeStream, 10), began: time.Now()}
-		set := newSettings([]Option{WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))})
+		quiet := WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
+		set := newSettings(append([]Option{quiet}, options...))
 		f.engine = newEngine([]string{"a", "b"}, set, f.open, func() instant {
 			return instant(time.Since(f.began) + f.skew)
 		})
@@ -53,9 +55,9 @@ func inBubble(t *testing.T, test func(*testing.T, *fakeServer)) {
 	})
 }
 
-func (f *fakeServer) open(ctx context.Context, address, _ string) (wire, error) {
+func (f *fakeServer) open(ctx context.Context, address, token string) (wire, error) {
 	s := &fakeStream{
-		t: f.t, address: address, ctx: ctx,
+		t: f.t, address: address, token: token, ctx: ctx,
 		requests:  make(chan *holdfastv1.OpenSessionRequest, 100),
 		responses: make(chan *holdfastv1.OpenSessionResponse, 100),
 		broken:    make(chan error, 1),

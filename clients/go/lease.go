@@ -39,6 +39,8 @@ type Lease struct {
 	timer          *time.Timer
 	update         *update
 	release        *release
+	// isReleased: this process has released the lease while it was held.
+	isReleased bool
 }
 
 func newLease(e *engine, in *intent, message *holdfastv1.Lease, until instant) *Lease {
@@ -225,7 +227,7 @@ func (l *Lease) loss() *LeaseLostError {
 		return nil
 	}
 	lost := context.Cause(l.ctx).(*LeaseLostError)
-	if lost.Cause == CauseReleased && l.release != nil {
+	if l.isReleased {
 		return nil
 	}
 	return lost

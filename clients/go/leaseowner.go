@@ -1,6 +1,10 @@
 package holdfast
 
-import holdfastv1 "holdfast.dev/go/holdfast/v1"
+import (
+	"log/slog"
+
+	holdfastv1 "holdfast.dev/go/holdfast/v1"
+)
 
 // A leaseOwner hears the events of a lease in one session.
 type leaseOwner struct {
@@ -13,7 +17,7 @@ func (o *leaseOwner) event(ev *holdfastv1.SessionEvent, r receipt, s *session) o
 	switch event := ev.GetEvent().(type) {
 	case *holdfastv1.SessionEvent_RenewalFailed:
 		l.confirm(deadline(r, event.RenewalFailed.GetExpireOffset().AsDuration(), l.ttl))
-		l.e.log.Warn("the lease could not be renewed", "lease", l, "cause", event.RenewalFailed.GetCause())
+		l.e.notes.add(slog.LevelWarn, "the lease could not be renewed", "lease", l, "cause", event.RenewalFailed.GetCause())
 	case *holdfastv1.SessionEvent_Ended:
 		// After the attach was sent in a later session, or again in this one, only
 		// the answer to the attach decides.
@@ -69,7 +73,7 @@ func (o *attachOwner) granted(message *holdfastv1.Lease, r receipt, s *session, 
 	l.e.leases.changeTTL(l, ttl)
 	if l.home == s {
 		l.settleIn(s, number)
-		l.e.log.Debug("lease attached", "lease", l, "address", s.address)
+		l.e.notes.add(slog.LevelDebug, "lease attached", "lease", l, "address", s.address)
 	}
 	return &leaseOwner{l, number}
 }
@@ -112,16 +116,17 @@ func (e *engine) leaseOver(l *Lease, lost *LeaseLostError) {
 	if l.update != nil {
 		l.update.settle(lost)
 	}
-	if lost.Cause == CauseReleased || lost.Cause == CauseClosed {
+	if l.isReleased || lost.Cause == CauseClosed {
 		return
 	}
-	e.log.Warn("lease lost", "lease", l, "cause", string(lost.Cause))
+	e.notes.add(slog.LevelWarn, "lease lost", "lease", l, "cause", string(lost.Cause))
 	switch lost.Cause {
 	case CauseDeadline:
 		// The session may still renew the lease. Nobody may rely on the lease after
 		// its deadline, whatever the work does.
 		l.release = e.releaseID(l.id, l.ttl)
 	case CauseMaxHold:
+		e.heldTooLong[l] = struct{}{}
 		e.later(l.deadlineAt().until(e.now()), func() { e.releaseLease(l) })
 	}
 }

@@ -16,7 +16,7 @@ const (
 	CauseDeadline LossCause = "DEADLINE"
 	// CauseMaxHold: the lease was held for longer than WithMaxHold allows.
 	CauseMaxHold LossCause = "MAX_HOLD"
-	// CauseClosed: the client was closed before the work had ended.
+	// CauseClosed: the client was closed while the lease was held.
 	CauseClosed LossCause = "CLOSED"
 	// CauseNotHeld: the server has answered that the lease is not held.
 	CauseNotHeld LossCause = "LEASE_NOT_HELD"
@@ -28,7 +28,8 @@ const (
 	CauseStoreReset LossCause = "STORE_RESET"
 	// CauseStoreUnavailable: the store was not reached in time.
 	CauseStoreUnavailable LossCause = "STORE_UNAVAILABLE"
-	// CauseReleased: the lease was released, by this process or elsewhere.
+	// CauseReleased: the lease was released. It is a loss if this process did not ask
+	// for the release.
 	CauseReleased LossCause = "RELEASED"
 	// CauseSuperseded: another process attached to the lease.
 	CauseSuperseded LossCause = "SUPERSEDED"

@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -38,11 +39,11 @@ func (e *engine) sessionStarted(s *session) {
 	e.failures, e.refusals = 0, 0
 	e.failure = nil
 	e.tellReady()
-	e.log.Debug("session started", "address", s.address, "session", s.number)
+	e.notes.add(slog.LevelDebug, "session started", "address", s.address, "session", s.number)
 }
 
 func (e *engine) sessionLeaving(s *session, delay time.Duration) {
-	e.log.Info("the server asks the client to leave", "address", s.address, "delay", delay)
+	e.notes.add(slog.LevelInfo, "the server asks the client to leave", "address", s.address, "delay", delay)
 	if s == e.current {
 		e.openAfter(delay)
 	}
@@ -69,7 +70,7 @@ func (e *engine) sessionEnded(s *session, err error, isSilent bool) {
 	if isSilent {
 		failed = noAnswer(s.address+" is silent", nil)
 	}
-	e.log.Info("session ended", "address", s.address, "session", s.number, "error", failed)
+	e.notes.add(slog.LevelInfo, "session ended", "address", s.address, "session", s.number, "error", failed)
 	if !s.isStarted {
 		e.failures++
 	}
@@ -104,7 +105,7 @@ func (e *engine) isRefused(s *session, failed *Error) bool {
 // their work may go on.
 func (e *engine) fail(failed *Error) {
 	if e.failure == nil {
-		e.log.Warn("the servers refuse this client", "error", failed)
+		e.notes.add(slog.LevelWarn, "the servers refuse this client", "error", failed)
 	}
 	e.failure = failed
 	for in := range e.intents {
@@ -146,7 +147,7 @@ func (e *engine) openNext() {
 		defer e.goroutines.Done()
 		ctx, cancel := context.WithTimeout(e.ctx, connectTimeout)
 		defer cancel()
-		token, err := e.token(ctx)
+		token, err := e.tokens.fetch(ctx)
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.isFetching = false
@@ -164,8 +165,8 @@ func (e *engine) openNext() {
 // notOpened plans another attempt, which may find the token.
 func (e *engine) notOpened(err error) {
 	e.failures++
-	e.lastErr = noToken(err)
-	e.log.Warn("the client has no token", "error", err)
+	e.lastErr = errorOfCall(err)
+	e.notes.add(slog.LevelWarn, "the client has no token", "error", err)
 	e.openAfter(e.pauseBeforeNext())
 }
 
@@ -213,24 +214,4 @@ func (e *engine) moveTo(s *session) {
 	for _, in := range intents {
 		e.place(in, s)
 	}
-}
-
-// watchToken opens the next session before the token ends.
-func (e *engine) watchToken(token Token, s *session) {
-	if e.tokenTimer != nil {
-		e.tokenTimer.Stop()
-		e.tokenTimer = nil
-	}
-	if token.ExpiresIn <= 0 {
-		return
-	}
-	life := time.Duration(float64(token.ExpiresIn) * credentialLifeUsed)
-	e.tokenTimer = time.AfterFunc(life, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if s == e.current {
-			s.isLeaving = true
-			e.openAfter(0)
-		}
-	})
 }

@@ -6,14 +6,13 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"strings"
 	"time"
 )
 
 // settings are the values of the options of Connect.
 type settings struct {
 	transport transport
-	token     func(context.Context) (Token, error)
+	tokens    *tokens
 	holderID  string
 	metadata  map[string]string
 	logger    *slog.Logger
@@ -23,7 +22,7 @@ type settings struct {
 
 func newSettings(options []Option) settings {
 	set := settings{
-		token:   func(context.Context) (Token, error) { return Token{}, nil },
+		tokens:  newTokens(nil),
 		logger:  slog.Default(),
 		tracer:  noTracer,
 		connect: connectTimeout,
@@ -31,6 +30,7 @@ func newSettings(options []Option) settings {
 	for _, option := range options {
 		option(&set)
 	}
+	set.tracer = harmless(set.tracer)
 	return set
 }
 
@@ -58,7 +58,8 @@ func WithTLSFiles(files TLSFiles) Option {
 type Token struct {
 	Value string
 	// ExpiresIn is the remaining life of the token. The client opens the next
-	// session with a new token before its end. 0: the token does not end.
+	// session with a new token before its end, and 1 s after the one before at the
+	// earliest. 0: the token does not end.
 	ExpiresIn time.Duration
 }
 
@@ -72,16 +73,18 @@ func WithToken(token string) Option {
 func WithTokenFile(path string) Option {
 	return WithTokenSource(func(context.Context) (Token, error) {
 		text, err := os.ReadFile(path)
-		return Token{Value: strings.TrimSpace(string(text))}, err
+		return Token{Value: string(text)}, err
 	})
 }
 
 // WithTokenSource sends the bearer token that source returns. The client calls
 // source before each session and call, and once more after the server has refused
 // a token. source may be called by several goroutines, should keep its token while
-// the token is valid, and must return when its context ends.
+// the token is valid, and must return when its context ends: after 10 s for a
+// session, and with the call for a call. The client goes on without an answer, and
+// calls source at most 100 times at once.
 func WithTokenSource(source func(context.Context) (Token, error)) Option {
-	return func(s *settings) { s.token = source }
+	return func(s *settings) { s.tokens = newTokens(source) }
 }
 
 // WithHolderID sets a label of this process that other callers see. At most 256
@@ -118,6 +121,22 @@ type Tracer func(ctx context.Context, operation, name string) (context.Context, 
 // WithTracer sets the tracer. Default: no spans.
 func WithTracer(tracer Tracer) Option {
 	return func(s *settings) { s.tracer = tracer }
+}
+
+// harmless returns a tracer whose panics leave no span and no lease behind.
+func harmless(tracer Tracer) Tracer {
+	return func(ctx context.Context, operation, name string) (traced context.Context, end func(error)) {
+		defer func() {
+			if recover() != nil {
+				traced, end = noTracer(ctx, operation, name)
+			}
+		}()
+		traced, finish := tracer(ctx, operation, name)
+		return traced, func(err error) {
+			defer func() { _ = recover() }()
+			finish(err)
+		}
+	}
 }
 
 func noTracer(ctx context.Context, _, _ string) (context.Context, func(error)) {

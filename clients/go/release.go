@@ -28,7 +28,11 @@ func (e *engine) releaseLease(l *Lease) *release {
 	if l.release != nil {
 		return l.release
 	}
-	l.end(CauseReleased)
+	delete(e.heldTooLong, l)
+	if !l.isOver() {
+		l.isReleased = true
+		l.end(CauseReleased)
+	}
 	if lost := l.loss(); lost != nil && lost.Cause == CauseSuperseded {
 		return nil
 	}

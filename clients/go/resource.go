@@ -3,7 +3,6 @@ package holdfast
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -42,14 +41,10 @@ func (r resource) do(ctx context.Context, f func(context.Context, *Lease) error)
 // run runs the work, waits for its end, and releases the lease. The end of ctx
 // does not keep the release from being sent.
 func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) error {
-	work, cancel := l.withContext(ctx)
-	l.e.mu.Lock()
-	l.e.bodies[l] = cancel
-	if l.e.isClosing {
-		cancel(ErrClosed)
+	if lost := l.beginWork(); lost != nil {
+		return lost
 	}
-	l.e.mu.Unlock()
-
+	work, cancel := l.withContext(ctx)
 	hasReturned := false
 	defer func() {
 		// A panic releases the lease too, and goes on.
@@ -61,7 +56,6 @@ func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) 
 	failed := f(work, l)
 	hasReturned = true
 
-	wasClosed := errors.Is(context.Cause(work), ErrClosed)
 	cancel(nil)
 	lost, task := l.endWork()
 	if lost == nil {
@@ -72,11 +66,21 @@ func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) 
 		return failed
 	case lost != nil:
 		return &LeaseLostError{Name: l.name, Cause: lost.Cause, Err: failed}
-	case failed != nil && wasClosed:
-		return fmt.Errorf("%w: %w", ErrClosed, failed)
 	default:
 		return failed
 	}
+}
+
+// beginWork returns an error if the lease is over, so that the work never begins.
+func (l *Lease) beginWork() error {
+	l.e.mu.Lock()
+	defer l.e.mu.Unlock()
+	if !l.isOver() {
+		l.e.bodies[l] = struct{}{}
+		return nil
+	}
+	l.e.releaseLease(l)
+	return context.Cause(l.ctx)
 }
 
 // endWork compares the clock once more, and sends the release.

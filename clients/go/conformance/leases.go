@@ -108,7 +108,7 @@ func (d *driver) granted(c command, held *holdfast.Lease) result {
 		defer watchers.Add(-1)
 		<-held.Done()
 		var lost *holdfast.LeaseLostError
-		if !errors.As(held.Check(), &lost) || l.isReleased.Load() || lost.Cause == holdfast.CauseReleased {
+		if !errors.As(held.Check(), &lost) || l.isReleased.Load() {
 			return
 		}
 		d.write(result{
