@@ -54,10 +54,10 @@ final class AttachOwner implements CommandOwner {
     }
     switch (error.reason()) {
       case "LEASE_NOT_HELD":
-        lease.end(LossCause.LEASE_NOT_HELD);
+        lease.lose(LossCause.LEASE_NOT_HELD);
         break;
       case "SUPERSEDED":
-        lease.end(LossCause.SUPERSEDED);
+        lease.lose(LossCause.SUPERSEDED);
         break;
       default:
         tasks.repeatAttach(lease, error, session);

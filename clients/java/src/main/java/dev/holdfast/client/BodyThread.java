@@ -1,11 +1,10 @@
 package dev.holdfast.client;
 
-/** The thread that works under a lease. Interrupted once, on a loss or by the end of the client. */
+/** The thread that works under a lease. Interrupted once, on a loss. */
 final class BodyThread {
   private final Thread thread = Thread.currentThread();
   private boolean isOver;
   private boolean isInterrupted;
-  private boolean isStopped;
 
   /** The lease is lost. */
   synchronized void interrupt() {
@@ -15,21 +14,11 @@ final class BodyThread {
     }
   }
 
-  /** The client closes. */
-  synchronized void stop() {
-    isStopped = true;
-    interrupt();
-  }
-
   /** The work has ended. Called by the thread itself. Later interrupts are not for this work. */
   synchronized void end() {
     isOver = true;
     if (isInterrupted) {
       Thread.interrupted();
     }
-  }
-
-  synchronized boolean isStopped() {
-    return isStopped;
   }
 }

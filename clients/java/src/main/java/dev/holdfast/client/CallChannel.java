@@ -23,17 +23,16 @@ final class CallChannel {
 
   private final List<String> addresses;
   private final Channels channels;
-  private final @Nullable TokenSource token;
+  private final Tokens tokens;
   private final Tracing tracing;
   private final CountDownLatch closed = new CountDownLatch(1);
   private @Nullable ManagedChannel channel;
   private int index;
 
-  CallChannel(
-      List<String> addresses, Channels channels, @Nullable TokenSource token, Tracing tracing) {
+  CallChannel(List<String> addresses, Channels channels, Tokens tokens, Tracing tracing) {
     this.addresses = addresses;
     this.channels = channels;
-    this.token = token;
+    this.tokens = tokens;
     this.tracing = tracing;
   }
 
@@ -96,7 +95,7 @@ final class CallChannel {
       throws CallFailed {
     CallOptions options =
         CallOptions.DEFAULT.withDeadlineAfter(Math.max(0, limit), TimeUnit.NANOSECONDS);
-    Metadata metadata = metadata();
+    Metadata metadata = metadata(limit);
     ClientCall<Q, R> call = used.newCall(method, options);
     Answer<R> answer = new Answer<>();
     call.start(answer, metadata);
@@ -114,18 +113,17 @@ final class CallChannel {
     }
   }
 
-  /** The metadata of a call. May block. */
+  /** The metadata of a stream. Waits at most 10 s for a token. */
   Metadata metadata() {
-    if (token == null) {
-      return new Metadata();
-    }
+    return metadata(LIMIT);
+  }
+
+  private Metadata metadata(long limit) {
     try {
-      return Channels.metadata(token.fetch());
+      return Channels.metadata(tokens.fetch(limit));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw Errors.interrupted(e);
-    } catch (Exception e) {
-      throw noCredential("the client has no token: " + e.getMessage(), e);
     }
   }
 

@@ -6,8 +6,6 @@ import java.util.concurrent.RejectedExecutionException;
 
 /** Runs the code of the user outside of the loop. Thread-safe. */
 final class Callbacks {
-  private static final System.Logger LOGGER = System.getLogger(Holdfast.class.getName());
-
   private final Executor executor;
 
   Callbacks(Executor executor) {
@@ -22,11 +20,11 @@ final class Callbacks {
             try {
               callback.run();
             } catch (RuntimeException | Error e) {
-              LOGGER.log(System.Logger.Level.ERROR, "a callback has failed", e);
+              Log.error("a callback has failed", e);
             }
           });
     } catch (RejectedExecutionException e) {
-      LOGGER.log(System.Logger.Level.DEBUG, "the client is closed, so a callback was not run");
+      Log.debug("the client is closed, so a callback was not run");
     }
   }
 

@@ -10,6 +10,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** The parts of one client. */
 final class Client {
+  /** The longest wait for the token of a session. */
+  private static final long FETCH_LIMIT = Durations.millis(Numbers.Limits.CONNECT_MS);
+
   final ThreadLoop loop = new ThreadLoop();
 
   /** Runs the code of the user. Has no thread while there is nothing to run. */
@@ -21,16 +24,16 @@ final class Client {
   final Tracing tracing;
 
   Client(HoldfastBuilder options) {
-    TokenSource token = options.token;
+    Tokens tokens = new Tokens(options.token, callbacks);
     channels = new Channels(options.tls);
-    tracing = options.tracing;
-    calls = new CallChannel(options.addresses, channels, token, tracing);
+    tracing = new QuietTracing(options.tracing);
+    calls = new CallChannel(options.addresses, channels, tokens, tracing);
     engine =
         new Engine(
             options.addresses,
             options.holderId,
             options.metadata,
-            () -> new Opening(token == null ? null : token.fetch(), channels.credentials()),
+            () -> new Opening(tokens.fetch(FETCH_LIMIT), channels.credentials()),
             new GrpcWires(channels),
             loop,
             callbacks);

@@ -1,11 +1,9 @@
 package dev.holdfast.client;
 
-import dev.holdfast.v1.SessionStart;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -17,31 +15,24 @@ import org.jspecify.annotations.Nullable;
  * loop, except the methods that say otherwise.
  */
 final class Engine implements Session.Keeper {
-  private static final System.Logger LOGGER = System.getLogger(Holdfast.class.getName());
-
   final Tasks tasks;
 
   /** Completed by the first response of a server, or by a refusal. */
   final CompletableFuture<Void> ready = new CompletableFuture<>();
 
   private final CompletableFuture<Void> closed = new CompletableFuture<>();
-  private final List<String> addresses;
-  private final String holderId;
-  private final Map<String, String> metadata;
+  private final SessionStarts starts;
   private final Preparation preparation;
   private final SessionFailures failures;
   private final Wire.Opener opener;
   private final Loop loop;
-  private final String clientId = UUID.randomUUID().toString();
+  private final TokenWatch tokenWatch;
 
   /** The earlier sessions that still renew leases. */
   private final Set<Session> retired = new HashSet<>();
 
   private @Nullable Session current;
-  private long sessionCount;
-
   private Loop.@Nullable Timer openTimer;
-  private Loop.@Nullable Timer tokenTimer;
   private boolean isClosing;
   private boolean isClosed;
 
@@ -63,13 +54,12 @@ final class Engine implements Session.Keeper {
       Wire.Opener opener,
       Loop loop,
       Executor callbacks) {
-    this.addresses = addresses;
-    this.holderId = holderId;
-    this.metadata = metadata;
+    this.starts = new SessionStarts(addresses, holderId, metadata);
     this.failures = new SessionFailures(addresses.size());
     this.preparation = new Preparation(prepare, loop, callbacks);
     this.opener = opener;
     this.loop = loop;
+    this.tokenWatch = new TokenWatch(loop);
     this.tasks = new Tasks(loop, callbacks);
   }
 
@@ -146,8 +136,10 @@ final class Engine implements Session.Keeper {
     isClosed = true;
     onSessionEnded = null;
     preparation.cancel();
-    cancel(openTimer);
-    cancel(tokenTimer);
+    tokenWatch.cancel();
+    if (openTimer != null) {
+      openTimer.cancel();
+    }
     if (current != null) {
       current.leave();
     }
@@ -169,13 +161,12 @@ final class Engine implements Session.Keeper {
     failures.reset();
     refusal = null;
     ready.complete(null);
-    LOGGER.log(System.Logger.Level.DEBUG, "a session with {0} has started", session.address);
+    Log.debug("a session with {0} has started", session.address);
   }
 
   @Override
   public void leaving(Session session, long delayNanos) {
-    LOGGER.log(
-        System.Logger.Level.INFO, "{0} asks to leave, the next session follows", session.address);
+    Log.info("{0} asks to leave, the next session follows", session.address);
     if (session == current) {
       openAfter(delayNanos);
     }
@@ -208,11 +199,7 @@ final class Engine implements Session.Keeper {
     HoldfastException error =
         reported == null ? Errors.noAnswer(session.address + " is silent", null) : reported;
     lastError = error;
-    LOGGER.log(
-        System.Logger.Level.INFO,
-        "the session with {0} has ended: {1}",
-        session.address,
-        error.getMessage());
+    Log.info("the session with {0} has ended: {1}", session.address, error.getMessage());
     if (!session.isStarted) {
       failures.count();
     }
@@ -225,8 +212,7 @@ final class Engine implements Session.Keeper {
 
   private void refused(HoldfastException error) {
     if (refusal == null) {
-      LOGGER.log(
-          System.Logger.Level.WARNING, "the servers refuse this client: {0}", error.getMessage());
+      Log.warning("the servers refuse this client: {0}", error.getMessage());
     }
     refusal = error;
     tasks.acquires.failAll(error);
@@ -240,7 +226,9 @@ final class Engine implements Session.Keeper {
   }
 
   private void openAfter(long delay) {
-    cancel(openTimer);
+    if (openTimer != null) {
+      openTimer.cancel();
+    }
     if (!preparation.isRunning() && !isClosed) {
       openTimer = loop.schedule(delay, this::openNext);
     }
@@ -265,19 +253,11 @@ final class Engine implements Session.Keeper {
   }
 
   private void open(Opening opening) {
-    String address = addresses.get((int) (sessionCount % addresses.size()));
-    sessionCount++;
-    SessionStart start =
-        SessionStart.newBuilder()
-            .setClientId(clientId)
-            .setSessionNumber(sessionCount)
-            .setHolderId(holderId)
-            .putAllMetadata(metadata)
-            .build();
+    String address = starts.address();
     Session previous = current;
-    Session next = new Session(address, start, opening, opener, loop, this);
+    Session next = new Session(address, starts.next(), opening, opener, loop, this);
     current = next;
-    watchToken(opening.token, next);
+    tokenWatch.begin(opening.token, () -> renewToken(next));
     // The previous session renews the leases until the next one has them.
     if (previous != null) {
       retired.add(previous);
@@ -295,31 +275,15 @@ final class Engine implements Session.Keeper {
     }
     failures.count();
     lastError = error;
-    LOGGER.log(System.Logger.Level.WARNING, error.getMessage());
+    Log.warning("{0}", error.getMessage());
     openAfter(pauseAfter(error));
   }
 
   /** Opens the next session before the token ends. */
-  private void watchToken(@Nullable Token token, Session session) {
-    cancel(tokenTimer);
-    if (token == null || token.expiresIn().isEmpty()) {
-      return;
-    }
-    double life = Durations.nanos(token.expiresIn().get());
-    tokenTimer =
-        loop.schedule(
-            (long) (life * Numbers.Session.CREDENTIAL_LIFE_USED),
-            () -> {
-              if (session == current) {
-                session.isLeaving = true;
-                openAfter(0);
-              }
-            });
-  }
-
-  private static void cancel(Loop.@Nullable Timer timer) {
-    if (timer != null) {
-      timer.cancel();
+  private void renewToken(Session session) {
+    if (session == current) {
+      session.isLeaving = true;
+      openAfter(0);
     }
   }
 }

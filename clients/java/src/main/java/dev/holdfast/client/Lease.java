@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -31,12 +30,10 @@ public final class Lease implements AutoCloseable {
   private final String name;
   private final long token;
   private final int permits;
-  private final long holdUntil;
   private final Tasks tasks;
-  private final AtomicReference<@Nullable LossCause> over = new AtomicReference<>();
-  private volatile long deadline;
-  private volatile boolean isReleasedHere;
+  private final Belief belief;
   private volatile boolean isLossTold;
+  private volatile boolean isReleaseAsked;
 
   // Guarded by this lease.
   private final List<Consumer<LeaseLostException>> listeners = new ArrayList<>();
@@ -63,10 +60,10 @@ public final class Lease implements AutoCloseable {
     this.token = message.getFencingToken();
     this.permits = message.getPermitCount();
     this.ttl = Durations.nanos(message.getTtl());
-    this.deadline = deadline;
-    this.holdUntil =
-        maxHold == null ? Durations.NEVER : Durations.plus(tasks.now(), Durations.nanos(maxHold));
     this.tasks = tasks;
+    long holdUntil =
+        maxHold == null ? Durations.NEVER : Durations.plus(tasks.now(), Durations.nanos(maxHold));
+    this.belief = new Belief(deadline, holdUntil, tasks::now, this::ended);
   }
 
   /** The name of the lock or the semaphore. */
@@ -98,7 +95,7 @@ public final class Lease implements AutoCloseable {
   public void check() {
     if (isOver()) {
       isLossTold = true;
-      throw new LeaseLostException(name, cause(), null);
+      throw new LeaseLostException(name, belief.cause(), null);
     }
   }
 
@@ -174,8 +171,8 @@ public final class Lease implements AutoCloseable {
    */
   @Override
   public void close() {
-    LossCause before = isReleasedHere ? null : lossCause();
-    boolean isFirst = !isReleasedHere;
+    boolean isFirst = !isReleaseAsked;
+    LossCause before = lossCause();
     LossCause early = leave();
     LossCause loss = before != null ? before : early;
     if (isFirst && loss != null && !isLossTold) {
@@ -216,8 +213,8 @@ public final class Lease implements AutoCloseable {
     synchronized (this) {
       body = null;
     }
-    isReleasedHere = true;
-    end(LossCause.RELEASED);
+    isReleaseAsked = true;
+    belief.release();
     return tasks.releaseSoon(this);
   }
 
@@ -232,22 +229,14 @@ public final class Lease implements AutoCloseable {
     return true;
   }
 
-  /** The thread that works under the lease. Null: the caller may release the lease now. */
-  synchronized @Nullable BodyThread bodyOrRelease() {
-    if (body == null) {
-      isReleasedHere = true;
-      end(LossCause.RELEASED);
-    }
-    return body;
+  /** Whether a thread works under the lease, so that the lease may not be released yet. */
+  synchronized boolean isWorking() {
+    return body != null;
   }
 
   /** The cause of the loss. Null: the lease is held, or this process has released the lease. */
   @Nullable LossCause lossCause() {
-    if (!isOver()) {
-      return null;
-    }
-    LossCause cause = cause();
-    return cause == LossCause.RELEASED && isReleasedHere ? null : cause;
+    return belief.loss();
   }
 
   long token() {
@@ -256,47 +245,36 @@ public final class Lease implements AutoCloseable {
 
   /** The time of the own clock until which this process may rely on the lease. */
   long deadline() {
-    return deadline;
+    return belief.deadline();
   }
 
   /** The deadline, or the end of the longest hold. */
   long endsAt() {
-    return Math.min(deadline, holdUntil);
+    return belief.endsAt();
   }
 
   /** Compares the clock too. */
   boolean isOver() {
-    if (over.get() == null) {
-      long now = tasks.now();
-      if (now >= deadline) {
-        end(LossCause.DEADLINE);
-      } else if (now >= holdUntil) {
-        end(LossCause.MAX_HOLD);
-      }
-    }
-    return over.get() != null;
+    return belief.isOver();
   }
 
-  /**
-   * Takes the deadline of a renewal or an attach. The latest deadline counts, and a deadline that
-   * has passed stays passed. Only the loop moves a deadline.
-   */
+  /** Takes the deadline of a renewal or an attach. Belongs to the loop. */
   void confirm(long until) {
-    if (!isOver() && until > deadline) {
-      deadline = until;
-    }
+    belief.confirm(until);
   }
 
-  /** Only the first cause counts. A deadline that has passed is an earlier cause. */
-  void end(LossCause cause) {
-    if (over.get() != null) {
-      return;
-    }
-    LossCause actual = tasks.now() >= deadline ? LossCause.DEADLINE : cause;
-    if (!over.compareAndSet(null, actual)) {
-      return;
-    }
-    tasks.over(this, actual);
+  /** Only the first cause counts. */
+  void lose(LossCause cause) {
+    belief.lose(cause);
+  }
+
+  /** Ends the belief before a release. Without effect after a loss. */
+  void endBeforeRelease() {
+    belief.release();
+  }
+
+  private void ended() {
+    tasks.over(this, belief.cause());
     List<Consumer<LeaseLostException>> told;
     synchronized (this) {
       told = new ArrayList<>(listeners);
@@ -313,10 +291,5 @@ public final class Lease implements AutoCloseable {
     for (Consumer<LeaseLostException> listener : told) {
       tasks.callbacks.run(() -> listener.accept(new LeaseLostException(name, cause, null)));
     }
-  }
-
-  private LossCause cause() {
-    LossCause cause = over.get();
-    return cause == null ? LossCause.UNRECOGNIZED : cause;
   }
 }

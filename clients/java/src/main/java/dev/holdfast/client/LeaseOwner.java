@@ -23,7 +23,7 @@ final class LeaseOwner implements CommandOwner {
       lease.confirm(Deadlines.of(receipt, event.getRenewalFailed().getExpireOffset(), lease.ttl));
       tasks.renewalFailed(lease);
     } else if (event.hasEnded() && speaks(session)) {
-      lease.end(causeOf(event.getEnded().getCause()));
+      lease.lose(causeOf(event.getEnded().getCause()));
     }
     return null;
   }

@@ -6,6 +6,8 @@ public enum LossCause {
   DEADLINE("its deadline passed without a renewal"),
   /** The lease was held for longer than {@code maxHold} allows. */
   MAX_HOLD("it was held for longer than maxHold"),
+  /** The client was closed while the lease was held. */
+  CLOSED("the client was closed"),
   /** The server has answered that the lease is not held. */
   LEASE_NOT_HELD("the server no longer knows it"),
   /** The server did not renew the lease in time. */
@@ -16,7 +18,7 @@ public enum LossCause {
   STORE_RESET("the store lost it"),
   /** The server could not reach the store in time. */
   STORE_UNAVAILABLE("the store was not reached in time"),
-  /** The lease was released. */
+  /** The lease was released, although this process has not asked for that. */
   RELEASED("it was released"),
   /** Another session attached to the lease. */
   SUPERSEDED("another session attached to it"),
@@ -31,6 +33,7 @@ public enum LossCause {
 
   /** Who noticed a loss with this cause. */
   public NoticedBy noticedBy() {
-    return this == DEADLINE || this == MAX_HOLD ? NoticedBy.CLIENT : NoticedBy.SERVER;
+    boolean isOwn = this == DEADLINE || this == MAX_HOLD || this == CLOSED;
+    return isOwn ? NoticedBy.CLIENT : NoticedBy.SERVER;
   }
 }

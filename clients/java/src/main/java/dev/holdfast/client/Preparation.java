@@ -78,6 +78,9 @@ final class Preparation {
   }
 
   static HoldfastException failure(@Nullable Throwable cause) {
+    if (cause instanceof HoldfastException) {
+      return (HoldfastException) cause;
+    }
     String text =
         cause instanceof CancellationException || cause == null
             ? "they did not come within 10 s"

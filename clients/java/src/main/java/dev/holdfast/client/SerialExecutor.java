@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import java.util.ArrayDeque;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 
 /** Runs tasks one after the other, on the threads of another executor. */
 final class SerialExecutor implements Executor {
@@ -22,7 +23,15 @@ final class SerialExecutor implements Executor {
       }
       isRunning = true;
     }
-    executor.execute(this::runAll);
+    try {
+      executor.execute(this::runAll);
+    } catch (RejectedExecutionException e) {
+      synchronized (this) {
+        waiting.clear();
+        isRunning = false;
+      }
+      throw e;
+    }
   }
 
   private void runAll() {
@@ -35,7 +44,11 @@ final class SerialExecutor implements Executor {
           return;
         }
       }
-      task.run();
+      try {
+        task.run();
+      } catch (RuntimeException | Error e) {
+        Log.error("a task of the Holdfast client has failed", e);
+      }
     }
   }
 }

@@ -17,8 +17,6 @@ import org.jspecify.annotations.Nullable;
  * to the loop, except the methods that say otherwise.
  */
 final class Tasks {
-  private static final System.Logger LOGGER = System.getLogger(Holdfast.class.getName());
-
   final HeldLeases leases = new HeldLeases();
 
   /** The session that gets new commands. */
@@ -35,7 +33,7 @@ final class Tasks {
    */
   private final Set<Lease> heldTooLong = new HashSet<>();
 
-  /** Leases of a closing client, with work that was interrupted and has not ended. */
+  /** Lost leases of a closing client, with work that has not ended. */
   private final Set<Lease> working = new HashSet<>();
 
   private @Nullable Runnable onEmpty;
@@ -107,14 +105,10 @@ final class Tasks {
     if (lease.update != null) {
       lease.update.fail(new LeaseLostException(lease.name(), cause, null));
     }
-    if (cause == LossCause.RELEASED) {
+    if (lease.lossCause() == null || cause == LossCause.CLOSED) {
       return;
     }
-    LOGGER.log(
-        System.Logger.Level.WARNING,
-        "the lease of {0} is over: {1}",
-        Texts.quoted(lease.name()),
-        cause.text);
+    Log.warning("the lease of {0} is over: {1}", Texts.quoted(lease.name()), cause.text);
     // The session still renews the lease. Nobody may rely on the lease after its deadline, whatever
     // the work does.
     if (cause == LossCause.DEADLINE) {
@@ -149,7 +143,7 @@ final class Tasks {
   CompletableFuture<ReleaseAnswer> release(Lease lease) {
     working.remove(lease);
     heldTooLong.remove(lease);
-    lease.end(LossCause.RELEASED);
+    lease.endBeforeRelease();
     if (lease.releaseAnswer == null) {
       // The lease is held elsewhere, and is not this client's to end.
       lease.releaseAnswer =
@@ -186,18 +180,11 @@ final class Tasks {
 
   void attached(Lease lease, Session session, long number) {
     settle(lease, session, number);
-    LOGGER.log(
-        System.Logger.Level.DEBUG,
-        "{0} renews the lease of {1}",
-        session.address,
-        Texts.quoted(lease.name()));
+    Log.debug("{0} renews the lease of {1}", session.address, Texts.quoted(lease.name()));
   }
 
   void renewalFailed(Lease lease) {
-    LOGGER.log(
-        System.Logger.Level.WARNING,
-        "a renewal of the lease of {0} has failed",
-        Texts.quoted(lease.name()));
+    Log.warning("a renewal of the lease of {0} has failed", Texts.quoted(lease.name()));
   }
 
   private void attach(Lease lease, Session session) {
@@ -230,20 +217,22 @@ final class Tasks {
     }
   }
 
-  /** Ends all waits and releases all leases. Calls {@code whenEmpty} once after the last answer. */
+  /**
+   * Ends all waits and the belief in all leases, and releases the leases. Calls {@code whenEmpty}
+   * once after the last answer.
+   */
   void finish(Runnable whenEmpty) {
     onEmpty = whenEmpty;
     acquires.abandonAll();
     List<Lease> rest = new ArrayList<>(leases.byDeadline());
     rest.addAll(heldTooLong);
     for (Lease lease : rest) {
+      lease.lose(LossCause.CLOSED);
       // The release never comes before the end of the work.
-      BodyThread body = lease.bodyOrRelease();
-      if (body == null) {
-        release(lease);
-      } else {
+      if (lease.isWorking()) {
         working.add(lease);
-        body.stop();
+      } else {
+        release(lease);
       }
     }
     tellEmpty();
@@ -253,7 +242,7 @@ final class Tasks {
     acquires.failAll(new ClosedException());
     releases.close();
     for (Lease lease : leases.byDeadline()) {
-      lease.end(LossCause.RELEASED);
+      lease.lose(LossCause.CLOSED);
     }
   }
 

@@ -8,7 +8,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The loop of a real client: one daemon thread. */
 final class ThreadLoop implements Loop {
-  private static final System.Logger LOGGER = System.getLogger(Holdfast.class.getName());
   private static final Timer NO_TIMER = () -> {};
 
   private final SuspendAwareClock clock = SuspendAwareClock.system();
@@ -70,7 +69,7 @@ final class ThreadLoop implements Loop {
       try {
         task.run();
       } catch (RuntimeException | Error e) {
-        LOGGER.log(System.Logger.Level.ERROR, "a task of the Holdfast client has failed", e);
+        Log.error("a task of the Holdfast client has failed", e);
       }
     };
   }

@@ -10,7 +10,8 @@ public final class Token {
   private final @Nullable Duration expiresIn;
 
   private Token(String value, @Nullable Duration expiresIn) {
-    this.value = value;
+    // A file often ends with a line break, which no header may have.
+    this.value = value.strip();
     this.expiresIn = expiresIn;
   }
 
@@ -21,7 +22,7 @@ public final class Token {
 
   /**
    * A token that ends. The client opens its next session with a new token before this time has
-   * passed.
+   * passed, and 1 s after the session before at the earliest.
    */
   public static Token of(String value, Duration expiresIn) {
     return new Token(value, expiresIn);

@@ -7,13 +7,14 @@ import java.nio.file.Path;
 @FunctionalInterface
 public interface TokenSource {
   /**
-   * May block. For a session it is called on a thread of the client, which is interrupted after 10
-   * s. For a call it is called on the calling thread.
+   * May block. Called on a thread of the client, which is interrupted after 10 s, or at the end of
+   * the call that needs the token. The client goes on without an answer, and asks at most 100 times
+   * at once.
    */
   Token fetch() throws Exception;
 
   /** A file that is read again for each session and each call. */
   static TokenSource file(Path path) {
-    return () -> Token.of(Files.readString(path).trim());
+    return () -> Token.of(Files.readString(path));
   }
 }

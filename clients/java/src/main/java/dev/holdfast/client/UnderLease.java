@@ -17,7 +17,7 @@ final class UnderLease {
     if (!lease.begin(thread)) {
       LossCause loss = lease.lossCause();
       lease.leave();
-      throw loss == null ? new ClosedException() : new LeaseLostException(lease.name(), loss, null);
+      throw new LeaseLostException(lease.name(), loss == null ? LossCause.RELEASED : loss, null);
     }
     lease.onLost(lost -> thread.interrupt());
     T result;
@@ -29,9 +29,6 @@ final class UnderLease {
       lease.leave();
       if (loss != null && !(failure instanceof LeaseLostException)) {
         throw new LeaseLostException(lease.name(), loss, failure);
-      }
-      if (thread.isStopped() && failure instanceof InterruptedException) {
-        throw new ClosedException(failure);
       }
       throw failure;
     }

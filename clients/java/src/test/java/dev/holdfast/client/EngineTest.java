@@ -3,6 +3,7 @@ package dev.holdfast.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -147,6 +148,31 @@ class EngineTest {
   }
 
   @Test
+  @DisplayName("a release that this process did not ask for is a loss")
+  void releasedByOthers() {
+    Lease lease = acquire("report");
+    List<LossCause> told = new ArrayList<>();
+    lease.onLost(lost -> told.add(lost.lossCause()));
+    server.latest().end(1, SessionEndCause.SESSION_END_CAUSE_RELEASED);
+    loop.settle();
+    assertEquals(List.of(LossCause.RELEASED), told);
+    lease.releaseAsync();
+    loop.settle();
+    assertEquals(LossCause.RELEASED, lease.lossCause(), "a later release does not hide the loss");
+  }
+
+  @Test
+  @DisplayName("an own release is no loss, although the server tells the end of the lease")
+  void ownRelease() {
+    Lease lease = acquire("report");
+    lease.onLost(lost -> assertNull(lost));
+    lease.releaseAsync();
+    server.latest().end(1, SessionEndCause.SESSION_END_CAUSE_RELEASED);
+    loop.settle();
+    assertNull(lease.lossCause());
+  }
+
+  @Test
   @DisplayName("a release is repeated by the next session, and its lease is never attached again")
   void releaseIsRepeated() {
     Lease lease = acquire("report");
@@ -199,12 +225,17 @@ class EngineTest {
   }
 
   @Test
-  @DisplayName("close releases all leases, ends all waits, and leaves no timer")
+  @DisplayName("close is a loss of all leases, releases them, ends all waits, and leaves no timer")
   void close() {
-    acquire("report");
+    Lease lease = acquire("report");
+    List<LossCause> told = new ArrayList<>();
+    lease.onLost(lost -> told.add(lost.lossCause()));
     var closed = engine.close(Duration.ofSeconds(5).toNanos());
     loop.settle();
     assertTrue(closed.isDone());
+    assertEquals(List.of(LossCause.CLOSED), told);
+    LeaseLostException lost = assertThrows(LeaseLostException.class, lease::check);
+    assertEquals(NoticedBy.CLIENT, lost.noticedBy());
     assertTrue(server.latest().commands().get(1).hasRelease());
     assertTrue(server.latest().isHalfClosed);
     assertEquals(0, loop.timerCount());

@@ -114,19 +114,40 @@ class UnderLeaseTest {
   }
 
   @Test
-  @DisplayName("closing the client interrupts a body, and releases after the end of the body")
+  @DisplayName("closing the client is a loss for a body, and releases after the end of the body")
   void closeWaitsForTheBody() {
     Lease lease = acquire(null);
-    var closed = engine.close(TimeUnit.SECONDS.toNanos(30));
-    assertThrows(
-        HoldfastException.class,
-        () ->
-            UnderLease.<Void, InterruptedException>run(
-                lease,
-                held -> {
-                  Thread.sleep(60_000);
-                  return null;
-                }));
-    closed.join();
+    LeaseLostException lost =
+        assertThrows(
+            LeaseLostException.class,
+            () ->
+                UnderLease.<Void, InterruptedException>run(
+                    lease,
+                    held -> {
+                      var closed = engine.close(TimeUnit.SECONDS.toNanos(30));
+                      assertThrows(InterruptedException.class, () -> Thread.sleep(60_000));
+                      assertFalse(closed.isDone(), "the lease of running work was released");
+                      throw new InterruptedException("half of the report");
+                    }));
+    assertEquals(LossCause.CLOSED, lost.lossCause());
+    assertEquals("half of the report", lost.getCause().getMessage());
+    engine.close(0).join();
+  }
+
+  @Test
+  @DisplayName("work does not begin under a lease that is lost")
+  void lostBeforeTheBody() {
+    Lease lease = acquire(null);
+    engine.close(TimeUnit.SECONDS.toNanos(30)).join();
+    LeaseLostException lost =
+        assertThrows(
+            LeaseLostException.class,
+            () ->
+                UnderLease.<Void, RuntimeException>run(
+                    lease,
+                    held -> {
+                      throw new IllegalStateException("the work began");
+                    }));
+    assertEquals(LossCause.CLOSED, lost.lossCause());
   }
 }
