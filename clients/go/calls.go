@@ -1,13 +1,12 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 )
 
 // calls makes the calls outside of the session, on a connection of their own, to
@@ -32,6 +31,9 @@ type connection struct {
 	*grpc.ClientConn
 	users  int
 	isLeft bool
+	// silentSince is the start of the first call since the last answer. Zero: there
+	// is none.
+	silentSince time.Time
 }
 
 func newCalls(addresses []string, set settings, d dialer) *calls {
@@ -48,7 +50,7 @@ func (c *calls) acquire() (*connection, error) {
 		return nil, ErrClosed
 	}
 	if c.current == nil {
-		cc, err := c.dialer.dial(c.addresses[c.index%len(c.addresses)])
+		cc, err := c.dialer.dial(c.addresses[c.index%len(c.addresses)], callKeepalive)
 		if err != nil {
 			return nil, err
 		}
@@ -65,12 +67,35 @@ func (c *calls) release(conn *connection) {
 	c.closeIfUnused(conn)
 }
 
-// leave sends later calls to the next server. Without effect if other calls have
-// already left the server.
-func (c *calls) leave(conn *connection) {
+// asked takes note of a question to the server.
+func (c *calls) asked(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if conn == c.current {
+	if conn.silentSince.IsZero() {
+		conn.silentSince = time.Now()
+	}
+}
+
+// answered takes note of an answer of the server.
+func (c *calls) answered(conn *connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	conn.silentSince = time.Time{}
+}
+
+// failed takes note of a failed call or stream. Later calls leave a broken
+// connection, unless other calls have left it already.
+func (c *calls) failed(conn *connection, failed *Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if isLate(failed) {
+		// The caller's own short time limit says little about the server.
+		if conn.silentSince.IsZero() || time.Since(conn.silentSince) < callSilence {
+			return
+		}
+	}
+	conn.silentSince = time.Time{}
+	if conn == c.current && isBroken(failed) {
 		c.leaveCurrent()
 	}
 }
@@ -108,9 +133,12 @@ func (c *calls) join(ctx context.Context) (context.Context, context.CancelFunc) 
 	}
 }
 
-// authorized returns a context that adds a token to its calls.
+// authorized returns a context that adds a token to its calls. Waits for the token
+// for at most 10 s.
 func (c *calls) authorized(ctx context.Context) (context.Context, error) {
-	token, err := c.tokens.fetch(ctx)
+	limited, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	token, err := c.tokens.fetch(limited)
 	if err != nil {
 		return nil, err
 	}
@@ -133,76 +161,78 @@ func (c *calls) failure(ctx context.Context, what string, err error) error {
 type operation[Response any] struct {
 	// method is the name of the method, and name that of the resource.
 	method, name string
+	// limit is the longest time of the call, attempts included. 0: 10 s.
+	limit time.Duration
 	// isCounted: a second run does harm, so the call is repeated only if the server
 	// has not carried it out.
 	isCounted bool
 	run       func(context.Context, grpc.ClientConnInterface) (Response, error)
 }
 
-// call repeats the operation at the next server where a repetition helps, for at
-// most 10 s.
+// call repeats the operation at the next server where a repetition helps, within
+// its time limit.
 func call[Response any](ctx context.Context, c *calls, op operation[Response]) (response Response, err error) {
 	ctx, end := c.tracer(ctx, op.method, op.name)
 	defer func() { end(err) }()
-	limit := time.Now().Add(callTimeout)
+	until := time.Now().Add(cmp.Or(op.limit, callTimeout))
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		until = deadline
+	}
 	joined, cancel := c.join(ctx)
 	defer cancel()
-	joined, cancelLimit := context.WithDeadline(joined, limit)
+	joined, cancelLimit := context.WithDeadline(joined, until)
 	defer cancelLimit()
-	refusals := 0
-	for attempts := 1; ; attempts++ {
-		conn, err := c.acquire()
-		if err != nil {
-			return response, c.failure(ctx, op.method, err)
-		}
-		response, err = once(joined, c, conn, op)
-		c.release(conn)
+	repeated := repetition{isCounted: op.isCounted}
+	for {
+		response, wasSent, err := once(joined, c, op, until)
 		if err == nil {
 			return response, nil
 		}
-		if ctx.Err() != nil || c.ctx.Err() != nil {
+		if hasEnded(ctx) || c.ctx.Err() != nil {
 			return response, c.failure(ctx, op.method, err)
 		}
 		failed := errorOfCall(err)
-		pause := pauseBeforeRepeat(attempts, failed.retryDelay)
-		if slices.Contains(credentialIsFetchedOnceMore, failed.Reason) {
-			refusals++
-			if refusals > 1 {
-				return response, failed
-			}
-			pause = 0
-		} else if !isRepeatedCall(failed, op.isCounted) {
-			return response, failed
-		}
-		if failed.Code == codes.Unavailable {
-			c.leave(conn)
-		}
-		if time.Until(limit) <= pause {
+		pause, again := repeated.pauseAfter(failed, wasSent)
+		if !again || time.Until(until) <= pause {
 			return response, failed
 		}
 		sleep(joined, pause)
 	}
 }
 
-func once[Response any](
-	ctx context.Context, c *calls, conn *connection, op operation[Response],
-) (response Response, err error) {
-	authorized, err := c.authorized(ctx)
-	if err != nil {
-		return response, err
+// hasEnded compares the deadline with the clock, and waits for the end of a context
+// after its deadline.
+func hasEnded(ctx context.Context) bool {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		<-ctx.Done()
 	}
-	return op.run(authorized, conn)
+	return ctx.Err() != nil
 }
 
-// isRepeatedCall: a broken connection has no reason.
-func isRepeatedCall(failed *Error, isCounted bool) bool {
-	if slices.Contains(callIsRepeated, failed.Reason) {
-		return true
+// once makes one attempt. wasSent is false if it has failed before it reached the
+// network.
+func once[Response any](
+	ctx context.Context, c *calls, op operation[Response], until time.Time,
+) (response Response, wasSent bool, err error) {
+	authorized, err := c.authorized(ctx)
+	if err != nil {
+		return response, false, err
 	}
-	if isCounted || failed.Code != codes.Unavailable {
-		return false
+	conn, err := c.acquire()
+	if err != nil {
+		return response, false, err
 	}
-	return failed.Reason == "" || slices.Contains(idempotentCallIsRepeated, failed.Reason)
+	defer c.release(conn)
+	attempt, cancel := context.WithTimeout(authorized, attemptTime(time.Until(until), op.isCounted))
+	defer cancel()
+	c.asked(conn)
+	response, err = op.run(attempt, conn)
+	if err != nil {
+		c.failed(conn, errorOfCall(err))
+	} else {
+		c.answered(conn)
+	}
+	return response, true, err
 }
 
 func sleep(ctx context.Context, pause time.Duration) {

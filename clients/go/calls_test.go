@@ -107,13 +107,17 @@ func TestACallOfAClosedClientEndsWithErrClosed(t *testing.T) {
 }
 
 func TestARecordedSelectionIsNotRepeatedAfterABrokenConnection(t *testing.T) {
-	broken := &Error{Code: codes.Unavailable}
-	if isRepeatedCall(broken, true) || !isRepeatedCall(broken, false) {
+	isRepeated := func(failed Error, isCounted bool) bool {
+		r := repetition{isCounted: isCounted}
+		_, again := r.pauseAfter(&failed, true)
+		return again
+	}
+	if broken := (Error{Code: codes.Unavailable}); isRepeated(broken, true) || !isRepeated(broken, false) {
 		t.Error("a call that counts is repeated, or another call is not")
 	}
-	for reason, isRepeated := range map[string]bool{"OUTCOME_UNKNOWN": false, "DRAINING": true} {
-		if isRepeatedCall(&Error{Reason: reason, Code: codes.Unavailable}, true) != isRepeated {
-			t.Errorf("a call that counts after %s: repeated is %v", reason, !isRepeated)
+	for reason, want := range map[string]bool{"OUTCOME_UNKNOWN": false, "DRAINING": true} {
+		if isRepeated(Error{Reason: reason, Code: codes.Unavailable}, true) != want {
+			t.Errorf("a call that counts after %s: repeated is %v", reason, !want)
 		}
 	}
 }

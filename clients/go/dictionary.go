@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -58,8 +59,11 @@ func (d *Dictionary) Create(ctx context.Context, profile Profile) (DictionaryInf
 	return infoOf(answer.GetDictionary()), err
 }
 
+// A put may wait for replicas of the store, and for the loading of the entries.
+const putTimeout = 2 * time.Minute
+
 // Put adds entries, and replaces entries with the same ID. Each 1000 entries, or
-// 3 MiB, are one atomic step. After an error earlier steps stay.
+// 3 MiB, are one atomic step of at most 2 min. After an error earlier steps stay.
 func (d *Dictionary) Put(ctx context.Context, entries ...Entry) error {
 	for batch, err := range batches(EntriesOf(entries...)) {
 		if err != nil {
@@ -67,7 +71,7 @@ func (d *Dictionary) Put(ctx context.Context, entries ...Entry) error {
 		}
 		request := &holdfastv1.PutEntriesRequest{Dictionary: d.name, Entries: batch}
 		_, err := call(ctx, d.calls, operation[*holdfastv1.PutEntriesResponse]{
-			method: "PutEntries", name: d.name,
+			method: "PutEntries", name: d.name, limit: putTimeout,
 			run: func(ctx context.Context, cc grpc.ClientConnInterface) (*holdfastv1.PutEntriesResponse, error) {
 				return holdfastv1.NewAutocompleteServiceClient(cc).PutEntries(ctx, request)
 			},

@@ -2,8 +2,10 @@ package holdfast
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"maps"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -82,68 +84,81 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	return leaderOf(answer.GetLock()), err
 }
 
-// Observe yields the leader at once, and again after each change. It goes on after
-// a broken connection. It ends when ctx ends, and after an error that a repetition
-// does not help.
+// Observe yields the leader at once, and again after each change. It goes on at the
+// next server after a broken connection. It ends when ctx ends, and after an error
+// that a repetition does not help.
 func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
-		o := observer{election: e, yield: yield}
-		for !o.isDone {
-			failed := o.watch(ctx)
+		o := observer{election: e, calls: e.resource.client.calls, yield: yield}
+		for {
+			wasSent, err := o.watch(ctx)
 			if o.isDone || ctx.Err() != nil {
 				return
 			}
-			if failed.Code != codes.Unavailable {
+			if o.calls.ctx.Err() != nil {
+				yield(Leader{}, ErrClosed)
+				return
+			}
+			failed := errorOfCall(err)
+			pause, again := o.repetition.pauseAfter(failed, wasSent)
+			if !again {
 				yield(Leader{}, failed)
 				return
 			}
-			o.failures++
-			sleep(ctx, pauseBeforeRepeat(o.failures, failed.retryDelay))
+			sleep(ctx, pause)
 		}
 	}
 }
 
 // An observer remembers the last leader over several streams.
 type observer struct {
-	election *Election
-	yield    func(Leader, error) bool
-	isDone   bool
-	hasLast  bool
-	last     Leader
-	failures int
+	election   *Election
+	calls      *calls
+	yield      func(Leader, error) bool
+	isDone     bool
+	hasLast    bool
+	last       Leader
+	repetition repetition
 }
 
-// watch yields the changes of one stream, to its end.
-func (o *observer) watch(ctx context.Context) *Error {
-	c := o.election.resource.client.calls
-	conn, err := c.acquire()
-	if err != nil {
-		return o.closed(err)
-	}
-	defer c.release(conn)
-	joined, cancel := c.join(ctx)
+// watch yields the changes of one stream, to its end. wasSent is false if it has
+// failed before it reached the network.
+func (o *observer) watch(ctx context.Context) (wasSent bool, err error) {
+	joined, cancel := o.calls.join(ctx)
 	defer cancel()
-	authorized, err := c.authorized(joined)
+	authorized, err := o.calls.authorized(joined)
 	if err != nil {
-		return errorOfCall(err)
+		return false, err
 	}
+	conn, err := o.calls.acquire()
+	if err != nil {
+		return false, err
+	}
+	defer o.calls.release(conn)
+	// A new connection may lead nowhere.
+	bounded, stop := context.WithCancel(authorized)
+	defer stop()
+	silence := time.AfterFunc(firstAnswerTimeout, stop)
+	defer silence.Stop()
 	request := &holdfastv1.WatchLockRequest{Name: o.election.resource.wanted.name}
-	stream, err := holdfastv1.NewLockServiceClient(conn).WatchLock(authorized, request)
+	stream, err := holdfastv1.NewLockServiceClient(conn).WatchLock(bounded, request)
 	for err == nil {
 		var answer *holdfastv1.WatchLockResponse
 		if answer, err = stream.Recv(); err == nil {
-			o.failures = 0
+			silence.Stop()
+			o.repetition.answered()
 			o.tell(leaderOf(answer.GetLock()))
 			if o.isDone {
-				return nil
+				return true, nil
 			}
 		}
 	}
-	if c.ctx.Err() != nil && ctx.Err() == nil {
-		return o.closed(ErrClosed)
+	if bounded.Err() != nil && joined.Err() == nil {
+		text := fmt.Sprintf("a watch of %q has heard nothing for %v", request.GetName(), firstAnswerTimeout)
+		err = &Error{Code: codes.Unavailable, Message: text}
 	}
-	c.leave(conn)
-	return errorOfCall(err)
+	o.calls.failed(conn, errorOfCall(err))
+	return true, err
 }
 
 func (o *observer) tell(leader Leader) {
@@ -152,12 +167,6 @@ func (o *observer) tell(leader Leader) {
 	}
 	o.hasLast, o.last = true, leader
 	o.isDone = !o.yield(leader, nil)
-}
-
-func (o *observer) closed(err error) *Error {
-	o.isDone = true
-	o.yield(Leader{}, err)
-	return nil
 }
 
 func leaderOf(lock *holdfastv1.Lock) Leader {

@@ -40,17 +40,17 @@ func (d *Dictionary) Import(
 		option(&set)
 	}
 	start := &holdfastv1.ImportStart{Dictionary: d.name, Profile: set.profile}
-	conn, err := d.calls.acquire()
-	if err != nil {
-		return DictionaryInfo{}, err
-	}
-	defer d.calls.release(conn)
 	joined, cancel := d.calls.join(ctx)
 	defer cancel()
 	authorized, err := d.calls.authorized(joined)
 	if err != nil {
 		return DictionaryInfo{}, d.calls.failure(ctx, method, err)
 	}
+	conn, err := d.calls.acquire()
+	if err != nil {
+		return DictionaryInfo{}, d.calls.failure(ctx, method, err)
+	}
+	defer d.calls.release(conn)
 	stream, err := holdfastv1.NewAutocompleteServiceClient(conn).ImportDictionary(authorized)
 	if err != nil {
 		return DictionaryInfo{}, d.calls.failure(ctx, method, err)
@@ -60,6 +60,7 @@ func (d *Dictionary) Import(
 	}
 	answer, err := stream.CloseAndRecv()
 	if err != nil {
+		d.calls.failed(conn, errorOfCall(err))
 		return DictionaryInfo{}, d.calls.failure(ctx, method, err)
 	}
 	return infoOf(answer.GetDictionary()), nil

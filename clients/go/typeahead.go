@@ -27,30 +27,27 @@ type TypeAhead struct {
 
 	mu sync.Mutex
 	// latest is the query without an answer, or nil.
-	latest   *typedQuery
-	lastID   int64
-	failures int // broken streams in a row
+	latest     *typedQuery
+	lastID     int64
+	repetition repetition
 }
 
 type typedQuery struct {
-	id      int64
-	text    string
-	typedAt time.Time
-	// sentTo is the stream that was sent the query.
+	id   int64
+	text string
+	// due is the time from which the query may be sent, and until that at which
+	// nobody waits for the answer any more.
+	due, until time.Time
+	// sentTo is the stream that was sent the query, and lateAt the time at which that
+	// stream is left without an answer.
 	sentTo *suggestStream
+	lateAt time.Time
 	answer chan typedAnswer // one item
 }
 
 type typedAnswer struct {
 	suggestions []Suggestion
 	err         error
-}
-
-type suggestStream struct {
-	holdfastv1.AutocompleteService_SuggestStreamClient
-	broken chan error // one item
-	// read is closed when nobody reads the stream any more.
-	read chan struct{}
 }
 
 // TypeAhead returns suggestions for an input field. See WithDebounce.
@@ -78,7 +75,13 @@ func (d *Dictionary) TypeAhead(options ...SuggestOption) *TypeAhead {
 // newer query has come, so show nothing. If a server breaks, Suggest goes on with
 // the next one for at most 10 s.
 func (t *TypeAhead) Suggest(ctx context.Context, query string) ([]Suggestion, error) {
-	q := &typedQuery{text: query, typedAt: time.Now(), answer: make(chan typedAnswer, 1)}
+	now := time.Now()
+	q := &typedQuery{
+		text:   query,
+		due:    now.Add(t.settings.debounce),
+		until:  now.Add(callTimeout),
+		answer: make(chan typedAnswer, 1),
+	}
 	t.mu.Lock()
 	t.settle(typedAnswer{err: ErrSuperseded})
 	if t.ctx.Err() != nil {
@@ -89,10 +92,7 @@ func (t *TypeAhead) Suggest(ctx context.Context, query string) ([]Suggestion, er
 	q.id = t.lastID
 	t.latest = q
 	t.mu.Unlock()
-	select {
-	case t.wake <- struct{}{}:
-	default:
-	}
+	t.wakeUp()
 	limit := time.NewTimer(callTimeout)
 	defer limit.Stop()
 	select {
@@ -135,8 +135,9 @@ func (t *TypeAhead) run() {
 	defer close(t.done)
 	for {
 		_, err := t.due(nil)
+		wasSent := false
 		if err == nil {
-			err = t.converse()
+			wasSent, err = t.converse()
 		}
 		if t.ctx.Err() != nil {
 			t.mu.Lock()
@@ -144,135 +145,119 @@ func (t *TypeAhead) run() {
 			t.mu.Unlock()
 			return
 		}
-		t.pauseAfter(errorOfCall(err))
+		t.mu.Lock()
+		t.repeat(errorOfCall(err), wasSent)
+		t.mu.Unlock()
 	}
 }
 
-// pauseAfter pauses before the next stream, or answers the latest query with an
-// error that a repetition does not help.
-func (t *TypeAhead) pauseAfter(failed *Error) {
-	t.mu.Lock()
-	if t.latest != nil && failed.Code != codes.Unavailable {
+// repeat sends the latest query again after a pause, if somebody still waits for the
+// answer and a repetition helps. It needs the mutex.
+func (t *TypeAhead) repeat(failed *Error, wasSent bool) {
+	q := t.latest
+	if q == nil {
+		return
+	}
+	pause, again := t.repetition.pauseAfter(failed, wasSent)
+	if !again || time.Until(q.until) <= pause {
 		t.settle(typedAnswer{err: failed})
+		t.repetition.answered()
+		return
 	}
-	isWanted := t.latest != nil
-	t.failures++
-	failures := t.failures
-	t.mu.Unlock()
-	if isWanted {
-		sleep(t.ctx, pauseBeforeRepeat(failures, failed.retryDelay))
-	}
+	q.sentTo = nil
+	q.due = time.Now().Add(pause)
 }
 
-// converse sends the queries of one stream, to its end.
-func (t *TypeAhead) converse() error {
-	conn, err := t.calls.acquire()
-	if err != nil {
-		return err
+func late() *Error {
+	return &Error{Code: codes.DeadlineExceeded, Message: "the server has not answered the query in time"}
+}
+
+// attemptOfLatest returns the time of one attempt to answer the latest query.
+func (t *TypeAhead) attemptOfLatest() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.latest == nil {
+		return callTimeout
 	}
-	defer t.calls.release(conn)
-	ctx, cancel := context.WithCancel(t.ctx)
-	defer cancel()
-	authorized, err := t.calls.authorized(ctx)
-	if err != nil {
-		return err
-	}
-	opened, err := holdfastv1.NewAutocompleteServiceClient(conn).SuggestStream(authorized)
-	if err != nil {
-		t.calls.leave(conn)
-		return err
-	}
-	stream := &suggestStream{opened, make(chan error, 1), make(chan struct{})}
-	go t.read(stream)
-	defer func() {
-		cancel()
-		<-stream.read
-	}()
-	for {
-		q, err := t.due(stream)
-		if err != nil {
-			if errorOfCall(err).Code == codes.Unavailable {
-				t.calls.leave(conn)
-			}
-			return err
-		}
-		// The reader hears why a send fails.
-		_ = stream.Send(&holdfastv1.SuggestStreamRequest{
-			QueryId: q.id, Suggest: t.settings.request(t.dictionary, q.text),
-		})
-	}
+	return attemptTime(time.Until(t.latest.until), false)
 }
 
 // due waits for the latest query that the stream was not sent, and for the end of
-// its debounce. An error is the end of the stream, or of the TypeAhead.
+// its debounce or pause. An error is the end of the stream, or of the TypeAhead, or
+// the silence of the server.
 func (t *TypeAhead) due(stream *suggestStream) (*typedQuery, error) {
 	var broken chan error
 	if stream != nil {
 		broken = stream.broken
 	}
 	for {
-		q, pause := t.next(stream)
-		if q != nil && pause <= 0 {
+		q, isLate, pause := t.next(stream)
+		if q != nil {
 			return q, nil
 		}
-		var paused <-chan time.Time
-		if q != nil {
-			paused = time.After(pause)
+		if isLate {
+			return nil, late()
 		}
+		timer := time.NewTimer(pause)
 		select {
 		case <-t.wake:
-		case <-paused:
+		case <-timer.C:
 		case err := <-broken:
+			timer.Stop()
 			return nil, err
 		case <-t.ctx.Done():
+			timer.Stop()
 			return nil, ErrClosed
 		}
+		timer.Stop()
 	}
 }
 
-// next returns the query that the stream was not sent, and the rest of its
-// debounce.
-func (t *TypeAhead) next(stream *suggestStream) (*typedQuery, time.Duration) {
+// next returns the query that is due, or says that the stream has not answered in
+// time, or returns the time to look again.
+func (t *TypeAhead) next(stream *suggestStream) (q *typedQuery, isLate bool, pause time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	q := t.latest
-	if q == nil || (stream != nil && q.sentTo == stream) {
-		return nil, 0
+	q = t.latest
+	if q == nil {
+		return nil, false, time.Hour
 	}
-	pause := time.Until(q.typedAt.Add(t.settings.debounce))
-	if stream != nil && pause <= 0 {
+	if stream != nil && q.sentTo == stream {
+		pause = time.Until(q.lateAt)
+		return nil, pause <= 0, pause
+	}
+	if pause = time.Until(q.due); pause > 0 {
+		return nil, false, pause
+	}
+	if stream != nil {
 		q.sentTo = stream
+		q.lateAt = time.Now().Add(attemptTime(time.Until(q.until), false))
 	}
-	return q, pause
+	return q, false, 0
 }
 
-func (t *TypeAhead) read(stream *suggestStream) {
-	defer close(stream.read)
-	for {
-		response, err := stream.Recv()
-		if err != nil {
-			stream.broken <- err
-			return
-		}
-		t.mu.Lock()
-		if t.latest != nil && t.latest.id == response.GetQueryId() {
-			t.failures = 0
-			t.settle(answerOf(response))
-		}
-		t.mu.Unlock()
-	}
-}
-
-func answerOf(response *holdfastv1.SuggestStreamResponse) typedAnswer {
+// answered takes the answer to the latest query. It needs the mutex.
+func (t *TypeAhead) answered(response *holdfastv1.SuggestStreamResponse) {
 	if failed := response.GetError(); failed != nil {
-		return typedAnswer{err: &Error{
+		t.repeat(&Error{
 			Reason:  strings.TrimPrefix(failed.GetReason().String(), "ERROR_REASON_"),
 			Code:    codes.Code(failed.GetCode()),
 			Message: failed.GetMessage(),
-		}}
+		}, true)
+		t.wakeUp()
+		return
 	}
+	t.repetition.answered()
 	if response.GetSuggestions() == nil {
-		return typedAnswer{err: errors.New("holdfast: a newer server sent an unknown answer")}
+		t.settle(typedAnswer{err: errors.New("holdfast: a newer server sent an unknown answer")})
+		return
 	}
-	return typedAnswer{suggestions: suggestionsOf(response.GetSuggestions().GetSuggestions())}
+	t.settle(typedAnswer{suggestions: suggestionsOf(response.GetSuggestions().GetSuggestions())})
+}
+
+func (t *TypeAhead) wakeUp() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
 }

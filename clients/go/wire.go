@@ -2,10 +2,18 @@ package holdfast
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
 
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
+)
+
+const (
+	// A watch that hears nothing finds a dead connection by these pings.
+	callKeepalive        = 30 * time.Second
+	callKeepaliveTimeout = 10 * time.Second
 )
 
 // maxAnswerBytes is more than a page of 500 entries of the largest size.
@@ -36,7 +44,7 @@ type dialer struct {
 func (d dialer) openWire(ctx context.Context, address, token string) (wire, error) {
 	// Each session has a connection of its own, so that other calls cannot delay
 	// its heartbeats.
-	connection, err := d.dial(address)
+	connection, err := d.dial(address, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +56,14 @@ func (d dialer) openWire(ctx context.Context, address, token string) (wire, erro
 	return grpcWire{stream, connection}, nil
 }
 
-func (d dialer) dial(address string) (*grpc.ClientConn, error) {
+// dial returns a connection that is pinged after the time ping without data while it
+// has calls. A session has its heartbeats instead: 0.
+func (d dialer) dial(address string, ping time.Duration) (*grpc.ClientConn, error) {
 	credentials, err := d.transport.credentials()
 	if err != nil {
 		return nil, err
 	}
-	return grpc.NewClient(address,
+	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(credentials),
 		// The client repeats commands and calls itself.
 		grpc.WithDisableRetry(),
@@ -62,7 +72,13 @@ func (d dialer) dial(address string) (*grpc.ClientConn, error) {
 		grpc.WithUnaryInterceptor(unaryErrors),
 		grpc.WithStreamInterceptor(streamErrors),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswerBytes)),
-	)
+	}
+	if ping > 0 {
+		options = append(options, grpc.WithKeepaliveParams(
+			keepalive.ClientParameters{Time: ping, Timeout: callKeepaliveTimeout},
+		))
+	}
+	return grpc.NewClient(address, options...)
 }
 
 // Close ends stream and connection.
