@@ -17,14 +17,17 @@ type Client struct {
 // Connect opens a session with one of the servers, which share one store, and
 // waits for its first answer until ctx ends, at most 10 s. Addresses are
 // "host:port". If a server fails, the client goes on with the next address. ctx
-// has no effect after Connect has returned. Errors: ErrUnavailable, ErrCredential,
-// and the error of ctx.
+// has no effect after Connect has returned. Errors: ErrUnavailable, ErrCredential
+// (also if a token would go without TLS), and the error of ctx.
 func Connect(ctx context.Context, addresses []string, options ...Option) (*Client, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("holdfast: Connect needs at least one address")
 	}
 	addresses = slices.Clone(addresses)
 	set := newSettings(options)
+	if err := refuseTokenWithoutTLS(addresses, set); err != nil {
+		return nil, err
+	}
 	d := dialer{set.transport}
 	c := &Client{
 		engine: newEngine(addresses, set, d.openWire, monotonicNow),

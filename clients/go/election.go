@@ -68,7 +68,21 @@ func (e *Election) candidate(value string) resource {
 		r.wanted.metadata = map[string]string{}
 	}
 	r.wanted.metadata[valueKey] = value
+	r.wanted.isCandidate = true
 	return r
+}
+
+// UpdateValue replaces the value of a lease of Campaign or Lead, and leaves its other
+// metadata.
+func (e *Election) UpdateValue(ctx context.Context, lease *Lease, value string) error {
+	if !lease.isCandidate {
+		return fmt.Errorf("holdfast: %v is not the lease of a leader", lease)
+	}
+	return lease.e.update(ctx, lease, func(shown map[string]string) map[string]string {
+		shown = maps.Clone(shown)
+		shown[valueKey] = value
+		return shown
+	})
 }
 
 // Leader returns the present leader, or the zero Leader.

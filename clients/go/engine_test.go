@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -296,6 +297,44 @@ func TestTheIDOfALeaseStandsInNoText(t *testing.T) {
 		texts := fmt.Sprintf("%v %+v %#v %s", l, l, l, l.LogValue())
 		if strings.Contains(texts, "secret") || !strings.Contains(texts, "report") {
 			t.Errorf("the texts of a lease: %s", texts)
+		}
+	})
+}
+
+func TestAnUpdateOfMetadataKeepsTheValueOfTheLeader(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fakeServer) {
+		election := (&Client{engine: f.engine, tracer: noTracer}).Election("report")
+		l, s, _ := f.hold(election.candidate("host-1").wanted)
+		for _, step := range []struct {
+			update func() error
+			want   map[string]string
+		}{
+			{
+				func() error { return l.UpdateMetadata(context.Background(), map[string]string{"zone": "b", "value": "x"}) },
+				map[string]string{"zone": "b", "value": "host-1"},
+			},
+			{
+				func() error { return election.UpdateValue(context.Background(), l, "host-2") },
+				map[string]string{"zone": "b", "value": "host-2"},
+			},
+			{
+				func() error { return l.UpdateMetadata(context.Background(), nil) },
+				map[string]string{"value": "host-2"},
+			},
+		} {
+			done := make(chan error)
+			go func() { done <- step.update() }()
+			command := s.command()
+			if sent := command.GetUpdate().GetMetadataUpdate().GetEntries(); !maps.Equal(sent, step.want) {
+				t.Errorf("the metadata is %v instead of %v", sent, step.want)
+			}
+			s.event(&holdfastv1.SessionEvent{
+				CommandId: command.GetCommandId(),
+				Event:     &holdfastv1.SessionEvent_Updated{Updated: &holdfastv1.LeaseUpdated{}},
+			})
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

@@ -20,7 +20,9 @@ type wanted struct {
 	wait     *time.Duration
 	maxHold  time.Duration
 	metadata map[string]string
-	onQueued func(QueuePlace)
+	// isCandidate: the metadata has the value of a leader.
+	isCandidate bool
+	onQueued    func(QueuePlace)
 }
 
 // grant is the answer to an intent.

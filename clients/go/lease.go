@@ -39,6 +39,9 @@ type Lease struct {
 	timer          *time.Timer
 	update         *update
 	release        *release
+	// shown is the metadata that other callers see.
+	shown       map[string]string
+	isCandidate bool
 	// isReleased: this process has released the lease while it was held.
 	isReleased bool
 }
@@ -52,6 +55,9 @@ func newLease(e *engine, in *intent, message *holdfastv1.Lease, until instant) *
 		permits:   int(message.GetPermitCount()),
 		holdUntil: never,
 		ttl:       message.GetTtl().AsDuration(),
+
+		shown:       in.metadata,
+		isCandidate: in.isCandidate,
 	}
 	if in.maxHold > 0 {
 		l.holdUntil = e.now().add(in.maxHold)
@@ -176,10 +182,21 @@ func (l *Lease) Release(ctx context.Context) (released bool, err error) {
 	}
 }
 
-// UpdateMetadata replaces the metadata that other callers see. It returns a
+// UpdateMetadata replaces the metadata that other callers see, and waits for the
+// answer until ctx ends, at most 10 s. The value of a leader stays. It returns a
 // *LeaseLostError if the lease is over.
 func (l *Lease) UpdateMetadata(ctx context.Context, metadata map[string]string) error {
-	return l.e.update(ctx, l, maps.Clone(metadata))
+	metadata = maps.Clone(metadata)
+	return l.e.update(ctx, l, func(shown map[string]string) map[string]string {
+		if !l.isCandidate {
+			return metadata
+		}
+		if metadata == nil {
+			metadata = map[string]string{}
+		}
+		metadata[valueKey] = shown[valueKey]
+		return metadata
+	})
 }
 
 // LogValue makes a Lease safe in logs: its id is a secret.

@@ -18,6 +18,8 @@ type settings struct {
 	logger    *slog.Logger
 	tracer    Tracer
 	connect   time.Duration
+	// isTokenInsecure: the caller accepts that others can read the token.
+	isTokenInsecure bool
 }
 
 func newSettings(options []Option) settings {
@@ -63,7 +65,13 @@ type Token struct {
 	ExpiresIn time.Duration
 }
 
-// WithToken sends a fixed bearer token.
+// WithInsecureToken allows a token without TLS to other machines. Anybody on the way
+// can then use the token. Default: Connect refuses this.
+func WithInsecureToken() Option {
+	return func(s *settings) { s.isTokenInsecure = true }
+}
+
+// WithToken sends a fixed bearer token. A token needs TLS, except to the own machine.
 func WithToken(token string) Option {
 	return WithTokenSource(func(context.Context) (Token, error) { return Token{Value: token}, nil })
 }

@@ -5,8 +5,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
+	"strings"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
@@ -59,6 +63,39 @@ func (t transport) credentials() (credentials.TransportCredentials, error) {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return credentials.NewTLS(config), nil
+}
+
+// refuseTokenWithoutTLS returns an error if a token would cross a network without
+// TLS, where others can read and use the token. A loopback address is no network.
+func refuseTokenWithoutTLS(addresses []string, set settings) error {
+	hasTLS := set.transport.config != nil || set.transport.hasFiles
+	if set.tokens.source == nil || hasTLS || set.isTokenInsecure {
+		return nil
+	}
+	for _, address := range addresses {
+		if !isLoopback(address) {
+			return &Error{
+				Reason: "TOKEN_WITHOUT_TLS",
+				Code:   codes.Unauthenticated,
+				Message: fmt.Sprintf("the token would go to %s without TLS, and anybody on the way could use it: "+
+					"add WithTLS, or WithInsecureToken if the network itself is encrypted", address),
+			}
+		}
+	}
+	return nil
+}
+
+// isLoopback says whether the address leads to the own machine.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // withToken returns a context that adds the bearer token to its calls.

@@ -18,12 +18,13 @@ type update struct {
 	err      error
 }
 
-// update waits for the answer until ctx ends. Updates of one lease take turns.
-func (e *engine) update(ctx context.Context, l *Lease, metadata map[string]string) error {
+// update waits for the answer until ctx ends. Updates of one lease take turns. next
+// makes the metadata from those before, and is called with the mutex.
+func (e *engine) update(ctx context.Context, l *Lease, next func(shown map[string]string) map[string]string) error {
 	limit := time.NewTimer(callTimeout)
 	defer limit.Stop()
 	for {
-		u, isMine, err := e.beginUpdate(l, metadata)
+		u, isMine, err := e.beginUpdate(l, next)
 		if err != nil {
 			return err
 		}
@@ -48,7 +49,9 @@ func (e *engine) update(ctx context.Context, l *Lease, metadata map[string]strin
 }
 
 // beginUpdate returns the update that is under way, if there is one.
-func (e *engine) beginUpdate(l *Lease, metadata map[string]string) (u *update, isMine bool, err error) {
+func (e *engine) beginUpdate(
+	l *Lease, next func(shown map[string]string) map[string]string,
+) (u *update, isMine bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if l.isOver() {
@@ -57,7 +60,7 @@ func (e *engine) beginUpdate(l *Lease, metadata map[string]string) (u *update, i
 	if l.update != nil {
 		return l.update, false, nil
 	}
-	l.update = &update{lease: l, metadata: metadata, done: make(chan struct{})}
+	l.update = &update{lease: l, metadata: next(l.shown), done: make(chan struct{})}
 	l.update.place()
 	return l.update, true, nil
 }
@@ -81,6 +84,9 @@ func (u *update) settle(err error) {
 	if u.lease.update == u {
 		u.lease.update = nil
 		u.err = err
+		if err == nil {
+			u.lease.shown = u.metadata
+		}
 		close(u.done)
 	}
 }
