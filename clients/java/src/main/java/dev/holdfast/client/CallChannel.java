@@ -8,7 +8,10 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -21,17 +24,16 @@ import org.jspecify.annotations.Nullable;
 final class CallChannel {
   private static final long LIMIT = Durations.millis(Numbers.Limits.CALL_MS);
 
-  private final List<String> addresses;
-  private final Channels channels;
+  final CallServers servers;
   private final Tokens tokens;
   private final Tracing tracing;
   private final CountDownLatch closed = new CountDownLatch(1);
-  private @Nullable ManagedChannel channel;
-  private int index;
+
+  /** What ends with the client: open watches and type-aheads. */
+  final Set<Runnable> onClose = ConcurrentHashMap.newKeySet();
 
   CallChannel(List<String> addresses, Channels channels, Tokens tokens, Tracing tracing) {
-    this.addresses = addresses;
-    this.channels = channels;
+    this.servers = new CallServers(addresses, channels);
     this.tokens = tokens;
     this.tracing = tracing;
   }
@@ -62,54 +64,59 @@ final class CallChannel {
   private <Q, R> R repeat(
       MethodDescriptor<Q, R> method, Q request, long limit, boolean isIdempotent) {
     long until = System.nanoTime() + limit;
-    int credentialFailures = 0;
-    for (int attempts = 1; ; attempts++) {
-      ManagedChannel used = current();
-      HoldfastException error;
+    Repetition repetition = new Repetition(isIdempotent);
+    while (true) {
+      CallFailed failed;
       try {
-        return once(used, method, request, until - System.nanoTime());
+        Metadata metadata = prepare(until - System.nanoTime());
+        long left = Repetition.attemptNanos(until - System.nanoTime(), isIdempotent);
+        return once(current(), method, request, metadata, left);
       } catch (CallFailed e) {
-        error = e.error;
+        failed = e;
       }
       throwIfClosed();
-      boolean isCredential =
-          Numbers.Reasons.CREDENTIAL_IS_FETCHED_ONCE_MORE.contains(error.reason());
-      if (isCredential) {
-        credentialFailures++;
+      OptionalLong pause = repetition.pauseAfter(failed.error, failed.wasSent);
+      if (pause.isEmpty() || System.nanoTime() + pause.getAsLong() - until >= 0) {
+        throw failed.error;
       }
-      if (isCredential ? credentialFailures > 1 : !isRepeated(error, isIdempotent)) {
-        throw error;
-      }
-      if (isUnavailable(error)) {
-        leave(used);
-      }
-      long pause = isCredential ? 0 : Pauses.beforeRepeat(attempts, error.retryAfterNanos());
-      if (System.nanoTime() + pause - until >= 0) {
-        throw error;
-      }
-      pause(pause);
+      pause(pause.getAsLong());
     }
   }
 
-  private <Q, R> R once(ManagedChannel used, MethodDescriptor<Q, R> method, Q request, long limit)
+  private Metadata prepare(long limit) throws CallFailed {
+    try {
+      Metadata metadata = metadata(limit);
+      current();
+      return metadata;
+    } catch (CredentialException e) {
+      throw new CallFailed(e, false);
+    }
+  }
+
+  private <Q, R> R once(
+      ManagedChannel used, MethodDescriptor<Q, R> method, Q request, Metadata metadata, long limit)
       throws CallFailed {
     CallOptions options =
         CallOptions.DEFAULT.withDeadlineAfter(Math.max(0, limit), TimeUnit.NANOSECONDS);
-    Metadata metadata = metadata(limit);
     ClientCall<Q, R> call = used.newCall(method, options);
     Answer<R> answer = new Answer<>();
+    servers.asked(used);
     call.start(answer, metadata);
     call.request(2);
     call.sendMessage(request);
     call.halfClose();
     try {
-      return answer.future.get();
+      R response = answer.future.get();
+      servers.answered(used);
+      return response;
     } catch (InterruptedException e) {
       call.cancel("the caller was interrupted", null);
       Thread.currentThread().interrupt();
       throw Errors.interrupted(e);
     } catch (ExecutionException e) {
-      throw new CallFailed((HoldfastException) e.getCause());
+      HoldfastException error = (HoldfastException) e.getCause();
+      servers.failed(used, error);
+      throw new CallFailed(error, true);
     }
   }
 
@@ -128,32 +135,9 @@ final class CallChannel {
   }
 
   /** The channel to the current server. */
-  synchronized ManagedChannel current() {
+  ManagedChannel current() {
     throwIfClosed();
-    if (channel == null) {
-      try {
-        channel = channels.open(addresses.get(index % addresses.size()), channels.credentials());
-      } catch (java.io.IOException e) {
-        throw noCredential("the connection has no certificate: " + e.getMessage(), e);
-      }
-    }
-    return channel;
-  }
-
-  private static HoldfastException noCredential(String text, Throwable cause) {
-    int code = Status.Code.UNAUTHENTICATED.value();
-    return Errors.of(text, new ErrorFacts("NO_CREDENTIAL", code), cause);
-  }
-
-  /**
-   * Later calls go to the next server. Without effect if other calls have left the server before.
-   */
-  synchronized void leave(ManagedChannel left) {
-    if (left == channel) {
-      index = (index + 1) % addresses.size();
-      channel = null;
-      left.shutdown();
-    }
+    return servers.current();
   }
 
   boolean isClosed() {
@@ -169,6 +153,8 @@ final class CallChannel {
   /** Later calls fail. The owner of the channels ends those that run. */
   void close() {
     closed.countDown();
+    onClose.forEach(Runnable::run);
+    onClose.clear();
   }
 
   private void pause(long nanos) {
@@ -182,30 +168,19 @@ final class CallChannel {
     }
   }
 
-  static boolean isUnavailable(HoldfastException error) {
-    return error.code() == Status.Code.UNAVAILABLE.value();
-  }
-
-  private static boolean isRepeated(HoldfastException error, boolean isIdempotent) {
-    String reason = error.reason();
-    if (Numbers.Reasons.CALL_IS_REPEATED.contains(reason)) {
-      return true;
-    }
-    // The empty reason belongs to a broken connection.
-    boolean isUnsure =
-        reason.isEmpty() || Numbers.Reasons.IDEMPOTENT_CALL_IS_REPEATED.contains(reason);
-    return isIdempotent && isUnsure && isUnavailable(error);
-  }
-
   /** An attempt has failed. */
   private static final class CallFailed extends Exception {
     private static final long serialVersionUID = 1L;
 
     final HoldfastException error;
 
-    CallFailed(HoldfastException error) {
+    /** False: the attempt has failed before it reached the network. */
+    final boolean wasSent;
+
+    CallFailed(HoldfastException error, boolean wasSent) {
       super(null, null, false, false);
       this.error = error;
+      this.wasSent = wasSent;
     }
   }
 

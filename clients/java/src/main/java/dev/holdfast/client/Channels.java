@@ -17,6 +17,9 @@ final class Channels {
   static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
+  private static final long KEEPALIVE_SECONDS = 30;
+  private static final long KEEPALIVE_TIMEOUT_SECONDS = 10;
+
   private final @Nullable Tls tls;
   private final Set<ManagedChannel> open = new HashSet<>();
 
@@ -32,11 +35,23 @@ final class Channels {
     return tls == null ? InsecureChannelCredentials.create() : tls.credentials();
   }
 
+  /** A connection of calls. A watch that hears nothing finds a dead connection by its pings. */
+  ManagedChannel openForCalls(String address, ChannelCredentials credentials) {
+    return open(
+        builder(address, credentials)
+            .keepAliveTime(KEEPALIVE_SECONDS, TimeUnit.SECONDS)
+            .keepAliveTimeout(KEEPALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS));
+  }
+
   /**
    * A connection that shares nothing with others, so that calls cannot delay the heartbeats of a
    * session.
    */
-  synchronized ManagedChannel open(String address, ChannelCredentials credentials) {
+  ManagedChannel open(String address, ChannelCredentials credentials) {
+    return open(builder(address, credentials));
+  }
+
+  private ManagedChannelBuilder<?> builder(String address, ChannelCredentials credentials) {
     ManagedChannelBuilder<?> builder =
         Grpc.newChannelBuilder("dns:///" + address, credentials)
             // The callbacks only pass messages on.
@@ -47,6 +62,10 @@ final class Channels {
     if (serverName != null) {
       builder.overrideAuthority(serverName);
     }
+    return builder;
+  }
+
+  private synchronized ManagedChannel open(ManagedChannelBuilder<?> builder) {
     open.removeIf(ManagedChannel::isTerminated);
     ManagedChannel channel = builder.build();
     open.add(channel);

@@ -69,14 +69,21 @@ public final class Dictionary {
         .getDeletedCount();
   }
 
-  /** Replaces all entries in one step, with the profile {@link Profile#DEFAULTS}. */
+  /**
+   * Replaces all entries in one step, as {@link #importAll(Iterator, Profile)} does. The dictionary
+   * keeps its profile, and a new dictionary has the profile {@link Profile#DEFAULTS}.
+   */
   public DictionaryInfo importAll(Iterator<Entry> entries) {
-    return importAll(entries, Profile.DEFAULTS);
+    ImportStart start = ImportStart.newBuilder().setDictionary(name).build();
+    return new ImportCall(calls).run(start, new EntryBatches(entries));
   }
 
   /**
    * Replaces all entries in one step. Reads the entries as fast as the server takes them, so that
-   * they need not fit into memory. An import that fails changes nothing.
+   * they need not fit into memory. An import that fails changes nothing, and is not repeated,
+   * because the iterator has been read.
+   *
+   * @throws DictionaryExistsException if the dictionary exists with another profile
    */
   public DictionaryInfo importAll(Iterator<Entry> entries, Profile profile) {
     ImportStart start =

@@ -9,6 +9,7 @@ import dev.holdfast.v1.ImportDictionaryResponse;
 import dev.holdfast.v1.ImportStart;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
+import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.util.List;
@@ -17,16 +18,16 @@ import java.util.concurrent.CompletableFuture;
 /** One import: start, batches, commit. Without the commit nothing changes. */
 final class ImportCall extends ClientCall.Listener<ImportDictionaryResponse> {
   private final CallChannel calls;
+  private final ManagedChannel channel;
   private final ClientCall<ImportDictionaryRequest, ImportDictionaryResponse> call;
   private final CallChannel.Answer<ImportDictionaryResponse> answer = new CallChannel.Answer<>();
 
   ImportCall(CallChannel calls) {
     this.calls = calls;
     Metadata metadata = calls.metadata();
+    channel = calls.current();
     call =
-        calls
-            .current()
-            .newCall(AutocompleteServiceGrpc.getImportDictionaryMethod(), CallOptions.DEFAULT);
+        channel.newCall(AutocompleteServiceGrpc.getImportDictionaryMethod(), CallOptions.DEFAULT);
     call.start(this, metadata);
     call.request(2);
   }
@@ -83,6 +84,7 @@ final class ImportCall extends ClientCall.Listener<ImportDictionaryResponse> {
       return Await.answer(future);
     } catch (HoldfastException e) {
       calls.throwIfClosed();
+      calls.servers.failed(channel, e);
       throw e;
     }
   }

@@ -12,6 +12,7 @@ import io.grpc.Metadata;
 import io.grpc.Status;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
@@ -25,14 +26,18 @@ public final class TypeAhead implements AutoCloseable {
     final CompletableFuture<Optional<List<Suggestion>>> answer = new CompletableFuture<>();
     final String text;
     final long id;
-    final long typedAt;
 
-    Query(String text, long id, long typedAt) {
+    /** The time until which the answer is wanted. */
+    final long until;
+
+    Query(String text, long id, long until) {
       this.text = text;
       this.id = id;
-      this.typedAt = typedAt;
+      this.until = until;
     }
   }
+
+  private static final long LIMIT = Durations.millis(Numbers.Limits.CALL_MS);
 
   private final Client client;
   private final SuggestRequest request;
@@ -44,23 +49,27 @@ public final class TypeAhead implements AutoCloseable {
   // Guarded by this object.
   private @Nullable Query latest;
   private long lastId;
-  private Loop.@Nullable Timer timer;
+  private Loop.@Nullable Timer sendTimer;
+  private Loop.@Nullable Timer answerTimer;
   private boolean isClosed;
 
   // Only in the serial executor.
+  private final Repetition repetition = new Repetition(true);
   private @Nullable Stream stream;
-  private int failures;
+
+  private final Runnable onClose = this::close;
 
   TypeAhead(Client client, SuggestRequest request, long debounceNanos) {
     this.client = client;
     this.request = request;
     this.debounceNanos = debounceNanos;
     this.serial = new SerialExecutor(client.callbacks);
+    client.calls.onClose.add(onClose);
   }
 
   /**
    * The suggestions for the text of the input field. Empty if a newer query has superseded this
-   * query: show nothing then. The future fails with a HoldfastException.
+   * query: show nothing then. The future fails with a HoldfastException, after 10 s at the latest.
    */
   public CompletableFuture<Optional<List<Suggestion>>> type(String text) {
     Query query;
@@ -71,8 +80,9 @@ public final class TypeAhead implements AutoCloseable {
       }
       older = latest;
       lastId++;
-      query = new Query(text, lastId, System.nanoTime());
+      query = new Query(text, lastId, System.nanoTime() + LIMIT);
       latest = query;
+      expectAnswer(query, LIMIT);
       sendAfter(debounceNanos);
     }
     if (older != null) {
@@ -89,10 +99,10 @@ public final class TypeAhead implements AutoCloseable {
         return;
       }
       isClosed = true;
-      if (timer != null) {
-        timer.cancel();
-      }
+      cancel(sendTimer);
+      cancel(answerTimer);
     }
+    client.calls.onClose.remove(onClose);
     fail(new ClosedException());
     serially(
         () -> {
@@ -103,10 +113,19 @@ public final class TypeAhead implements AutoCloseable {
   }
 
   private synchronized void sendAfter(long nanos) {
+    cancel(sendTimer);
+    sendTimer = client.loop.schedule(nanos, () -> serially(this::send));
+  }
+
+  private synchronized void expectAnswer(Query query, long nanos) {
+    cancel(answerTimer);
+    answerTimer = client.loop.schedule(nanos, () -> serially(() -> late(query)));
+  }
+
+  private static void cancel(Loop.@Nullable Timer timer) {
     if (timer != null) {
       timer.cancel();
     }
-    timer = client.loop.schedule(nanos, () -> serially(this::send));
   }
 
   private void serially(Runnable task) {
@@ -117,76 +136,109 @@ public final class TypeAhead implements AutoCloseable {
     }
   }
 
+  /** The latest query. Null: nobody waits for an answer. */
+  private synchronized @Nullable Query wanted() {
+    return isClosed ? null : latest;
+  }
+
   private void send() {
-    Query query;
-    synchronized (this) {
-      query = latest;
-      if (isClosed || query == null) {
-        return;
-      }
+    Query query = wanted();
+    if (query == null) {
+      return;
     }
     try {
       if (stream == null) {
         stream = new Stream();
       }
+    } catch (CredentialException e) {
+      repeat(e, false);
+      return;
     } catch (HoldfastException e) {
       fail(e);
       return;
     }
+    client.calls.servers.asked(stream.channel);
     stream.call.sendMessage(
         SuggestStreamRequest.newBuilder()
             .setQueryId(query.id)
             .setSuggest(request.toBuilder().setQuery(query.text))
             .build());
+    expectAnswer(query, Repetition.attemptNanos(query.until - System.nanoTime(), true));
   }
 
-  private void read(SuggestStreamResponse response) {
-    Query query;
-    synchronized (this) {
-      query = latest;
-      boolean isKnown = response.hasSuggestions() || response.hasError();
-      if (query == null || query.id != response.getQueryId() || !isKnown) {
-        return;
-      }
-      latest = null;
+  private void read(Stream from, SuggestStreamResponse response) {
+    client.calls.servers.answered(from.channel);
+    Query query = wanted();
+    boolean isKnown = response.hasSuggestions() || response.hasError();
+    if (query == null || query.id != response.getQueryId() || !isKnown) {
+      return;
     }
-    failures = 0;
     if (response.hasError()) {
-      query.answer.completeExceptionally(errorOf(response.getError()));
-    } else {
-      List<dev.holdfast.v1.Suggestion> found = response.getSuggestions().getSuggestionsList();
+      repeat(errorOf(response.getError()), true);
+      return;
+    }
+    repetition.answered();
+    List<dev.holdfast.v1.Suggestion> found = response.getSuggestions().getSuggestionsList();
+    if (take(query)) {
       query.answer.complete(Optional.of(Suggestion.listOf(found)));
     }
   }
 
-  /** The next stream gets the latest query, if somebody still waits for the answer. */
+  private synchronized boolean take(Query query) {
+    if (latest != query) {
+      return false;
+    }
+    latest = null;
+    cancel(answerTimer);
+    return true;
+  }
+
   private void broken(Stream ended, HoldfastException error) {
+    // The type-ahead itself leaves a silent stream.
     if (stream == ended) {
       stream = null;
+      client.calls.servers.failed(ended.channel, error);
+      repeat(error, true);
     }
-    boolean isUnavailable = CallChannel.isUnavailable(error);
-    if (isUnavailable) {
-      client.calls.leave(ended.channel);
+  }
+
+  /** Leaves a silent stream, and tries the next one if there is time. */
+  private void late(Query query) {
+    if (wanted() != query) {
+      return;
     }
-    Query query;
-    synchronized (this) {
-      query = latest;
-      if (isClosed || query == null) {
-        return;
-      }
+    HoldfastException error = Repetition.late("the server has not answered the query in time");
+    Stream silent = stream;
+    if (silent != null) {
+      stream = null;
+      client.calls.servers.failed(silent.channel, error);
+      silent.call.cancel("the server is silent", null);
+    }
+    repeat(error, true);
+  }
+
+  /**
+   * Sends the latest query again after a pause, if somebody still waits for the answer and a
+   * repetition helps.
+   */
+  private void repeat(HoldfastException error, boolean wasSent) {
+    Query query = wanted();
+    if (query == null) {
+      return;
     }
     if (client.calls.isClosed()) {
       fail(new ClosedException());
       return;
     }
-    failures++;
-    long pause = Pauses.beforeRepeat(failures, error.retryAfterNanos());
-    long waited = System.nanoTime() - query.typedAt;
-    if (isUnavailable && waited + pause < Durations.millis(Numbers.Limits.CALL_MS)) {
-      sendAfter(pause);
-    } else {
+    OptionalLong pause = repetition.pauseAfter(error, wasSent);
+    long left = query.until - System.nanoTime();
+    if (pause.isEmpty() || pause.getAsLong() >= left) {
+      repetition.answered();
       fail(error);
+      return;
     }
+    expectAnswer(query, left);
+    sendAfter(pause.getAsLong());
   }
 
   private void fail(HoldfastException error) {
@@ -194,6 +246,7 @@ public final class TypeAhead implements AutoCloseable {
     synchronized (this) {
       query = latest;
       latest = null;
+      cancel(answerTimer);
     }
     if (query != null) {
       query.answer.completeExceptionally(error);
@@ -221,7 +274,7 @@ public final class TypeAhead implements AutoCloseable {
     public void onMessage(SuggestStreamResponse response) {
       serially(
           () -> {
-            read(response);
+            read(this, response);
             call.request(1);
           });
     }

@@ -6,6 +6,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
@@ -16,13 +17,15 @@ import org.jspecify.annotations.Nullable;
  * has ended.
  */
 final class Watch<Q, R> implements Observation {
+  private static final long FIRST_MESSAGE = Durations.millis(Numbers.Session.FIRST_ANSWER_MS);
+
   private final Client client;
   private final MethodDescriptor<Q, R> method;
   private final Q request;
   private final Consumer<R> consumer;
   private final SerialExecutor serial;
   private final CompletableFuture<Void> ended = new CompletableFuture<>();
-  private int failures;
+  private final Repetition repetition = new Repetition(true);
   private volatile @Nullable ClientCall<Q, R> call;
 
   Watch(Client client, MethodDescriptor<Q, R> method, Q request, Consumer<R> consumer) {
@@ -35,7 +38,10 @@ final class Watch<Q, R> implements Observation {
 
   Watch<Q, R> start() {
     client.calls.throwIfClosed();
-    serial.execute(this::open);
+    Runnable onClose = () -> fail(new ClosedException());
+    client.calls.onClose.add(onClose);
+    ended.whenComplete((value, error) -> client.calls.onClose.remove(onClose));
+    serially(this::open);
     return this;
   }
 
@@ -58,10 +64,12 @@ final class Watch<Q, R> implements Observation {
       return;
     }
     try {
-      ManagedChannel channel = client.calls.current();
       Metadata metadata = client.calls.metadata();
+      ManagedChannel channel = client.calls.current();
       ClientCall<Q, R> opened = channel.newCall(method, CallOptions.DEFAULT);
-      opened.start(new Reader(channel, opened), metadata);
+      Reader reader = new Reader(channel, opened);
+      reader.silence = client.loop.schedule(FIRST_MESSAGE, reader::leave);
+      opened.start(reader, metadata);
       call = opened;
       opened.request(1);
       opened.sendMessage(request);
@@ -69,24 +77,26 @@ final class Watch<Q, R> implements Observation {
       if (ended.isDone()) {
         close();
       }
-    } catch (HoldfastException e) {
-      fail(e);
+    } catch (CredentialException e) {
+      broken(e, false);
+    } catch (RuntimeException e) {
+      ended.completeExceptionally(e);
     }
   }
 
-  private void broken(ManagedChannel channel, HoldfastException error) {
+  private void broken(HoldfastException error, boolean wasSent) {
     if (ended.isDone()) {
       return;
     }
     if (client.calls.isClosed()) {
       fail(new ClosedException());
-    } else if (!CallChannel.isUnavailable(error)) {
+      return;
+    }
+    OptionalLong pause = repetition.pauseAfter(error, wasSent);
+    if (pause.isEmpty()) {
       fail(error);
     } else {
-      client.calls.leave(channel);
-      failures++;
-      client.loop.schedule(
-          Pauses.beforeRepeat(failures, error.retryAfterNanos()), () -> serially(this::open));
+      client.loop.schedule(pause.getAsLong(), () -> serially(this::open));
     }
   }
 
@@ -105,6 +115,8 @@ final class Watch<Q, R> implements Observation {
   private final class Reader extends ClientCall.Listener<R> {
     private final ManagedChannel channel;
     private final ClientCall<Q, R> own;
+    private volatile boolean isSilent;
+    private volatile Loop.@Nullable Timer silence;
 
     Reader(ManagedChannel channel, ClientCall<Q, R> own) {
       this.channel = channel;
@@ -113,6 +125,7 @@ final class Watch<Q, R> implements Observation {
 
     @Override
     public void onMessage(R message) {
+      stopTimer();
       serially(() -> read(message));
     }
 
@@ -120,7 +133,7 @@ final class Watch<Q, R> implements Observation {
       if (ended.isDone()) {
         return;
       }
-      failures = 0;
+      repetition.answered();
       try {
         consumer.accept(message);
         own.request(1);
@@ -132,7 +145,29 @@ final class Watch<Q, R> implements Observation {
 
     @Override
     public void onClose(Status status, Metadata trailers) {
-      serially(() -> broken(channel, Errors.ofCall(status, trailers)));
+      stopTimer();
+      HoldfastException error =
+          isSilent
+              ? Errors.ofCall(Status.UNAVAILABLE.withDescription("a watch has heard nothing"), null)
+              : Errors.ofCall(status, trailers);
+      serially(
+          () -> {
+            client.calls.servers.failed(channel, error);
+            broken(error, true);
+          });
+    }
+
+    /** A new connection may lead nowhere. */
+    void leave() {
+      isSilent = true;
+      own.cancel("the first message has not come in time", null);
+    }
+
+    private void stopTimer() {
+      Loop.Timer timer = silence;
+      if (timer != null) {
+        timer.cancel();
+      }
     }
   }
 }
