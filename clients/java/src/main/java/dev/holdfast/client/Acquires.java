@@ -121,7 +121,7 @@ final class Acquires {
   }
 
   private Lease begin(Intent intent, dev.holdfast.v1.Lease message, long until) {
-    Lease lease = new Lease(message, until, intent.wanted.maxHold, tasks);
+    Lease lease = new Lease(message, until, intent.wanted, tasks);
     tasks.leases.add(lease);
     intent.lease = lease;
     tasks.watch(lease);

@@ -1,5 +1,6 @@
 package dev.holdfast.client;
 
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.SynchronousQueue;
@@ -23,9 +24,13 @@ final class Client {
   final Engine engine;
   final Tracing tracing;
 
+  /** The metadata of each lease without metadata of its own. */
+  final Map<String, String> metadata;
+
   Client(HoldfastBuilder options) {
     Tokens tokens = new Tokens(options.token, callbacks);
     channels = new Channels(options.tls);
+    metadata = options.metadata;
     tracing = new QuietTracing(options.tracing);
     calls = new CallChannel(options.addresses, channels, tokens, tracing);
     engine =

@@ -6,16 +6,12 @@ import dev.holdfast.v1.Lock;
 import dev.holdfast.v1.LockServiceGrpc;
 import dev.holdfast.v1.WatchLockRequest;
 import dev.holdfast.v1.WatchLockResponse;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** An election: the holder of the lock with this name is the leader. */
 public final class Election {
-  /** The metadata entry of the lease that has the leader's value. */
-  private static final String VALUE = "value";
-
   private final Client client;
   private final String name;
 
@@ -32,8 +28,22 @@ public final class Election {
    */
   public LockRequest campaign(String value) {
     Wanted wanted = new Wanted(name, true);
-    wanted.fixedMetadata = Map.of(VALUE, value);
+    wanted.leaderValue = value;
+    wanted.metadata = client.metadata;
     return new LockRequest(client, wanted);
+  }
+
+  /**
+   * Replaces the value of a lease of {@link #campaign}, and leaves its other metadata. Waits as
+   * {@link Lease#updateMetadata} does.
+   *
+   * @throws IllegalArgumentException if the lease is not the lease of a leader
+   */
+  public void updateValue(Lease lease, String value) {
+    if (!lease.isLeader) {
+      throw new IllegalArgumentException(lease + " is not the lease of a leader");
+    }
+    lease.update(shown -> Leader.metadata(shown, value));
   }
 
   /** The present leader. Empty: there is none. */
@@ -57,7 +67,7 @@ public final class Election {
       return Optional.empty();
     }
     Holder holder = lock.getHolders(0);
-    String value = holder.getMetadataOrDefault(VALUE, "");
+    String value = holder.getMetadataOrDefault(Leader.VALUE, "");
     return Optional.of(new Leader(value, holder.getFencingToken(), holder.getHolderId()));
   }
 

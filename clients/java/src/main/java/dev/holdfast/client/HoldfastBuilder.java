@@ -2,35 +2,23 @@ package dev.holdfast.client;
 
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** The options of a connection. Each method changes the builder and returns it. */
 public final class HoldfastBuilder {
-  final List<String> addresses = new ArrayList<>();
+  final List<String> addresses;
   @Nullable Tls tls;
   @Nullable TokenSource token;
   String holderId = "";
   Map<String, String> metadata = Map.of();
   Tracing tracing = Tracing.NONE;
+  private boolean isTokenInsecure;
   private long connectNanos = Durations.millis(Numbers.Limits.CONNECT_MS);
 
   HoldfastBuilder(String... addresses) {
-    for (String list : addresses) {
-      for (String address : list.split(",", -1)) {
-        String trimmed = address.trim();
-        if (!trimmed.matches(".+:\\d+")) {
-          throw new IllegalArgumentException(
-              "an address must be \"host:port\", not \"" + trimmed + "\"");
-        }
-        this.addresses.add(trimmed);
-      }
-    }
-    if (this.addresses.isEmpty()) {
-      throw new IllegalArgumentException("connect needs at least one address");
-    }
+    this.addresses = Addresses.of(addresses);
   }
 
   /** Default: no TLS. */
@@ -53,6 +41,15 @@ public final class HoldfastBuilder {
   /** A source of bearer tokens. Several threads may ask at once. */
   public HoldfastBuilder token(TokenSource source) {
     this.token = source;
+    return this;
+  }
+
+  /**
+   * Allows a token without TLS to other machines. Anybody on the way can then use the token.
+   * Default: {@link #connect} refuses this.
+   */
+  public HoldfastBuilder allowInsecureToken() {
+    this.isTokenInsecure = true;
     return this;
   }
 
@@ -84,9 +81,14 @@ public final class HoldfastBuilder {
    * Connects, and waits for the first answer of a server.
    *
    * @throws UnavailableException if no server answers in time
+   * @throws CredentialException if the servers refuse the credential, or if a token would go to
+   *     another machine without TLS
    * @throws HoldfastException if the servers refuse this client, for example its credential
    */
   public Holdfast connect() {
+    if (token != null && tls == null && !isTokenInsecure) {
+      Addresses.refuseTokenBeyondLoopback(addresses);
+    }
     Client client = new Client(this);
     try {
       client.connect(connectNanos);

@@ -1,10 +1,15 @@
 package dev.holdfast.client;
 
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The leader of an election. */
 public final class Leader {
+  /** The metadata entry of the lease that has the leader's value. */
+  static final String VALUE = "value";
+
   private final String value;
   private final long fencingToken;
   private final String holderId;
@@ -13,6 +18,13 @@ public final class Leader {
     this.value = value;
     this.fencingToken = fencingToken;
     this.holderId = holderId;
+  }
+
+  /** The metadata of a lease of a leader: the value and the entries of the caller. */
+  static Map<String, String> metadata(Map<String, String> entries, String value) {
+    Map<String, String> all = new HashMap<>(entries);
+    all.put(VALUE, value);
+    return Map.copyOf(all);
   }
 
   /** The text that the leader has given, for example its address. */

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +31,10 @@ public final class Lease implements AutoCloseable {
   private final String name;
   private final long token;
   private final int permits;
+
+  /** Whether the metadata has the value of a leader. */
+  final boolean isLeader;
+
   private final Tasks tasks;
   private final Belief belief;
   private volatile boolean isLossTold;
@@ -50,17 +55,25 @@ public final class Lease implements AutoCloseable {
   long number;
 
   int attachAttempts;
+
+  /** The metadata that others see. */
+  Map<String, String> shown;
+
   @Nullable UpdateTask update;
   @Nullable CompletableFuture<ReleaseAnswer> releaseAnswer;
   Loop.@Nullable Timer timer;
 
-  Lease(dev.holdfast.v1.Lease message, long deadline, @Nullable Duration maxHold, Tasks tasks) {
+  Lease(dev.holdfast.v1.Lease message, long deadline, Wanted wanted, Tasks tasks) {
     this.id = message.getLeaseId();
     this.name = message.getName();
     this.token = message.getFencingToken();
     this.permits = message.getPermitCount();
     this.ttl = Durations.nanos(message.getTtl());
     this.tasks = tasks;
+    this.isLeader = wanted.leaderValue != null;
+    Map<String, String> metadata = wanted.allMetadata();
+    this.shown = metadata == null ? Map.of() : metadata;
+    Duration maxHold = wanted.maxHold;
     long holdUntil =
         maxHold == null ? Durations.NEVER : Durations.plus(tasks.now(), Durations.nanos(maxHold));
     this.belief = new Belief(deadline, holdUntil, tasks::now, this::ended);
@@ -154,13 +167,22 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Replaces the metadata that others see.
+   * Replaces the metadata that others see, and waits up to 10 s for the answer. The value of a
+   * leader stays.
    *
-   * @throws HoldfastException if the lease is over, or if the server refuses the metadata
+   * @throws HoldfastException if the lease is over, if the server refuses the metadata, or if no
+   *     answer comes in time
    * @throws IllegalStateException if an earlier update has no answer yet
    */
   public void updateMetadata(Map<String, String> metadata) {
-    Await.answer(tasks.update(this, Map.copyOf(metadata)));
+    Map<String, String> given = Map.copyOf(metadata);
+    update(
+        before -> isLeader ? Leader.metadata(given, before.getOrDefault(Leader.VALUE, "")) : given);
+  }
+
+  /** Replaces the metadata by a change of those before, which the loop makes. */
+  void update(UnaryOperator<Map<String, String>> change) {
+    Await.answer(tasks.update(this, change));
   }
 
   /**

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -156,8 +157,8 @@ final class Tasks {
   }
 
   /** Any thread may call. */
-  CompletableFuture<Void> update(Lease lease, Map<String, String> metadata) {
-    UpdateTask task = new UpdateTask(lease, metadata, this);
+  CompletableFuture<Void> update(Lease lease, UnaryOperator<Map<String, String>> change) {
+    UpdateTask task = new UpdateTask(lease, change, this);
     if (!loop.execute(() -> begin(lease, task))) {
       task.answer.completeExceptionally(new ClosedException());
     }
@@ -174,7 +175,7 @@ final class Tasks {
           new IllegalStateException("an earlier update of this lease has no answer yet"));
     } else {
       lease.update = task;
-      task.place();
+      task.begin();
     }
   }
 

@@ -6,6 +6,7 @@ import dev.holdfast.v1.SessionEvent;
 import dev.holdfast.v1.UpdateCommand;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,14 +16,26 @@ import org.jspecify.annotations.Nullable;
 final class UpdateTask implements CommandOwner {
   final CompletableFuture<Void> answer = new CompletableFuture<>();
   private final Lease lease;
-  private final Map<String, String> metadata;
+  private final UnaryOperator<Map<String, String>> change;
   private final Tasks tasks;
+  private Map<String, String> metadata = Map.of();
+  private Loop.@Nullable Timer limit;
   private int attempts;
 
-  UpdateTask(Lease lease, Map<String, String> metadata, Tasks tasks) {
+  UpdateTask(Lease lease, UnaryOperator<Map<String, String>> change, Tasks tasks) {
     this.lease = lease;
-    this.metadata = metadata;
+    this.change = change;
     this.tasks = tasks;
+  }
+
+  /** Sends the update, and repeats it within the time limit. */
+  void begin() {
+    metadata = change.apply(lease.shown);
+    String text = "no server answered the update of " + Texts.quoted(lease.name());
+    limit =
+        tasks.later(
+            Durations.millis(Numbers.Limits.CALL_MS), () -> fail(Errors.noAnswer(text, null)));
+    place();
   }
 
   /** Sends the update if the lease is in a session. Otherwise the answer to the attach sends it. */
@@ -39,8 +52,17 @@ final class UpdateTask implements CommandOwner {
   }
 
   void fail(Throwable error) {
-    lease.update = null;
+    end();
     answer.completeExceptionally(error);
+  }
+
+  private void end() {
+    if (limit != null) {
+      limit.cancel();
+    }
+    if (lease.update == this) {
+      lease.update = null;
+    }
   }
 
   @Override
@@ -49,7 +71,8 @@ final class UpdateTask implements CommandOwner {
       return null;
     }
     if (event.hasUpdated()) {
-      lease.update = null;
+      end();
+      lease.shown = metadata;
       answer.complete(null);
     } else if (event.hasFailed() && lease.home == session) {
       failed(Errors.ofCommand(event.getFailed()), session);

@@ -2,7 +2,6 @@ package dev.holdfast.client;
 
 import dev.holdfast.v1.LockMode;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -27,8 +26,8 @@ final class Wanted implements Cloneable {
   /** Null: the metadata of the client. */
   @Nullable Map<String, String> metadata;
 
-  /** Entries that the caller's metadata does not replace. */
-  Map<String, String> fixedMetadata = Map.of();
+  /** The value of a candidate, which the caller's metadata does not replace. Null: no election. */
+  @Nullable String leaderValue;
 
   @Nullable Consumer<QueuePlace> onQueued;
 
@@ -47,11 +46,9 @@ final class Wanted implements Cloneable {
 
   /** Null: the metadata of the client. */
   @Nullable Map<String, String> allMetadata() {
-    if (metadata == null && fixedMetadata.isEmpty()) {
-      return null;
+    if (leaderValue == null) {
+      return metadata;
     }
-    Map<String, String> all = new HashMap<>(metadata == null ? Map.of() : metadata);
-    all.putAll(fixedMetadata);
-    return all;
+    return Leader.metadata(metadata == null ? Map.of() : metadata, leaderValue);
   }
 }
