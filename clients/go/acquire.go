@@ -49,13 +49,21 @@ func (e *engine) await(ctx context.Context, in *intent, what string) (*Lease, er
 			in.onQueued(place)
 		case <-late:
 			e.mu.Lock()
-			e.abandon(in, noAnswer(fmt.Sprintf("no server answered while %s", what), in.lastErr))
+			e.abandon(in, noAnswer(fmt.Sprintf("no server answered while %s", what), e.lastReason(in)))
 			e.mu.Unlock()
 			late = nil
 		case <-ctx.Done():
 			return nil, e.giveUp(in, gaveUp(ctx, what))
 		}
 	}
+}
+
+// lastReason returns why the intent has no answer. nil: nobody knows.
+func (e *engine) lastReason(in *intent) *Error {
+	if in.lastErr == nil && (e.current == nil || !e.current.isStarted) {
+		return e.lastErr
+	}
+	return in.lastErr
 }
 
 // giveUp abandons the intent. A grant that has just come is released.

@@ -136,7 +136,7 @@ func (c *calls) join(ctx context.Context) (context.Context, context.CancelFunc) 
 // authorized returns a context that adds a token to its calls. Waits for the token
 // for at most 10 s.
 func (c *calls) authorized(ctx context.Context) (context.Context, error) {
-	limited, cancel := context.WithTimeout(ctx, callTimeout)
+	limited, cancel := context.WithTimeout(ctx, tokenTimeout)
 	defer cancel()
 	token, err := c.tokens.fetch(limited)
 	if err != nil {

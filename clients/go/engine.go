@@ -37,8 +37,12 @@ type engine struct {
 	openTimer    *time.Timer
 	tokenTimer   *time.Timer
 	isFetching   bool
-	isClosing    bool
-	isClosed     bool
+	// hasStarted: a server has served this client once.
+	hasStarted bool
+	isClosing  bool
+	// isEnding: all work has ended, so no further session is opened.
+	isEnding bool
+	isClosed bool
 	// failure: the servers refuse this client. New work fails with this error until
 	// a session has started.
 	failure *Error
@@ -145,6 +149,7 @@ func (e *engine) releaseIdle(l *Lease) {
 // endSession half-closes the session, and waits for its end.
 func (e *engine) endSession(ctx context.Context) {
 	e.mu.Lock()
+	e.isEnding = true
 	s := e.current
 	if s == nil || !s.isStarted || ctx.Err() != nil {
 		e.mu.Unlock()

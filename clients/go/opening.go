@@ -38,6 +38,7 @@ func (e *engine) connected(ctx context.Context, limit time.Duration) error {
 func (e *engine) sessionStarted(s *session) {
 	e.failures, e.refusals = 0, 0
 	e.failure = nil
+	e.hasStarted = true
 	e.tellReady()
 	e.notes.add(slog.LevelDebug, "session started", "address", s.address, "session", s.number)
 }
@@ -94,8 +95,10 @@ func (e *engine) isRefused(s *session, failed *Error) bool {
 	case failed.Reason == "INVALID_FIELD", failed.Reason == "NOT_ALLOWED":
 		return true
 	case failed.Code == codes.Unauthenticated && !s.isStarted:
+		// After a first session the next credential may be right, and leases and waits
+		// are worth the attempts.
 		e.refusals++
-		return e.refusals > 1
+		return e.refusals > 1 && !e.hasStarted
 	default:
 		return failed.Code == codes.Unimplemented && e.failures >= len(e.addresses)
 	}
@@ -128,7 +131,7 @@ func (e *engine) pauseBeforeNext() time.Duration {
 }
 
 func (e *engine) openAfter(delay time.Duration) {
-	if !e.isFetching && !e.isClosed {
+	if !e.isFetching && !e.isEnding {
 		e.openTimer.Reset(delay)
 	}
 }
@@ -138,20 +141,20 @@ func (e *engine) openAfter(delay time.Duration) {
 func (e *engine) openNext() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.isFetching || e.isClosed {
+	if e.isFetching || e.isEnding {
 		return
 	}
 	e.isFetching = true
 	e.goroutines.Add(1)
 	go func() {
 		defer e.goroutines.Done()
-		ctx, cancel := context.WithTimeout(e.ctx, connectTimeout)
+		ctx, cancel := context.WithTimeout(e.ctx, tokenTimeout)
 		defer cancel()
 		token, err := e.tokens.fetch(ctx)
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.isFetching = false
-		if e.isClosed {
+		if e.isEnding {
 			return
 		}
 		if err != nil {

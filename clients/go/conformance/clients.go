@@ -54,19 +54,30 @@ func credential(c command) []holdfast.Option {
 	case c.TokenFile != "":
 		return []holdfast.Option{holdfast.WithTokenFile(c.TokenFile)}
 	case len(c.Tokens) > 0:
-		var mu sync.Mutex
-		tokens := c.Tokens
+		next := inTurn(c.Tokens)
 		return []holdfast.Option{holdfast.WithTokenSource(func(context.Context) (holdfast.Token, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			token := holdfast.Token{Value: tokens[0], ExpiresIn: millis(c.TokenExpiresInMs)}
-			if len(tokens) > 1 {
-				tokens = tokens[1:]
+			value := next()
+			if value == nil {
+				select {} // a callback that hangs
 			}
-			return token, nil
+			return holdfast.Token{Value: *value, ExpiresIn: millis(c.TokenExpiresInMs)}, nil
 		})}
 	default:
 		return nil
+	}
+}
+
+// inTurn returns the next token at each call, and the last one for ever.
+func inTurn(tokens []*string) func() *string {
+	var mu sync.Mutex
+	return func() *string {
+		mu.Lock()
+		defer mu.Unlock()
+		token := tokens[0]
+		if len(tokens) > 1 {
+			tokens = tokens[1:]
+		}
+		return token
 	}
 }
 

@@ -22,7 +22,7 @@ type command struct {
 	Name             string            `json:"name"`
 	Addresses        []string          `json:"addresses"`
 	Token            *string           `json:"token"`
-	Tokens           []string          `json:"tokens"`
+	Tokens           []*string         `json:"tokens"`
 	TokenExpiresInMs float64           `json:"token_expires_in_ms"`
 	TokenFile        string            `json:"token_file"`
 	HolderID         *string           `json:"holder_id"`

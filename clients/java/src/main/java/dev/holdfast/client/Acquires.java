@@ -57,9 +57,10 @@ final class Acquires {
     }
   }
 
-  private static HoldfastException noAnswerTo(Intent intent) {
+  private HoldfastException noAnswerTo(Intent intent) {
     String text = "no server answered the acquire of " + Texts.quoted(intent.wanted.name);
-    return Errors.noAnswer(text, intent.lastError);
+    HoldfastException last = intent.lastError;
+    return Errors.noAnswer(text, last == null ? tasks.sessionError : last);
   }
 
   /**

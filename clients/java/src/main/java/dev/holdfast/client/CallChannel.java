@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CallChannel {
   private static final long LIMIT = Durations.millis(Numbers.Limits.CALL_MS);
+  private static final long TOKEN_LIMIT = Durations.millis(Numbers.Limits.TOKEN_MS);
 
   final CallServers servers;
   private final Tokens tokens;
@@ -122,12 +123,12 @@ final class CallChannel {
 
   /** The metadata of a stream. Waits at most 10 s for a token. */
   Metadata metadata() {
-    return metadata(LIMIT);
+    return metadata(TOKEN_LIMIT);
   }
 
   private Metadata metadata(long limit) {
     try {
-      return Channels.metadata(tokens.fetch(limit));
+      return Channels.metadata(tokens.fetch(Math.min(limit, TOKEN_LIMIT)));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw Errors.interrupted(e);

@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** The parts of one client. */
 final class Client {
   /** The longest wait for the token of a session. */
-  private static final long FETCH_LIMIT = Durations.millis(Numbers.Limits.CONNECT_MS);
+  private static final long FETCH_LIMIT = Durations.millis(Numbers.Limits.TOKEN_MS);
 
   final ThreadLoop loop = new ThreadLoop();
 

@@ -160,6 +160,7 @@ final class Engine implements Session.Keeper {
   public void started(Session session) {
     failures.reset();
     refusal = null;
+    tasks.sessionError = null;
     ready.complete(null);
     Log.debug("a session with {0} has started", session.address);
   }
@@ -199,6 +200,7 @@ final class Engine implements Session.Keeper {
     HoldfastException error =
         reported == null ? Errors.noAnswer(session.address + " is silent", null) : reported;
     lastError = error;
+    tasks.sessionError = error;
     Log.info("the session with {0} has ended: {1}", session.address, error.getMessage());
     if (!session.isStarted) {
       failures.count();
@@ -229,20 +231,25 @@ final class Engine implements Session.Keeper {
     if (openTimer != null) {
       openTimer.cancel();
     }
-    if (!preparation.isRunning() && !isClosed) {
+    if (!preparation.isRunning() && !isEnding()) {
       openTimer = loop.schedule(delay, this::openNext);
     }
   }
 
   /** Opens the next session after token and certificates were read. */
   private void openNext() {
-    if (!isClosed) {
+    if (!isEnding()) {
       preparation.begin(this::prepared, this::notOpened);
     }
   }
 
+  /** All work has ended, so no further session is opened. */
+  private boolean isEnding() {
+    return isClosed || onSessionEnded != null;
+  }
+
   private void prepared(Opening opening) {
-    if (isClosed) {
+    if (isEnding()) {
       return;
     }
     try {
@@ -270,11 +277,12 @@ final class Engine implements Session.Keeper {
 
   /** The next attempt may find the token or the certificate. */
   private void notOpened(HoldfastException error) {
-    if (isClosed) {
+    if (isEnding()) {
       return;
     }
     failures.count();
     lastError = error;
+    tasks.sessionError = error;
     Log.warning("{0}", error.getMessage());
     openAfter(pauseAfter(error));
   }

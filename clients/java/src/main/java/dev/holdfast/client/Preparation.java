@@ -50,7 +50,7 @@ final class Preparation {
           }
         };
     running = task;
-    limit = loop.schedule(Durations.millis(Numbers.Limits.CONNECT_MS), () -> task.cancel(true));
+    limit = loop.schedule(Durations.millis(Numbers.Limits.TOKEN_MS), () -> task.cancel(true));
     try {
       callbacks.execute(task);
     } catch (RejectedExecutionException e) {

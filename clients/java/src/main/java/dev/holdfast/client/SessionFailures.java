@@ -12,6 +12,9 @@ final class SessionFailures {
   /** Refused credentials in a row. */
   private int refusals;
 
+  /** Whether a server has served this client once. */
+  private boolean hasStarted;
+
   SessionFailures(int addressCount) {
     this.addressCount = addressCount;
   }
@@ -20,6 +23,7 @@ final class SessionFailures {
   void reset() {
     failures = 0;
     refusals = 0;
+    hasStarted = true;
   }
 
   /** A session has had no first response, or could not be opened. */
@@ -33,8 +37,10 @@ final class SessionFailures {
       return true;
     }
     if (error.code() == Status.Code.UNAUTHENTICATED.value() && !wasStarted) {
+      // After a first session the next credential may be right, and leases and waits are worth the
+      // attempts.
       refusals++;
-      return refusals > 1;
+      return refusals > 1 && !hasStarted;
     }
     return error.code() == Status.Code.UNIMPLEMENTED.value() && failures >= addressCount;
   }

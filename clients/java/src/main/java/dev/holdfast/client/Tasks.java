@@ -23,6 +23,9 @@ final class Tasks {
   /** The session that gets new commands. */
   @Nullable Session current;
 
+  /** Why no session has started since the last one. */
+  @Nullable HoldfastException sessionError;
+
   final Callbacks callbacks;
   final Acquires acquires = new Acquires(this);
   final Releases releases = new Releases(this);

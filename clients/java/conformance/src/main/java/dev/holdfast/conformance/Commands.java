@@ -84,15 +84,27 @@ final class Commands {
   }
 
   private static void addTokens(HoldfastBuilder builder, Fields fields) {
-    List<String> tokens = fields.texts("tokens");
+    List<Optional<String>> tokens = fields.optionalTexts("tokens");
     AtomicInteger count = new AtomicInteger();
     Duration[] life = new Duration[1];
     fields.duration("token_expires_in_ms", span -> life[0] = span);
     builder.token(
         () -> {
-          String token = tokens.get(Math.min(count.getAndIncrement(), tokens.size() - 1));
+          Optional<String> next = tokens.get(Math.min(count.getAndIncrement(), tokens.size() - 1));
+          while (next.isEmpty()) {
+            hang();
+          }
+          String token = next.get();
           return life[0] == null ? Token.of(token) : Token.of(token, life[0]);
         });
+  }
+
+  private static void hang() {
+    try {
+      Thread.sleep(Long.MAX_VALUE);
+    } catch (InterruptedException e) {
+      // A callback that hangs ignores its interrupt.
+    }
   }
 
   static LockRequest lock(Desk desk, Fields fields) {

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /** The fields of a command. */
@@ -47,6 +48,16 @@ final class Fields {
   List<String> texts(String name) {
     List<String> texts = new ArrayList<>();
     object.getAsJsonArray(name).forEach(one -> texts.add(one.getAsString()));
+    return texts;
+  }
+
+  /** Empty stands for null. */
+  List<Optional<String>> optionalTexts(String name) {
+    List<Optional<String>> texts = new ArrayList<>();
+    object
+        .getAsJsonArray(name)
+        .forEach(
+            one -> texts.add(one.isJsonNull() ? Optional.empty() : Optional.of(one.getAsString())));
     return texts;
   }
 
