@@ -310,7 +310,9 @@ func TestAnUpdateOfMetadataKeepsTheValueOfTheLeader(t *testing.T) {
 			want   map[string]string
 		}{
 			{
-				func() error { return l.UpdateMetadata(context.Background(), map[string]string{"zone": "b", "value": "x"}) },
+				func() error {
+					return l.UpdateMetadata(context.Background(), map[string]string{"zone": "b", "value": "x"})
+				},
 				map[string]string{"zone": "b", "value": "host-1"},
 			},
 			{
