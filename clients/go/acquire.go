@@ -86,7 +86,7 @@ func (e *engine) begin(w wanted) (*intent, error) {
 		return nil, ErrClosed
 	case e.failure != nil:
 		return nil, e.failure
-	case len(e.intents) >= maxAcquiresUnanswered:
+	case len(e.intents)-e.abandonedCount >= maxAcquiresUnanswered:
 		return nil, &Error{
 			Reason:  "QUOTA_EXCEEDED",
 			Code:    codes.ResourceExhausted,
@@ -132,12 +132,31 @@ func (e *engine) abandon(in *intent, err error) {
 	if _, waits := e.intents[in]; !waits || in.isAbandoned {
 		return
 	}
-	in.isAbandoned = true
 	if in.home == nil {
-		delete(e.intents, in)
+		e.forget(in)
 		return
 	}
+	in.isAbandoned = true
+	e.abandonedCount++
+	e.abandoned = append(e.abandoned, in)
 	e.cancelCommand(in)
+	// A lease that is granted to a forgotten intent is released all the same, if its
+	// session hears of it.
+	if len(e.abandoned) > maxAcquiresUnanswered {
+		e.forget(e.abandoned[0])
+		e.abandoned = e.abandoned[1:]
+	}
+}
+
+// forget ends an intent.
+func (e *engine) forget(in *intent) {
+	if _, waits := e.intents[in]; !waits {
+		return
+	}
+	delete(e.intents, in)
+	if in.isAbandoned {
+		e.abandonedCount--
+	}
 }
 
 func (e *engine) granted(
@@ -153,7 +172,7 @@ func (e *engine) granted(
 		return &leaseOwner{known, number}
 	}
 	_, waits := e.intents[in]
-	delete(e.intents, in)
+	e.forget(in)
 	defer e.tellEmpty()
 	switch {
 	case !waits || in.isAbandoned || e.leases.isOver(message.GetLeaseId()):
@@ -209,7 +228,7 @@ func (e *engine) acquireFailed(in *intent, failed *Error, s *session) {
 		e.place(in, s)
 		return
 	}
-	if isRepeatedCommand(failed) {
+	if isRepeatedCommand(failed) && in.isWorthAttempts(failed) {
 		in.attempts++
 		// The next session sends the acquire again.
 		if s.isLeaving && failed.Reason == "DRAINING" {
@@ -222,7 +241,7 @@ func (e *engine) acquireFailed(in *intent, failed *Error, s *session) {
 		})
 		return
 	}
-	delete(e.intents, in)
+	e.forget(in)
 	in.settle(nil, failed)
 	e.tellEmpty()
 }

@@ -55,10 +55,15 @@ type engine struct {
 	ready   chan struct{}
 	isReady bool
 
-	leases   heldLeases
-	intents  map[*intent]struct{}
-	lastSeq  int64
-	releases map[string]*release
+	leases heldLeases
+	// intents are the acquires without an answer, also those that nobody waits for.
+	intents map[*intent]struct{}
+	// abandoned has the intents that nobody waits for, the earliest first, and some
+	// that have ended.
+	abandoned      []*intent
+	abandonedCount int
+	lastSeq        int64
+	releases       map[string]*release
 	// bodies has the leases with a running function of the user.
 	bodies map[*Lease]struct{}
 	// heldTooLong has the leases after the end of their maximal hold. Their work may
@@ -260,7 +265,7 @@ func (e *engine) tellEmpty() {
 
 func (e *engine) rejectWork(err error) {
 	for in := range e.intents {
-		delete(e.intents, in)
+		e.forget(in)
 		in.settle(nil, err)
 	}
 	for _, task := range e.releases {

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
 
@@ -337,6 +339,58 @@ func TestAnUpdateOfMetadataKeepsTheValueOfTheLeader(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
+		}
+	})
+}
+
+func TestAbandonedWaitsTakeNoPlaceOfNewOnes(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fakeServer) {
+		s, _ := f.accept()
+		s.cut()
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		f.engine.mu.Lock()
+		gone := newSession(f.engine, "gone", &holdfastv1.SessionStart{})
+		f.engine.mu.Unlock()
+		for range maxAcquiresUnanswered + 10 {
+			in, err := f.engine.begin(report)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.home = gone // the acquire was sent
+			_ = f.engine.giveUp(in, ctx.Err())
+		}
+		if count := len(f.engine.intents); count != maxAcquiresUnanswered || f.engine.abandonedCount != count {
+			t.Errorf("%d acquires are kept, %d of them abandoned", count, f.engine.abandonedCount)
+		}
+		f.engine.mu.Lock()
+		gone.leave()
+		f.engine.mu.Unlock()
+	})
+}
+
+func TestAnAbandonedWaitEndsWithTheFirstRefusal(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fakeServer) {
+		s, _ := f.accept()
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error)
+		go func() {
+			_, err := f.engine.acquire(ctx, report)
+			ended <- err
+		}()
+		acquire := s.command()
+		cancel()
+		<-ended
+		s.event(&holdfastv1.SessionEvent{
+			CommandId: acquire.GetCommandId(),
+			Event: &holdfastv1.SessionEvent_Failed{Failed: &holdfastv1.CommandFailed{
+				Code: int32(codes.Unavailable), ReasonText: "QUARANTINED",
+			}},
+		})
+		f.engine.mu.Lock()
+		defer f.engine.mu.Unlock()
+		if len(f.engine.intents) != 0 {
+			t.Errorf("%d acquires are kept", len(f.engine.intents))
 		}
 	})
 }

@@ -75,6 +75,12 @@ func (in *intent) takeNewID() bool {
 	return true
 }
 
+// isWorthAttempts says whether the intent is repeated after a passing error. Nobody
+// waits for an abandoned one, but a lease may have been granted.
+func (in *intent) isWorthAttempts(failed *Error) bool {
+	return !in.isAbandoned || failed.Reason == "OUTCOME_UNKNOWN"
+}
+
 func (in *intent) command() *holdfastv1.SessionCommand {
 	var ttl, wait *durationpb.Duration
 	if in.ttl > 0 {
@@ -115,7 +121,7 @@ func (in *intent) event(ev *holdfastv1.SessionEvent, r receipt, s *session) owne
 			return in.e.granted(in, event.Granted.GetLease(), r, s, ev.GetCommandId())
 		}
 	case *holdfastv1.SessionEvent_Cancelled:
-		delete(in.e.intents, in)
+		in.e.forget(in)
 		in.settle(nil, ErrClosed)
 		in.e.tellEmpty()
 	case *holdfastv1.SessionEvent_Failed:

@@ -112,7 +112,7 @@ func (e *engine) fail(failed *Error) {
 	}
 	e.failure = failed
 	for in := range e.intents {
-		delete(e.intents, in)
+		e.forget(in)
 		in.settle(nil, failed)
 	}
 	e.tellReady()

@@ -11,38 +11,50 @@ import org.jspecify.annotations.Nullable;
 /** The acquires without an answer. Belongs to the loop. */
 final class Acquires {
   private final Tasks tasks;
-  private final Set<Intent> intents = new LinkedHashSet<>();
+
+  /** Somebody waits for the lease. */
+  private final Set<Intent> waiting = new LinkedHashSet<>();
+
+  /**
+   * Nobody waits any more, but a grant may be under way. They take no place of new acquires, and
+   * the earliest of too many is forgotten. A lease that is granted to a forgotten intent is
+   * released all the same, if its session hears of it.
+   */
+  private final Set<Intent> abandoned = new LinkedHashSet<>();
 
   Acquires(Tasks tasks) {
     this.tasks = tasks;
   }
 
   boolean isEmpty() {
-    return intents.isEmpty();
+    return waiting.isEmpty() && abandoned.isEmpty();
   }
 
   /** Sends all acquires in the next session, in their order. */
   void moveTo(Session session) {
-    for (Intent intent : intents) {
+    for (Intent intent : abandoned) {
+      place(intent, session);
+    }
+    for (Intent intent : waiting) {
       place(intent, session);
     }
   }
 
   void abandonAll() {
-    for (Intent intent : List.copyOf(intents)) {
+    for (Intent intent : List.copyOf(waiting)) {
       abandon(intent, new ClosedException());
     }
   }
 
   void acquire(Intent intent) {
-    if (intents.size() >= Numbers.Session.MAX_ACQUIRES_UNANSWERED) {
+    if (waiting.size() >= Numbers.Session.MAX_ACQUIRES_UNANSWERED) {
       String text =
           Numbers.Session.MAX_ACQUIRES_UNANSWERED + " acquires of this client wait already";
       int code = Status.Code.RESOURCE_EXHAUSTED.value();
       intent.fail(Errors.of(text, new ErrorFacts("QUOTA_EXCEEDED", code), null));
       return;
     }
-    intents.add(intent);
+    waiting.add(intent);
     if (intent.wanted.wait != null) {
       long late =
           Durations.plus(
@@ -72,16 +84,19 @@ final class Acquires {
       tasks.release(intent.lease);
       return;
     }
-    if (intent.isAbandoned || !intents.contains(intent)) {
+    if (!waiting.remove(intent)) {
       return;
     }
     intent.isAbandoned = true;
     intent.fail(error);
     if (intent.home == null) {
-      intents.remove(intent);
       tasks.tellEmpty();
-    } else {
-      cancel(intent, intent.home);
+      return;
+    }
+    abandoned.add(intent);
+    cancel(intent, intent.home);
+    if (abandoned.size() > Numbers.Session.MAX_ACQUIRES_UNANSWERED) {
+      abandoned.remove(abandoned.iterator().next());
     }
   }
 
@@ -99,7 +114,7 @@ final class Acquires {
       return new LeaseOwner(known, number, tasks);
     }
     boolean isUnwanted = intent.isAbandoned || tasks.leases.isOver(message.getLeaseId());
-    if (!intents.remove(intent) || isUnwanted) {
+    if (!remove(intent) || isUnwanted) {
       tasks.releases.release(message.getLeaseId(), ttl);
       tasks.tellEmpty();
       return null;
@@ -133,7 +148,7 @@ final class Acquires {
   private void grantedTooLate(Intent intent, dev.holdfast.v1.Lease message, long ttl) {
     tasks.releases.release(message.getLeaseId(), ttl);
     if (intent.takeNewId()) {
-      intents.add(intent);
+      waiting.add(intent);
       intent.home = null;
       Session current = tasks.current;
       if (current != null) {
@@ -147,7 +162,7 @@ final class Acquires {
   }
 
   void cancelled(Intent intent) {
-    if (intents.remove(intent)) {
+    if (remove(intent)) {
       intent.fail(new ClosedException());
     }
     tasks.tellEmpty();
@@ -162,19 +177,32 @@ final class Acquires {
       new AttachOwner(intent.lease, tasks).failed(error, session);
       return;
     }
-    if (!intents.contains(intent)) {
+    if (!contains(intent)) {
       return;
     }
     intent.lastError = error;
     if (error.reason().equals("REQUEST_FINISHED") && intent.takeNewId()) {
       place(intent, session);
-    } else if (Tasks.isRepeated(error)) {
+    } else if (Tasks.isRepeated(error) && isWorthAttempts(intent, error)) {
       repeatAcquire(intent, error, session);
     } else {
-      intents.remove(intent);
+      remove(intent);
       intent.fail(error);
       tasks.tellEmpty();
     }
+  }
+
+  /** Nobody waits for an abandoned intent, but a lease may have been granted. */
+  private static boolean isWorthAttempts(Intent intent, HoldfastException error) {
+    return !intent.isAbandoned || error.reason().equals("OUTCOME_UNKNOWN");
+  }
+
+  private boolean contains(Intent intent) {
+    return waiting.contains(intent) || abandoned.contains(intent);
+  }
+
+  private boolean remove(Intent intent) {
+    return waiting.remove(intent) || abandoned.remove(intent);
   }
 
   private void repeatAcquire(Intent intent, HoldfastException error, Session session) {
@@ -186,7 +214,7 @@ final class Acquires {
     tasks.later(
         Pauses.beforeRepeat(intent.attempts, error.retryAfterNanos()),
         () -> {
-          if (intent.home == session && intents.contains(intent)) {
+          if (intent.home == session && contains(intent)) {
             place(intent, session);
           }
         });
@@ -210,10 +238,11 @@ final class Acquires {
    * go on.
    */
   void failAll(HoldfastException error) {
-    for (Intent intent : List.copyOf(intents)) {
-      intents.remove(intent);
+    for (Intent intent : waiting) {
       intent.fail(error);
     }
+    waiting.clear();
+    abandoned.clear();
     tasks.tellEmpty();
   }
 }
