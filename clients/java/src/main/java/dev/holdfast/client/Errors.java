@@ -102,7 +102,16 @@ final class Errors {
     String text =
         status.getDescription() == null ? status.getCode().name() : status.getDescription();
     ErrorFacts facts = factsOf(status.getCode().value(), trailers);
-    return of(text, facts, status.getCause());
+    return of(text + reasonOf(status.getCause()), facts, status.getCause());
+  }
+
+  /** Why a connection has failed, for example an expired certificate: the innermost cause. */
+  private static String reasonOf(@Nullable Throwable cause) {
+    Throwable inner = cause;
+    for (int depth = 0; depth < 10 && inner != null && inner.getCause() != null; depth++) {
+      inner = inner.getCause();
+    }
+    return inner == null ? "" : ": " + inner;
   }
 
   static UnavailableException noAnswer(String what, @Nullable HoldfastException last) {
