@@ -99,8 +99,12 @@ final class Errors {
       ErrorFacts facts = new ErrorFacts("", Status.Code.UNAVAILABLE.value());
       return of("the stream ended without a reason", facts, null);
     }
+    String description = status.getDescription();
+    // gRPC adds the parts of the connection in a second line.
     String text =
-        status.getDescription() == null ? status.getCode().name() : status.getDescription();
+        description == null
+            ? status.getCode().name()
+            : description.replaceFirst("\nChannel Pipeline: .*", "");
     ErrorFacts facts = factsOf(status.getCode().value(), trailers);
     return of(text + reasonOf(status.getCause()), facts, status.getCause());
   }
