@@ -181,35 +181,6 @@ func TestCloseIsALossForWorkThatRuns(t *testing.T) {
 	})
 }
 
-func TestWorkThatIgnoresACloseLosesItsLeaseInTheEnd(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *fakeServer) {
-		l, s, _ := f.hold(report)
-		ended := make(chan error)
-		go func() {
-			ended <- l.run(context.Background(), func(context.Context, *Lease) error {
-				time.Sleep(time.Minute)
-				return nil
-			})
-		}()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		closed := make(chan error)
-		began := time.Now()
-		go func() { closed <- f.engine.close(ctx) }()
-		s.released(s.command(), true, 0)
-		if time.Since(began) != 4*time.Second {
-			t.Errorf("the lease was released %v after the close", time.Since(began))
-		}
-		if err := <-closed; !errors.Is(err, ErrClosed) {
-			t.Errorf("close: %v", err)
-		}
-		if err := <-ended; causeOf(t, err) != CauseClosed {
-			t.Errorf("the work ended with %v", err)
-		}
-	})
-}
-
 func TestCloseIsALossOfALeaseWithoutKnownWork(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fakeServer) {
 		l, s, _ := f.hold(report)

@@ -44,10 +44,9 @@ func Connect(ctx context.Context, addresses []string, options ...Option) (*Clien
 // Close ends all waits, releases all leases, and closes the connections. It leaves no
 // goroutine and no socket. A lease that is held then is lost with CauseClosed, so end
 // the work first. Close cancels functions that run under a lease, and releases their
-// leases after their ends. All this takes until ctx ends, at most 5 s: functions that
-// ignore their contexts lose their leases shortly before. An error says so, or says
-// that leases without an answer are left to the ends of their ttl. A process that
-// ends without Close leaves all its leases so.
+// leases after their ends. All this takes until ctx ends, at most 5 s. An error says
+// that leases are left to the ends of their ttl, because no answer came or a function
+// ignores its context. A process that ends without Close leaves all its leases so.
 func (c *Client) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()

@@ -2,13 +2,9 @@ package holdfast
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 )
-
-// closePatienceShare is the share of the time of close in which work may end.
-const closePatienceShare = 0.8
 
 // An engine keeps all leases of this process, over one session after the other.
 // A broken session ends no lease: the next session attaches to the leases, and
@@ -134,7 +130,12 @@ func (e *engine) close(ctx context.Context) error {
 	e.tellEmpty()
 	e.mu.Unlock()
 
-	err := e.awaitEmpty(ctx, empty)
+	var err error
+	select {
+	case <-empty:
+	case <-ctx.Done():
+		err = noAnswer("leases are left to the ends of their ttl", nil)
+	}
 	e.endSession(ctx)
 	e.shutDown()
 	e.goroutines.Wait()
@@ -142,38 +143,8 @@ func (e *engine) close(ctx context.Context) error {
 	return err
 }
 
-// awaitEmpty waits until all work has ended and each release has its answer. Work
-// that goes on after its cancellation loses its lease shortly before ctx ends.
-func (e *engine) awaitEmpty(ctx context.Context, empty chan struct{}) error {
-	patience := closeTimeout
-	if deadline, ok := ctx.Deadline(); ok {
-		patience = time.Until(deadline)
-	}
-	timer := time.NewTimer(time.Duration(float64(patience) * closePatienceShare))
-	defer timer.Stop()
-	var err error
-	for {
-		select {
-		case <-empty:
-			return err
-		case <-timer.C:
-			e.mu.Lock()
-			if count := len(e.bodies); count > 0 {
-				err = fmt.Errorf("%w: the work under %d leases goes on without them", ErrClosed, count)
-			}
-			for l := range e.bodies {
-				delete(e.bodies, l)
-				e.releaseLease(l)
-			}
-			e.tellEmpty()
-			e.mu.Unlock()
-		case <-ctx.Done():
-			return noAnswer("leases are left to the ends of their ttl", nil)
-		}
-	}
-}
-
-// releaseIdle releases a lease of the closing client without running work.
+// releaseIdle releases a lease of the closing client. A release never comes before
+// the end of the work.
 func (e *engine) releaseIdle(l *Lease) {
 	if _, works := e.bodies[l]; !works {
 		e.releaseLease(l)

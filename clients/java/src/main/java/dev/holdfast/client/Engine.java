@@ -15,9 +15,6 @@ import org.jspecify.annotations.Nullable;
  * loop, except the methods that say otherwise.
  */
 final class Engine implements Session.Keeper {
-  /** The share of the time of a close in which work may end. */
-  private static final double CLOSE_PATIENCE_SHARE = 0.8;
-
   final Tasks tasks;
 
   /** Completed by the first response of a server, or by a refusal. */
@@ -115,11 +112,8 @@ final class Engine implements Session.Keeper {
     }
     isClosing = true;
     Loop.Timer timer = loop.schedule(limitNanos, this::shutDown);
-    Loop.Timer patience =
-        loop.schedule((long) (limitNanos * CLOSE_PATIENCE_SHARE), tasks::releaseWorking);
     tasks.finish(
         () -> {
-          patience.cancel();
           Session session = current;
           if (session == null || !session.isStarted) {
             timer.cancel();

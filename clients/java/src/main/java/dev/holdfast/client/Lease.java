@@ -1,8 +1,6 @@
 package dev.holdfast.client;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -41,7 +39,7 @@ public final class Lease implements AutoCloseable {
   private volatile boolean isReleaseAsked;
 
   // Guarded by this lease.
-  private final List<Consumer<LeaseLostException>> listeners = new ArrayList<>();
+  private final LossListeners listeners;
   private @Nullable BodyThread body;
 
   // The fields below belong to the loop.
@@ -70,6 +68,7 @@ public final class Lease implements AutoCloseable {
     this.permits = message.getPermitCount();
     this.ttl = Durations.nanos(message.getTtl());
     this.tasks = tasks;
+    this.listeners = new LossListeners(name, tasks.callbacks);
     this.isLeader = wanted.leaderValue != null;
     Map<String, String> metadata = wanted.allMetadata();
     this.shown = metadata == null ? Map.of() : metadata;
@@ -139,12 +138,11 @@ public final class Lease implements AutoCloseable {
    */
   public void onLost(Consumer<LeaseLostException> listener) {
     synchronized (this) {
-      if (!isOver()) {
-        listeners.add(listener);
-        return;
+      listeners.add(listener);
+      if (isOver()) {
+        listeners.tell(lossCause());
       }
     }
-    tell(List.of(listener));
   }
 
   /**
@@ -297,21 +295,8 @@ public final class Lease implements AutoCloseable {
 
   private void ended() {
     tasks.over(this, belief.cause());
-    List<Consumer<LeaseLostException>> told;
     synchronized (this) {
-      told = new ArrayList<>(listeners);
-      listeners.clear();
-    }
-    tell(told);
-  }
-
-  private void tell(List<Consumer<LeaseLostException>> told) {
-    LossCause cause = lossCause();
-    if (cause == null) {
-      return;
-    }
-    for (Consumer<LeaseLostException> listener : told) {
-      tasks.callbacks.run(() -> listener.accept(new LeaseLostException(name, cause, null)));
+      listeners.tell(lossCause());
     }
   }
 }

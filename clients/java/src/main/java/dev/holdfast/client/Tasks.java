@@ -232,7 +232,7 @@ final class Tasks {
     rest.addAll(heldTooLong);
     for (Lease lease : rest) {
       lease.lose(LossCause.CLOSED);
-      // The release comes after the end of the work.
+      // The release never comes before the end of the work.
       if (lease.isWorking()) {
         working.add(lease);
       } else {
@@ -240,14 +240,6 @@ final class Tasks {
       }
     }
     tellEmpty();
-  }
-
-  /** Work that goes on after its interrupt loses its lease shortly before the client is closed. */
-  void releaseWorking() {
-    for (Lease lease : List.copyOf(working)) {
-      Log.warning("the work under {0} goes on without its lease", Texts.quoted(lease.name()));
-      release(lease);
-    }
   }
 
   void close() {

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.holdfast.v1.SessionCommand;
 import io.grpc.InsecureChannelCredentials;
 import java.time.Duration;
 import java.util.List;
@@ -133,25 +132,6 @@ class UnderLeaseTest {
     assertEquals(LossCause.CLOSED, lost.lossCause());
     assertEquals("half of the report", lost.getCause().getMessage());
     engine.close(0).join();
-  }
-
-  @Test
-  @DisplayName("work that ignores the interrupt of a close loses its lease before the close ends")
-  void closeWithWorkThatGoesOn() {
-    Lease lease = acquire(null);
-    LeaseLostException lost =
-        assertThrows(
-            LeaseLostException.class,
-            () ->
-                UnderLease.<Void, RuntimeException>run(
-                    lease,
-                    held -> {
-                      engine.close(TimeUnit.SECONDS.toNanos(1)).join();
-                      List<SessionCommand> commands = server.latest().commands();
-                      assertTrue(commands.get(commands.size() - 1).hasRelease());
-                      return null;
-                    }));
-    assertEquals(LossCause.CLOSED, lost.lossCause());
   }
 
   @Test
