@@ -14,6 +14,7 @@ type Command = readonly string[];
 
 interface Declared {
   readonly driver: string;
+  readonly out?: string;
   readonly needs?: readonly Command[];
   readonly build?: readonly Command[];
   readonly start: Command;
@@ -37,7 +38,7 @@ export async function prepareLanguage(name: string): Promise<FoundLanguage> {
   const declared = declarations()[name];
   if (!declared) throw new Error(`languages.yaml has no ${name}; it has ${declaredLanguages().join(', ')}`);
   if (!existsSync(join(ROOT, declared.driver))) return { name, missing: `${declared.driver} does not exist` };
-  const out = join(ROOT, '.holdfast', 'conformance', name);
+  const out = join(ROOT, '.holdfast', 'conformance', declared.out ?? name);
   mkdirSync(out, { recursive: true });
   const filled = (command: Command): string[] => command.map((word) => word.replaceAll('{out}', out));
   for (const command of declared.needs ?? []) {

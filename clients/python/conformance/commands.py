@@ -2,15 +2,25 @@
 
 import asyncio
 import os
-import threading
-import time
-from typing import Any, Awaitable, Callable, Dict, Iterable, List
+from typing import Awaitable, Callable, Dict
 
 from failures import Unsupported
+from fields import (
+    Fields,
+    connect_options,
+    count_threads_and_sockets,
+    entries,
+    lock_options,
+    on_lost,
+    options,
+    permits_options,
+    read_byte_of_child,
+    suggestions,
+    try_lock_options,
+    try_permits_options,
+)
 
-from holdfast import BearerToken, Entry, Suggestion, Tls, TokenFile, aio
-
-Fields = Dict[str, Any]
+from holdfast import aio
 
 
 class Desk:
@@ -35,60 +45,13 @@ class Desk:
         return self.clients[fields["client"]]
 
     def watch(self, name: str, lease: aio.Lease) -> None:
-        granted_at = time.monotonic()
         self.leases[name] = lease
-        lease.on_lost(
-            lambda loss: self.write(
-                {
-                    "event": "lost",
-                    "lease": name,
-                    "cause": str(loss.loss_cause),
-                    "noticed_by": loss.noticed_by,
-                    "at_ms": round((time.monotonic() - granted_at) * 1000),
-                }
-            )
-        )
+        lease.on_lost(on_lost(self.write, name))
 
 
 def count() -> Dict[str, int]:
     """Without the task that counts."""
-    found = {"threads": threading.active_count(), "tasks": len(asyncio.all_tasks()) - 1}
-    if os.path.isdir("/proc/self/fd"):
-        found["sockets"] = sum(map(_is_socket, os.listdir("/proc/self/fd")))
-    return found
-
-
-def _is_socket(descriptor: str) -> bool:
-    try:
-        return os.readlink(f"/proc/self/fd/{descriptor}").startswith("socket:")
-    except OSError:
-        return False
-
-
-def options(fields: Fields, **names: str) -> Fields:
-    """Options by their names in the package. Those that the case leaves out are left out."""
-    found = {}
-    for option, name in names.items():
-        if name in fields:
-            is_time = name.endswith("_ms")
-            found[option] = fields[name] / 1000 if is_time else fields[name]
-    return found
-
-
-def lock_options(fields: Fields) -> Fields:
-    found = options(fields, ttl="ttl_ms", max_hold="max_hold_ms", metadata="metadata")
-    if "mode" in fields:
-        found["shared"] = fields["mode"] == "shared"
-    return found
-
-
-def permits_options(fields: Fields) -> Fields:
-    found = options(fields, ttl="ttl_ms", max_hold="max_hold_ms", metadata="metadata")
-    return {**found, **options(fields, permits="permits", limit="limit")}
-
-
-def wait(fields: Fields) -> Fields:
-    return options(fields, wait="wait_ms")
+    return {"tasks": len(asyncio.all_tasks()) - 1, **count_threads_and_sockets("driver")}
 
 
 def granted(desk: Desk, fields: Fields, lease: aio.Lease) -> Fields:
@@ -97,47 +60,29 @@ def granted(desk: Desk, fields: Fields, lease: aio.Lease) -> Fields:
 
 
 async def connect(desk: Desk, fields: Fields) -> Fields:
-    given = options(fields, holder_id="holder_id", metadata="metadata")
-    given.update(options(fields, connect_timeout="connect_ms"))
-    if "tls" in fields:
-        given["tls"] = Tls(**fields["tls"])
-    if "token" in fields:
-        given["token"] = fields["token"]
-    if "token_file" in fields:
-        given["token"] = TokenFile(fields["token_file"])
-    if "tokens" in fields:
-        given["token"] = tokens(fields["tokens"], fields.get("token_expires_in_ms"))
+    given = connect_options(fields)
     desk.clients[fields["client"]] = await aio.connect(fields["addresses"], **given)
     return {"connected": True}
 
 
-def tokens(texts: List[str], life_ms: Any) -> Callable[[], BearerToken]:
-    left = list(texts)
-    life = None if life_ms is None else life_ms / 1000
-
-    def following() -> BearerToken:
-        return BearerToken(left.pop(0) if len(left) > 1 else left[0], life)
-
-    return following
-
-
 async def lock(desk: Desk, fields: Fields) -> Fields:
-    acquiring = desk.client(fields).lock(fields["name"], **lock_options(fields), **wait(fields))
+    acquiring = desk.client(fields).lock(fields["name"], **lock_options(fields))
     return granted(desk, fields, await acquiring)
 
 
 async def try_lock(desk: Desk, fields: Fields) -> Fields:
-    lease = await desk.client(fields).try_lock(fields["name"], **lock_options(fields))
+    given = try_lock_options(fields)
+    lease = await desk.client(fields).try_lock(fields["name"], **given)
     return {"contended": True} if lease is None else granted(desk, fields, lease)
 
 
 async def permits(desk: Desk, fields: Fields) -> Fields:
-    given = {**permits_options(fields), **wait(fields)}
-    return granted(desk, fields, await desk.client(fields).permits(fields["name"], **given))
+    acquiring = desk.client(fields).permits(fields["name"], **permits_options(fields))
+    return granted(desk, fields, await acquiring)
 
 
 async def try_permits(desk: Desk, fields: Fields) -> Fields:
-    given = permits_options(fields)
+    given = try_permits_options(fields)
     lease = await desk.client(fields).try_permits(fields["name"], **given)
     return {"contended": True} if lease is None else granted(desk, fields, lease)
 
@@ -165,8 +110,7 @@ async def with_lock(desk: Desk, fields: Fields) -> Fields:
     def tell(state: str, **more: str) -> None:
         desk.write({"event": "body", "of": number, "state": state, **more})
 
-    given = {**lock_options(fields), **wait(fields)}
-    async with desk.client(fields).lock(fields["name"], **given) as lease:
+    async with desk.client(fields).lock(fields["name"], **lock_options(fields)) as lease:
         tell("started", token=str(lease.fencing_token))
         try:
             await asyncio.shield(end)
@@ -234,12 +178,6 @@ async def create_dictionary(desk: Desk, fields: Fields) -> Fields:
     return {"ok": True}
 
 
-def entries(fields: Fields) -> Iterable[Entry]:
-    for entry in fields["entries"]:
-        weight = int(entry.get("weight", 0))
-        yield Entry(entry["entry_id"], entry["text"], weight=weight)
-
-
 async def put(desk: Desk, fields: Fields) -> Fields:
     await dictionary(desk, fields).put(entries(fields))
     return {"ok": True}
@@ -276,10 +214,6 @@ async def type_(desk: Desk, fields: Fields) -> Fields:
     return {"superseded": True} if found is None else suggestions(found)
 
 
-def suggestions(found: List[Suggestion]) -> Fields:
-    return {"suggestions": [{"entry_id": one.id, "text": one.text} for one in found]}
-
-
 async def server_info(desk: Desk, fields: Fields) -> Fields:
     info = await desk.client(fields).server_info()
     return {"version": info.version, "features": list(info.features)}
@@ -289,21 +223,17 @@ async def fork(desk: Desk, fields: Fields) -> Fields:
     if not hasattr(os, "fork"):
         raise Unsupported()
     lease = desk.leases[fields["lease"]]
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writing, b"1" if lease.is_valid else b"0")
+
+    def in_child() -> bytes:
+        is_valid = lease.is_valid
         for work in [lease.release(), *(client.close() for client in desk.clients.values())]:
             try:
                 work.send(None)
             except StopIteration:
                 pass
-        os._exit(0)
-    os.close(writing)
-    valid = os.read(reading, 1) == b"1"
-    os.close(reading)
-    os.waitpid(child, 0)
-    return {"child": {"valid": valid}}
+        return b"1" if is_valid else b"0"
+
+    return {"child": {"valid": read_byte_of_child(in_child) == b"1"}}
 
 
 async def close(desk: Desk, fields: Fields) -> Fields:
