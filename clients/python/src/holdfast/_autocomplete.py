@@ -134,7 +134,10 @@ def listed_entry(listed: pb.ListedEntry) -> ListedEntry:
     )
 
 
-def profile_message(profile: Profile) -> pb.Profile:
+def profile_message(profile: Optional[Profile]) -> Optional[pb.Profile]:
+    """None: the server chooses the profile."""
+    if profile is None:
+        return None
     return pb.Profile(
         accents=(
             pb.AccentHandling.ACCENT_HANDLING_KEPT

@@ -1,5 +1,6 @@
 """The options of a connection."""
 
+import ipaddress
 import os
 import re
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Awaitable, Callable, List, Optional, Sequence, Tuple, Union
 import grpc
 
 from ._core.bearer import BearerToken
+from .errors import CredentialError, Facts, error_of
 
 #: "host:port", several as a list or with commas.
 Addresses = Union[str, Sequence[str]]
@@ -22,6 +24,8 @@ ChannelOptions = List[Tuple[str, Union[str, int]]]
 class Tls:
     """TLS. Files are read for each connection, so a renewed certificate needs no restart.
 
+    Raises a ValueError for a PEM text as a str.
+
     ca: the certificate authorities of the servers. Default: those of gRPC.
     cert, key: the client's certificate with its chain, and its key.
     server_name: the name in the server's certificate, if it differs from the address. For tests.
@@ -31,6 +35,13 @@ class Tls:
     cert: Optional[Pem] = None
     key: Optional[Pem] = None
     server_name: Optional[str] = None
+
+    def __post_init__(self) -> None:
+        for name in ("ca", "cert", "key"):
+            given = getattr(self, name)
+            if isinstance(given, str) and "-----BEGIN" in given:
+                # The error of a missing file would show the key.
+                raise ValueError(f"{name} is a PEM text: give it as bytes, a str is a path")
 
 
 @dataclass(frozen=True)
@@ -61,16 +72,50 @@ def address_list(addresses: Addresses) -> List[str]:
     return found
 
 
+def refuse_token_without_tls(addresses: Sequence[str]) -> None:
+    """Raises a CredentialError if a token would cross a network without TLS.
+
+    Others could read and use the token. A loopback address is no network.
+    """
+    far = next((address for address in addresses if not is_loopback(address)), None)
+    if far is not None:
+        text = (
+            f"the token would go to {far} without TLS, and anybody on the way could use the token:"
+            " give tls, or allow_insecure_token if the network itself is encrypted"
+        )
+        facts = Facts("TOKEN_WITHOUT_TLS", grpc.StatusCode.UNAUTHENTICATED)
+        raise CredentialError(text, facts)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether the address ("host:port") leads to the own machine."""
+    host = address.rpartition(":")[0].lower()
+    host = host[1:-1] if host.startswith("[") else host
+    if host == "localhost":
+        return True
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return (mapped or found).is_loopback
+
+
 def channel_credentials(tls: Union[Tls, bool]) -> Optional[grpc.ChannelCredentials]:
-    """None: no TLS. Raises an OSError if a file cannot be read."""
+    """None: no TLS. Raises a HoldfastError if a file cannot be read."""
     if tls is False:
         return None
     given = Tls() if tls is True else tls
-    return grpc.ssl_channel_credentials(
-        root_certificates=_read(given.ca),
-        private_key=_read(given.key),
-        certificate_chain=_read(given.cert),
-    )
+    try:
+        return grpc.ssl_channel_credentials(
+            root_certificates=_read(given.ca),
+            private_key=_read(given.key),
+            certificate_chain=_read(given.cert),
+        )
+    except (OSError, ValueError) as error:
+        facts = Facts("", grpc.StatusCode.FAILED_PRECONDITION)
+        text = f"the connection has no certificate: {error}"
+        raise error_of(text, facts) from error
 
 
 def channel_options(tls: Union[Tls, bool]) -> ChannelOptions:

@@ -142,6 +142,8 @@ class LossCause(str, Enum):
     DEADLINE = "DEADLINE"
     #: The lease was held for longer than the option `max_hold` allows.
     MAX_HOLD = "MAX_HOLD"
+    #: The client was closed while the lease was held.
+    CLOSED = "CLOSED"
     #: This is a forked child: the lease belongs to the parent process.
     FORKED = "FORKED"
     #: The server has answered that the lease is not held.
@@ -151,6 +153,7 @@ class LossCause(str, Enum):
     REVOKED = "REVOKED"
     STORE_RESET = "STORE_RESET"
     STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
+    #: Also the cause after a release by this process, which is no loss.
     RELEASED = "RELEASED"
     SUPERSEDED = "SUPERSEDED"
     #: A cause that a newer server has.
@@ -163,6 +166,7 @@ class LossCause(str, Enum):
 _LOSS_TEXTS: Dict[LossCause, str] = {
     LossCause.DEADLINE: "its deadline passed without a renewal",
     LossCause.MAX_HOLD: "it was held for longer than max_hold",
+    LossCause.CLOSED: "the client was closed",
     LossCause.FORKED: "it belongs to the parent of this forked process",
     LossCause.LEASE_NOT_HELD: "the server no longer knows it",
     LossCause.EXPIRED: "it was not renewed in time",
@@ -174,7 +178,9 @@ _LOSS_TEXTS: Dict[LossCause, str] = {
     LossCause.UNRECOGNIZED: "a newer server ended it for an unknown reason",
 }
 
-_NOTICED_BY_CLIENT = frozenset([LossCause.DEADLINE, LossCause.MAX_HOLD, LossCause.FORKED])
+_NOTICED_BY_CLIENT = frozenset(
+    [LossCause.DEADLINE, LossCause.MAX_HOLD, LossCause.CLOSED, LossCause.FORKED]
+)
 
 
 class LeaseLost(HoldfastError):

@@ -1,11 +1,12 @@
 """The intent to hold one lease."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Callable, Mapping, Optional, Protocol
 
 from google.protobuf.duration_pb2 import Duration
 
+from ..errors import HoldfastError
 from ..v1 import lease_pb2
 from ..v1.lease_pb2 import Holder, LockMode
 from ..v1.lock_service_pb2 import AcquireLockRequest
@@ -17,6 +18,9 @@ from .held_lease import HeldLease
 from .open_session import CommandOwner, OpenSession, Receipt
 from .outcome import Outcome
 from .runtime import Runtime, Timer
+
+#: The longest ttl that a server allows by default (seconds).
+_LONGEST_TTL = 120.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Acquire:
     wait: Optional[float] = None
     max_hold: Optional[float] = None
     metadata: Optional[Mapping[str, str]] = None
+    #: Entries of the metadata that an update without them keeps.
+    kept: Mapping[str, str] = field(default_factory=dict)
     on_queued: Optional[Callable[[QueuePlace], object]] = None
     #: Only of a lock.
     mode: "LockMode.ValueType" = LockMode.LOCK_MODE_UNSPECIFIED
@@ -72,6 +78,8 @@ class IntentKeeper(Protocol):
 
     def without_answer(self, intent: "AcquireIntent") -> None: ...
 
+    def forget(self, intent: "AcquireIntent") -> None: ...
+
 
 class AcquireIntent(CommandOwner):
     """Repeated by the same `request_id` in each next session, until the intent has an answer."""
@@ -84,6 +92,8 @@ class AcquireIntent(CommandOwner):
         self.command_id = 0
         #: The number of failed attempts in a row.
         self.attempts = 0
+        #: Why the last attempt was repeated. None: the request waits in the queue.
+        self.last_error: Optional[HoldfastError] = None
         #: The lease after the grant.
         self.lease: Optional[HeldLease] = None
         #: The caller does not want the lease any more. A late grant is released.
@@ -98,12 +108,19 @@ class AcquireIntent(CommandOwner):
             self._timer = keeper.runtime.call_later(bound, lambda: keeper.without_answer(self))
 
     def resolve(self, lease: HeldLease) -> None:
-        self._stop_timer()
+        self.stop_timer()
         self.outcome.resolve(lease)
 
     def reject(self, error: BaseException) -> None:
-        self._stop_timer()
+        self.stop_timer()
         self.outcome.reject(error)
+
+    def abandon(self, error: BaseException) -> None:
+        """The caller hears at once. A grant under way ends by its ttl, if nobody releases it."""
+        self.is_abandoned = True
+        self.reject(error)
+        life = self.acquire.ttl or _LONGEST_TTL
+        self._timer = self._keeper.runtime.call_later(life, self._forget)
 
     def take_new_id(self) -> bool:
         """Takes a new `request_id`, because the lease of the old one has ended unseen.
@@ -156,6 +173,7 @@ class AcquireIntent(CommandOwner):
         return None
 
     def _queued(self, event: SessionEvent) -> None:
+        self.last_error = None
         on_queued = self.acquire.on_queued
         if on_queued is None or self.is_abandoned or self.outcome.is_settled:
             return
@@ -164,13 +182,16 @@ class AcquireIntent(CommandOwner):
         place = QueuePlace(queued.position, queued.waiter_count, holder)
         self._keeper.runtime.call_soon(lambda: _call(on_queued, place))
 
+    def _forget(self) -> None:
+        self._keeper.forget(self)
+
     def _left(self) -> Optional[float]:
         if self.acquire.wait is None:
             return None
         waited = self._keeper.runtime.now() - self._started_at
         return max(0.0, self.acquire.wait - waited)
 
-    def _stop_timer(self) -> None:
+    def stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
 

@@ -12,6 +12,7 @@ from .outcome import Outcome
 from .runtime import Runtime, Timer
 
 if TYPE_CHECKING:
+    from .acquire_intent import Acquire
     from .open_session import OpenSession
 
 #: A timer that fires just before the deadline is set again, and not at once.
@@ -55,7 +56,7 @@ class HeldLease:
         self,
         message: lease_pb2.Lease,
         deadline: float,
-        max_hold: Optional[float],
+        acquire: "Acquire",
         keeper: LeaseKeeper,
     ) -> None:
         #: A secret that belongs into no log.
@@ -72,8 +73,16 @@ class HeldLease:
         self._keeper = keeper
         self._runtime = keeper.runtime
         self._belief = Belief(deadline)
+        self._kept = acquire.kept
+        max_hold = acquire.max_hold
         self._hold_until = self._runtime.now() + (math.inf if max_hold is None else max_hold)
         self._cause: Optional[LossCause] = None
+        #: This process has released the lease before it was lost.
+        self._is_released = False
+        #: A block of code runs under the lease, so the lease is released at its end only.
+        self.has_block = False
+        #: The number of failed attaches in a row.
+        self.failed_attaches = 0
         self._lock = threading.Lock()
         self._is_told = False
         self._listeners: List[Callable[[LeaseLost], object]] = []
@@ -103,7 +112,7 @@ class HeldLease:
     def loss(self) -> Optional[LeaseLost]:
         """The loss of the lease. None: the lease is held, or was released."""
         cause = self.cause
-        if cause is None or cause is LossCause.RELEASED:
+        if cause is None or (self._is_released and cause is LossCause.RELEASED):
             return None
         return self.lost(cause)
 
@@ -141,16 +150,39 @@ class HeldLease:
             self._decide(cause)
         self._tell()
 
+    def let_go(self) -> None:
+        """The own release ends the belief. Without effect if the lease is lost before."""
+        if self._compare() is None:
+            self._decide(LossCause.RELEASED, is_released=True)
+        self._tell()
+
+    def begin_block(self) -> None:
+        """Any thread may call. Raises LeaseLost, and releases, if the lease is over already."""
+        cause = self.cause
+        with self._lock:
+            cause = cause or self._cause
+            if cause is None:
+                self.has_block = True
+                return
+        if cause is not LossCause.FORKED:
+            self._runtime.call_from_thread(self._give_back)
+        raise self.lost(cause)
+
     def release(self) -> Outcome[ReleaseAnswer]:
         if self._releasing is None:
             self._releasing = self._keeper.release(self)
         return self._releasing
 
     def update_metadata(self, metadata: Mapping[str, str]) -> Outcome[None]:
-        return self._keeper.update(self, metadata)
+        entries = {**self._kept, **metadata}
+        self._kept = {key: entries[key] for key in self._kept}
+        return self._keeper.update(self, entries)
 
     def __repr__(self) -> str:
         return f"HeldLease(name={self.name!r}, fencing_token={self.token})"
+
+    def _give_back(self) -> None:
+        self.release()
 
     def _compare(self) -> Optional[LossCause]:
         now = self._runtime.now()
@@ -160,10 +192,11 @@ class HeldLease:
             self._decide(LossCause.MAX_HOLD)
         return self._cause
 
-    def _decide(self, cause: LossCause) -> None:
+    def _decide(self, cause: LossCause, is_released: bool = False) -> None:
         with self._lock:
             if self._cause is None:
                 self._cause = cause
+                self._is_released = is_released
                 self._belief.end()
 
     def _tell(self) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from typing import Any
 
 from ..errors import HoldfastError
 from .held_lease import HeldLease
@@ -12,22 +13,30 @@ class News:
         self._logger = logger
 
     def started(self, address: str) -> None:
-        self._logger.info("a session with %s has started", address)
+        self._say(logging.INFO, "a session with %s has started", address)
 
     def leaving(self, address: str) -> None:
-        self._logger.info("%s asks to leave, the next session follows", address)
+        self._say(logging.INFO, "%s asks to leave, the next session follows", address)
 
     def ended(self, address: str, error: HoldfastError) -> None:
-        self._logger.warning("the session with %s has ended: %s", address or "no server", error)
+        address = address or "no server"
+        self._say(logging.WARNING, "the session with %s has ended: %s", address, error)
 
     def attached(self, address: str, lease: HeldLease) -> None:
-        self._logger.debug("%s renews the lease of %s", address, _quoted(lease))
+        self._say(logging.DEBUG, "%s renews the lease of %s", address, _quoted(lease))
 
     def renewal_failed(self, lease: HeldLease) -> None:
-        self._logger.warning("a renewal of the lease of %s has failed", _quoted(lease))
+        self._say(logging.WARNING, "a renewal of the lease of %s has failed", _quoted(lease))
 
     def lost(self, lease: HeldLease) -> None:
-        self._logger.error("%s", lease.loss)
+        self._say(logging.ERROR, "%s", lease.loss)
+
+    def _say(self, level: int, text: str, *values: Any) -> None:
+        """A logger that raises ends no session. There is nowhere to report its error."""
+        try:
+            self._logger.log(level, text, *values)
+        except Exception:
+            pass
 
 
 def _quoted(lease: HeldLease) -> str:

@@ -33,8 +33,9 @@ class ReleaseTask(CommandOwner):
         self.home: Optional[OpenSession] = None
         self.attempts = 0
         self._keeper = keeper
-        late = no_answer("no server answered the release in time")
-        self._timer = keeper.runtime.call_later(until, lambda: self.fail(late))
+        #: Why the last attempt was repeated.
+        self.last_error: Optional[HoldfastError] = None
+        self._timer = keeper.runtime.call_later(until, self._late)
 
     def place(self, session: OpenSession) -> None:
         self.home = session
@@ -57,6 +58,10 @@ class ReleaseTask(CommandOwner):
             self.outcome.resolve(ReleaseAnswer(released.released, released.loss_cause))
         elif kind == "failed" and self.home is session:
             error = error_of_command(event.failed)
+            self.last_error = error
             if not self._keeper.repeat(self, error, session):
                 self.fail(error)
         return None
+
+    def _late(self) -> None:
+        self.fail(no_answer("no server answered the release in time", self.last_error))

@@ -47,5 +47,6 @@ class WireReader(Protocol):
         """Called at most once. None: the stream ended with status OK."""
 
 
-#: Opens a stream to an address, with a bearer token. Raises if a certificate cannot be read.
+#: Opens a stream to an address, with a bearer token. Raises a HoldfastError if a certificate
+#: cannot be read.
 OpenWire = Callable[[str, Optional[str], WireReader], Wire]

@@ -6,7 +6,7 @@ from typing import Callable, Mapping, Optional, Sequence, Set
 
 import grpc
 
-from ..errors import ClosedError, CredentialError, Facts, HoldfastError, error_of, no_answer
+from ..errors import ClosedError, Facts, HoldfastError, error_of, no_answer
 from ..v1.session_service_pb2 import SessionStart
 from . import numbers, pauses
 from .acquire_intent import Acquire, AcquireIntent
@@ -19,6 +19,10 @@ from .session_tasks import SessionTasks
 
 #: Gives a token later, as the outcome.
 FetchToken = Callable[[], Outcome[BearerToken]]
+
+
+#: The shortest time between two sessions because of a token (seconds).
+_SHORTEST_LIFE = 1.0
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class SessionClient:
         self._session_count = 0
         self._failures = 0
         self._refusals = 0
+        self._has_started = False
         self._open_timer: Optional[Timer] = None
         self._token_timer: Optional[Timer] = None
         self._is_fetching = False
@@ -109,6 +114,7 @@ class SessionClient:
     def started(self, session: OpenSession) -> None:
         self._failures = 0
         self._refusals = 0
+        self._has_started = True
         if self._ready is not None:
             self._ready.resolve(None)
         self._settings.news.started(session.address)
@@ -141,10 +147,7 @@ class SessionClient:
             self._failures += 1
         if self._is_final(session, error):
             return self._fail(error)
-        pause = self._pause()
-        if error.reason == "OVERLOADED":
-            pause = max(pause, error.retry_after or 0.0)
-        self._open_after(pause)
+        self._open_after(self._pause_after(error))
 
     def _end_session(self) -> None:
         """After the answers to the releases."""
@@ -179,7 +182,8 @@ class SessionClient:
         is_credential = error.reason in numbers.CREDENTIAL_IS_FETCHED_ONCE_MORE
         if is_credential and not session.is_started:
             self._refusals += 1
-            return self._refusals > 1
+            # Servers that have accepted this client before may do so again.
+            return self._refusals > 1 and not self._has_started
         is_old = error.code is grpc.StatusCode.UNIMPLEMENTED
         return is_old and self._failures >= len(self._settings.addresses)
 
@@ -193,6 +197,13 @@ class SessionClient:
     def _pause(self) -> float:
         nearest = self._tasks.leases.nearest_deadline(self.runtime.now())
         return pauses.before_session(self._failures, nearest)
+
+    def _pause_after(self, error: HoldfastError) -> float:
+        """The pause after the end of a session."""
+        if self._refusals > 1:
+            return numbers.LONGEST_BACKOFF
+        pause = self._pause()
+        return max(pause, error.retry_after or 0.0) if error.reason == "OVERLOADED" else pause
 
     def _open_after(self, delay: float) -> None:
         if self._open_timer is not None:
@@ -210,9 +221,14 @@ class SessionClient:
 
     def _fetched(self, outcome: Outcome[BearerToken]) -> None:
         self._is_fetching = False
-        if outcome.error is not None:
-            return self._not_opened(_no_token(outcome.error))
-        self._open(outcome.value)
+        error = outcome.error
+        if error is None:
+            self._open(outcome.value)
+        elif isinstance(error, HoldfastError):
+            self._not_opened(error)
+        else:
+            facts = Facts("NO_CREDENTIAL", grpc.StatusCode.UNAUTHENTICATED)
+            self._not_opened(error_of(f"the client has no token: {error}", facts))
 
     def _open(self, bearer: Optional[BearerToken]) -> None:
         if self._is_closed or self._failure is not None:
@@ -229,8 +245,8 @@ class SessionClient:
         token = bearer.token if bearer else None
         try:
             session = OpenSession(address, token, start, settings.open_wire, self)
-        except (OSError, ValueError) as error:
-            return self._not_opened(_unreadable(error))
+        except HoldfastError as error:
+            return self._not_opened(error)
         previous, self._current = self._current, session
         self._watch_token(bearer, session)
         # The previous session renews the leases until the next one has them.
@@ -260,19 +276,6 @@ class SessionClient:
                 session.is_leaving = True
                 self._open_after(0.0)
 
-        delay = bearer.expires_in * numbers.CREDENTIAL_LIFE_USED
+        # A token that has ended already must not open one session after the other.
+        delay = max(_SHORTEST_LIFE, bearer.expires_in * numbers.CREDENTIAL_LIFE_USED)
         self._token_timer = self.runtime.call_later(delay, renew)
-
-
-def _no_token(cause: BaseException) -> HoldfastError:
-    facts = Facts("NO_CREDENTIAL", grpc.StatusCode.UNAUTHENTICATED)
-    error = CredentialError(f"the client has no token: {cause}", facts)
-    error.__cause__ = cause
-    return error
-
-
-def _unreadable(cause: BaseException) -> HoldfastError:
-    facts = Facts("", grpc.StatusCode.FAILED_PRECONDITION)
-    error = error_of(f"the connection has no certificate: {cause}", facts)
-    error.__cause__ = cause
-    return error

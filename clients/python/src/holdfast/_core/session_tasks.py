@@ -1,7 +1,7 @@
 """What outlives a session: leases, acquires without an answer, releases without an answer."""
 
 import json
-from typing import Callable, Dict, Mapping, Optional
+from typing import Callable, Dict, Mapping, Optional, Set
 
 import grpc
 
@@ -36,6 +36,8 @@ class SessionTasks:
         self.leases = HeldLeases()
         self._news = news
         self._intents: Dict[AcquireIntent, None] = {}
+        #: Leases whose blocks of code have not ended yet, although the client closes.
+        self._blocks: Set[HeldLease] = set()
         self._timers = Timers(runtime)
         self._repeats = Repeats(self._timers)
         self._releases = Releases(runtime, self._timers, self._repeats, self._tell_empty)
@@ -78,20 +80,32 @@ class SessionTasks:
         """
         if intent.is_abandoned or intent not in self._intents:
             return
-        intent.is_abandoned = True
-        intent.reject(error)
+        intent.abandon(error)
         if intent.home is None:
-            del self._intents[intent]
-            self._tell_empty()
+            self.forget(intent)
         else:
             self._cancel(intent, intent.home)
 
+    def forget(self, intent: AcquireIntent) -> None:
+        """A later grant is released, because nobody has the intent."""
+        intent.stop_timer()
+        self._intents.pop(intent, None)
+        self._tell_empty()
+
     def finish(self, error: HoldfastError, timeout: float, done: Callable[[], None]) -> None:
-        """Releases and cancels everything. `done` is called after the answers or the timeout."""
+        """Ends the belief in all leases, and cancels all waits.
+
+        A lease is released when its block of code has ended, at once without a block. `done` is
+        called after the answers or the timeout.
+        """
         for intent in list(self._intents):
             self.abandon(intent, error)
         for lease in [*self.leases.by_deadline(), *self._releases.held_too_long]:
-            lease.release()
+            lease.end(LossCause.CLOSED)
+            if lease.has_block:
+                self._blocks.add(lease)
+            else:
+                lease.release()
         if self._is_empty:
             return done()
         self._on_empty = done
@@ -109,7 +123,7 @@ class SessionTasks:
         self.fail(ClosedError())
         self._timers.cancel()
         for lease in self.leases.by_deadline():
-            lease.end(LossCause.RELEASED)
+            lease.end(LossCause.CLOSED)
 
     def granted(
         self,
@@ -130,13 +144,13 @@ class SessionTasks:
             return LeaseOwner(known, self)
         unwanted = intent not in self._intents or intent.is_abandoned
         if unwanted or self.leases.is_over(lease_id):
-            self._intents.pop(intent, None)
             self.release_unwanted(lease_id, ttl)
+            self.forget(intent)
             return None
         if until <= self.runtime.now():
             self._granted_too_late(intent, lease_id, ttl)
             return None
-        lease = HeldLease(message, until, intent.acquire.max_hold, self)
+        lease = HeldLease(message, until, intent.acquire, self)
         del self._intents[intent]
         self.leases.add(lease)
         intent.lease = lease
@@ -150,10 +164,7 @@ class SessionTasks:
         return LeaseOwner(lease, self)
 
     def cancelled(self, intent: AcquireIntent) -> None:
-        if intent in self._intents:
-            del self._intents[intent]
-            intent.reject(ClosedError("the wait was cancelled"))
-        self._tell_empty()
+        self._end(intent, ClosedError("the wait was cancelled"))
 
     def failed(self, intent: AcquireIntent, failed: CommandFailed, session: OpenSession) -> None:
         if intent.home is not session:
@@ -171,21 +182,20 @@ class SessionTasks:
                 self._place(intent, session)
 
         if self._repeats.later(intent, error, session, again):
-            return
-        del self._intents[intent]
-        intent.reject(error)
-        self._tell_empty()
+            intent.last_error = error
+        else:
+            self._end(intent, error)
 
     def without_answer(self, intent: AcquireIntent) -> None:
-        name = json.dumps(intent.acquire.name)
-        self.abandon(intent, no_answer(f"no server answered the acquire of {name}"))
+        text = f"no server answered the acquire of {json.dumps(intent.acquire.name)}"
+        self.abandon(intent, no_answer(text, intent.last_error))
 
     def over(self, lease: HeldLease) -> None:
         self.leases.end(lease)
         cause = lease.cause or LossCause.RELEASED
         if lease.update is not None:
             lease.update.reject(lease.lost(cause))
-        if cause is LossCause.RELEASED:
+        if lease.loss is None or cause is LossCause.CLOSED:
             return
         self._news.lost(lease)
         # The session still renews the lease. Nobody may rely on the lease after its deadline,
@@ -196,13 +206,16 @@ class SessionTasks:
             self._releases.release_at_deadline(lease)
 
     def release(self, lease: HeldLease) -> Outcome[ReleaseAnswer]:
-        lease.end(LossCause.RELEASED)
+        lease.let_go()
         if lease.cause is LossCause.SUPERSEDED:
             # The lease is held elsewhere, and is not this client's to end.
             outcome: Outcome[ReleaseAnswer] = Outcome()
             outcome.resolve(ReleaseAnswer(False, lease_pb2.LossCause.LOSS_CAUSE_UNSPECIFIED))
-            return outcome
-        return self._releases.release_held(lease)
+        else:
+            outcome = self._releases.release_held(lease)
+        self._blocks.discard(lease)
+        self._tell_empty()
+        return outcome
 
     def update(self, lease: HeldLease, metadata: Mapping[str, str]) -> Outcome[None]:
         cause = lease.cause
@@ -224,6 +237,7 @@ class SessionTasks:
         return update.outcome
 
     def attached(self, lease: HeldLease, session: OpenSession, number: int) -> None:
+        lease.failed_attaches = 0
         self._settle_in(lease, session, number)
         self._news.attached(session.address, lease)
 
@@ -238,11 +252,13 @@ class SessionTasks:
             if lease.home is session and not lease.is_over:
                 self._attach(lease, session)
 
-        self._timers.later(pauses.before_repeat(1, error.retry_after), again)
+        lease.failed_attaches += 1
+        pause = pauses.before_repeat(lease.failed_attaches, error.retry_after)
+        self._timers.later(pause, again)
 
     @property
     def _is_empty(self) -> bool:
-        return not self._intents and not self._releases
+        return not self._intents and not self._releases and not self._blocks
 
     def _tell_empty(self) -> None:
         if self._is_empty and self._on_empty is not None:
@@ -275,7 +291,11 @@ class SessionTasks:
         self.release_unwanted(lease_id, ttl)
         if self.current is not None and intent.take_new_id():
             return self._place(intent, self.current)
-        del self._intents[intent]
         name = json.dumps(intent.acquire.name)
-        intent.reject(no_answer(f"the grant of {name} came after the end of its lease"))
+        self._end(intent, no_answer(f"the grant of {name} came after the end of its lease"))
+
+    def _end(self, intent: AcquireIntent, error: HoldfastError) -> None:
+        if intent in self._intents:
+            del self._intents[intent]
+            intent.reject(error)
         self._tell_empty()

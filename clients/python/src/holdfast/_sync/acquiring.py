@@ -41,7 +41,7 @@ class Acquiring:
             raise
 
     def __enter__(self) -> Lease:
-        lease = self.acquire()
+        lease = self.acquire().__enter__()
         self._leases().append(lease)
         return lease
 

@@ -1,15 +1,17 @@
 """The client for code with threads."""
 
 import logging
+import threading
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Generator, Mapping, Optional, Type, Union
 
-from .._acquires import OnQueued
 from .._core import numbers
+from .._core.acquire_intent import Acquire
 from .._core.durations import TimeSpan
 from .._options import Addresses, Tls, TokenOption
+from .._requests import Requests
 from .._server_info import ServerInfo
-from ..aio._acquiring import Acquiring as AioAcquiring
 from ..aio._calls import Method, Request, Response
 from ..aio._client import Holdfast as AioHoldfast
 from ..aio._connect import connect as aio_connect
@@ -19,7 +21,7 @@ from .acquiring import Acquiring
 from .dictionary import Dictionary
 from .election import Election
 from .lease import Lease
-from .portal import Portal, portals
+from .portal import Portal, harmless, portals
 from .recents import Recents
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def connect(
     *,
     tls: Union[Tls, bool] = False,
     token: Optional[TokenOption] = None,
+    allow_insecure_token: bool = False,
     holder_id: str = "",
     metadata: Optional[Mapping[str, str]] = None,
     connect_timeout: TimeSpan = numbers.CONNECT,
@@ -46,6 +49,9 @@ def connect(
     addresses: "host:port", several as a list or with commas.
     tls: True for TLS with the certificate authorities of gRPC, or a Tls. Default: no TLS.
     token: a text, a TokenFile, or a function (plain or async) that gives a text or a BearerToken.
+        A function has 10 s. Needs `tls`, unless all addresses are loopback addresses.
+    allow_insecure_token: sends the token without TLS to other machines, where anybody on the way
+        can use the token.
     holder_id: a label of this process that others see beside its leases.
     metadata: the metadata of each lease without metadata of its own.
     connect_timeout: the longest wait for the first answer of a server. Default: 10 s.
@@ -60,6 +66,7 @@ def connect(
         addresses,
         tls=tls,
         token=token,
+        allow_insecure_token=allow_insecure_token,
         holder_id=holder_id,
         metadata=metadata,
         connect_timeout=connect_timeout,
@@ -74,7 +81,7 @@ def connect(
         raise
 
 
-class Holdfast:
+class Holdfast(Requests[Acquiring]):
     """A client of the servers of one store. `connect` makes it. Close it in the end.
 
     Any thread may use it.
@@ -83,47 +90,9 @@ class Holdfast:
     def __init__(self, client: AioHoldfast, portal: Portal) -> None:
         self._client = client
         self._portal = portal
+        # Reentrant, because the handler of a signal may close in the middle of a close.
+        self._closing = threading.RLock()
         self._is_closed = False
-
-    def lock(
-        self,
-        name: str,
-        *,
-        ttl: Optional[TimeSpan] = None,
-        wait: Optional[TimeSpan] = None,
-        shared: bool = False,
-        max_hold: Optional[TimeSpan] = None,
-        metadata: Optional[Mapping[str, str]] = None,
-        on_queued: Optional[OnQueued] = None,
-    ) -> Acquiring:
-        """A lock: `with hf.lock("report") as lease:`, or `lease = hf.lock("report").acquire()`.
-
-        All times are seconds, or a timedelta.
-
-        ttl: the lease ends so long after this process vanishes. The client renews the lease long
-            before. Default: the server's, 30 s. Range: 100 ms to 2 min, as the server allows.
-        wait: the longest wait in the queue. Default: without a bound.
-        shared: holders of a shared lock hold it together.
-        max_hold: the longest time to hold the lease. Afterwards it counts as lost, with the cause
-            MAX_HOLD, and is released when the work has ended or the deadline has passed.
-            Heartbeats prove that the process runs, this option catches work that hangs.
-        metadata: texts that others see beside the lease.
-        on_queued: told the place in the queue while the request waits, at most every 2 s. Called
-            in the thread of the client, and must not block.
-
-        Raises a ContendedError after `wait`, and other HoldfastErrors.
-        """
-        return self._acquiring(
-            self._client.lock(
-                name,
-                ttl=ttl,
-                wait=wait,
-                shared=shared,
-                max_hold=max_hold,
-                metadata=metadata,
-                on_queued=on_queued,
-            )
-        )
 
     def try_lock(
         self,
@@ -137,35 +106,6 @@ class Holdfast:
         """Tries once. None: others hold the lock or wait for it."""
         return _unless_contended(
             self.lock(name, ttl=ttl, wait=0, shared=shared, max_hold=max_hold, metadata=metadata)
-        )
-
-    def permits(
-        self,
-        name: str,
-        permits: int = 1,
-        *,
-        limit: Optional[int] = None,
-        ttl: Optional[TimeSpan] = None,
-        wait: Optional[TimeSpan] = None,
-        max_hold: Optional[TimeSpan] = None,
-        metadata: Optional[Mapping[str, str]] = None,
-        on_queued: Optional[OnQueued] = None,
-    ) -> Acquiring:
-        """Permits of a semaphore, as `lock`.
-
-        limit: the limit of a semaphore that does not exist yet. An existing one keeps its limit.
-        """
-        return self._acquiring(
-            self._client.permits(
-                name,
-                permits,
-                limit=limit,
-                ttl=ttl,
-                wait=wait,
-                max_hold=max_hold,
-                metadata=metadata,
-                on_queued=on_queued,
-            )
         )
 
     def try_permits(
@@ -242,13 +182,16 @@ class Holdfast:
         End the work that needs a lease first. A process that ends without `close` leaves its
         leases to the ends of their ttl. In a forked child nothing happens.
         """
-        if self._is_closed or self._portal.is_forked():
+        if self._portal.is_forked():
             return
-        self._is_closed = True
-        try:
-            self._portal.run(self._client.close())
-        finally:
-            portals.give_back(self._portal)
+        with self._closing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            try:
+                self._portal.run(self._client.close())
+            finally:
+                portals.give_back(self._portal)
 
     def __enter__(self) -> "Holdfast":
         return self
@@ -261,8 +204,10 @@ class Holdfast:
     ) -> None:
         self.close()
 
-    def _acquiring(self, acquiring: AioAcquiring) -> Acquiring:
-        return Acquiring(acquiring, self._portal)
+    def _acquiring(self, acquire: Acquire) -> Acquiring:
+        if acquire.on_queued is not None:
+            acquire = replace(acquire, on_queued=harmless(acquire.on_queued))
+        return Acquiring(self._client._acquiring(acquire), self._portal)
 
 
 def _unless_contended(acquiring: Acquiring) -> Optional[Lease]:

@@ -26,7 +26,9 @@ class Dictionary:
         self._dictionary = dictionary
         self._portal = portal
 
-    def create(self, profile: Profile = Profile(), *, timeout: Optional[TimeSpan] = None) -> None:
+    def create(
+        self, profile: Optional[Profile] = None, *, timeout: Optional[TimeSpan] = None
+    ) -> None:
         """Without effect if the dictionary exists with the same profile."""
         self._portal.run(self._dictionary.create(profile, timeout=timeout))
 
@@ -43,7 +45,7 @@ class Dictionary:
         return self._portal.run(self._dictionary.delete_entries(ids, timeout=timeout))
 
     def import_entries(
-        self, entries: Iterable[Entry], profile: Profile = Profile()
+        self, entries: Iterable[Entry], profile: Optional[Profile] = None
     ) -> DictionaryInfo:
         """Replaces all entries in one step.
 

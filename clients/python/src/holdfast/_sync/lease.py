@@ -3,12 +3,14 @@
 from types import TracebackType
 from typing import Callable, Mapping, Optional, Type
 
+from .._lease_state import LeaseState
+from ..aio._body import is_loss_of
 from ..aio._lease import Lease as AioLease
 from ..errors import ClosedError, LeaseLost
-from .portal import Portal
+from .portal import Portal, harmless
 
 
-class Lease:
+class Lease(LeaseState):
     """A lease of this process. Any thread may use it.
 
     As `with lease:` leaving the block releases the lease, and raises LeaseLost after a loss.
@@ -16,44 +18,9 @@ class Lease:
     """
 
     def __init__(self, lease: AioLease, portal: Portal) -> None:
+        super().__init__(lease._held)
         self._lease = lease
         self._portal = portal
-
-    @property
-    def name(self) -> str:
-        return self._lease.name
-
-    @property
-    def permits(self) -> int:
-        """The number of permits. 1 for a lock."""
-        return self._lease.permits
-
-    @property
-    def fencing_token(self) -> int:
-        """Pass it to the protected store, which refuses smaller tokens.
-
-        Raises LeaseLost as `check` does.
-        """
-        return self._lease.fencing_token
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether this process may rely on the lease. Compares the clock."""
-        return self._lease.is_valid
-
-    @property
-    def remaining(self) -> float:
-        """The time until the deadline (seconds). 0: the lease is over. Renewals add to it."""
-        return self._lease.remaining
-
-    @property
-    def loss(self) -> Optional[LeaseLost]:
-        """The loss of the lease. None: the lease is held, or was released."""
-        return self._lease.loss
-
-    def check(self) -> None:
-        """Call before each step of the work. Raises LeaseLost if the lease is over."""
-        self._lease.check()
 
     def on_lost(self, callback: Callable[[LeaseLost], object]) -> None:
         """Calls back in the thread of the client at a loss. Never after a release.
@@ -62,7 +29,7 @@ class Lease:
         """
 
         async def listen() -> None:
-            self._lease.on_lost(callback)
+            self._lease.on_lost(harmless(callback))
 
         self._portal.run(listen())
 
@@ -86,6 +53,7 @@ class Lease:
         self._portal.run(self._lease.update_metadata(metadata))
 
     def __enter__(self) -> "Lease":
+        self._held.begin_block()
         return self
 
     def __exit__(
@@ -105,8 +73,5 @@ class Lease:
             if loss is not None:
                 raise loss
         elif loss is not None and isinstance(error, Exception):
-            if not self._lease.has_lost_by(error):
+            if not is_loss_of(error, self._held):
                 raise loss from error
-
-    def __repr__(self) -> str:
-        return repr(self._lease)

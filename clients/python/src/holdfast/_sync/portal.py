@@ -2,9 +2,11 @@
 
 import asyncio
 import atexit
+import concurrent.futures
+import logging
 import os
 import threading
-from typing import Any, AsyncGenerator, Coroutine, Generator, Optional, TypeVar
+from typing import Any, AsyncGenerator, Callable, Coroutine, Generator, Optional, Set, TypeVar
 
 from ..errors import ClosedError
 
@@ -13,6 +15,8 @@ T = TypeVar("T")
 #: The longest wait for the end of the thread (seconds).
 _JOIN = 2.0
 
+_logger = logging.getLogger("holdfast")
+
 
 class Portal:
     """Runs coroutines in the background thread, and waits for their results."""
@@ -20,6 +24,11 @@ class Portal:
     def __init__(self) -> None:
         self.uses = 0
         self._pid = os.getpid()
+        # Reentrant, because a result may come at once.
+        self._lock = threading.RLock()
+        self._is_over = False
+        #: The results for which threads wait.
+        self._waited: Set[concurrent.futures.Future[Any]] = set()
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(_handle)
         # A process that just ends leaves its leases to their ttl.
@@ -32,23 +41,22 @@ class Portal:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Blocks the calling thread. An interruption, such as Ctrl-C, cancels the coroutine."""
-        problem = self._problem()
-        if problem is not None:
-            work.close()
-            raise problem
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = self._submit(work)
         try:
             return future.result()
+        except concurrent.futures.CancelledError:
+            # The thread has ended meanwhile.
+            raise ClosedError() from None
         except BaseException:
             future.cancel()
             raise
 
     def start(self, work: Coroutine[Any, Any, object]) -> None:
         """Does not wait. Without effect after the end of the thread."""
-        if self._problem() is None:
-            asyncio.run_coroutine_threadsafe(work, self._loop)
-        else:
-            work.close()
+        try:
+            self._submit(work)
+        except (ClosedError, RuntimeError):
+            pass
 
     def iterate(self, items: AsyncGenerator[T, None]) -> Generator[T, None, None]:
         """The items of an async generator, which ends together with this one."""
@@ -64,29 +72,54 @@ class Portal:
                     return
                 yield item
         finally:
-            if self._problem() is None:
+            try:
                 self.run(_close(items))
+            except ClosedError:
+                pass  # The end of the thread has ended the generator too.
 
     def stop(self) -> None:
-        if self.is_forked() or self._loop.is_closed():
+        if self.is_forked():
             return
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        with self._lock:
+            if self._is_over:
+                return
+            self._is_over = True
+            self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_JOIN)
 
-    def _problem(self) -> Optional[Exception]:
+    def _submit(self, work: Coroutine[Any, Any, T]) -> "concurrent.futures.Future[T]":
+        problem: Optional[Exception] = None
         if self.is_forked():
-            return ClosedError("the client belongs to the parent of this forked process")
-        if self._loop.is_closed() or not self._thread.is_alive():
-            return ClosedError()
-        if threading.current_thread() is self._thread:
-            return RuntimeError("a callback of the client cannot wait for the client")
-        return None
+            problem = ClosedError("the client belongs to the parent of this forked process")
+        elif threading.current_thread() is self._thread:
+            problem = RuntimeError("a callback of the client cannot wait for the client")
+        else:
+            with self._lock:
+                if not self._is_over:
+                    future = asyncio.run_coroutine_threadsafe(work, self._loop)
+                    self._waited.add(future)
+                    future.add_done_callback(self._forget)
+                    return future
+            problem = ClosedError()
+        work.close()
+        raise problem
+
+    def _forget(self, future: "concurrent.futures.Future[Any]") -> None:
+        with self._lock:
+            self._waited.discard(future)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
         finally:
+            with self._lock:
+                self._is_over = True
+                waited, self._waited = self._waited, set()
+            # Nobody waits for ever, not even if the thread ends by a defect.
+            for future in waited:
+                future.cancel()
+            self._loop.run_until_complete(_cancel_all())
             self._loop.close()
 
 
@@ -129,6 +162,27 @@ portals = _Portals()
 atexit.register(portals.stop)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=portals.forget_lock)
+
+
+def harmless(callback: Callable[[T], object]) -> Callable[[T], None]:
+    """A callback that raises does not end the thread of all clients, not even by SystemExit."""
+
+    def call(value: T) -> None:
+        try:
+            callback(value)
+        except BaseException:
+            _logger.exception("a callback has raised")
+
+    return call
+
+
+async def _cancel_all() -> None:
+    own = asyncio.current_task()
+    tasks = [task for task in asyncio.all_tasks() if task is not own]
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=_JOIN / 2)
 
 
 async def _close(items: AsyncGenerator[Any, None]) -> None:

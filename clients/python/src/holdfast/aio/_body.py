@@ -19,11 +19,8 @@ class Body:
         self._task = task
         self._cancelling = _cancelling(task)
         self._is_interrupted = False
-        loss = held.loss
-        if loss is not None:
-            # A cancellation would come after a block without an await.
-            held.release()
-            raise loss
+        # A cancellation would come after a block without an await.
+        held.begin_block()
         held.listen(self._lost)
 
     async def leave(
@@ -51,7 +48,7 @@ class Body:
             if is_own_cancel:
                 raise loss from error
             return False
-        if not isinstance(error, Exception) or _is_of(error, held):
+        if not isinstance(error, Exception) or is_loss_of(error, held):
             return False
         raise loss from error
 
@@ -68,7 +65,8 @@ class Body:
         return True
 
 
-def _is_of(error: Exception, held: HeldLease) -> bool:
+def is_loss_of(error: Exception, held: HeldLease) -> bool:
+    """Whether the error is the loss of this lease itself, as `check` raises it."""
     return isinstance(error, LeaseLost) and error.source is held
 
 

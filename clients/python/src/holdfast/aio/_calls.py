@@ -21,15 +21,16 @@ from typing import (
 import grpc
 import grpc.aio
 
-from .._core import clock, numbers, pauses
+from .._core import clock, numbers
 from .._core.durations import TimeSpan, to_seconds
+from .._core.repetition import SILENCE, Repetition, attempt_time, is_broken
 from .._core.status import error_of_call
 from .._fork import keep
 from .._options import Tls
 from .._telemetry import span
-from ..errors import ClosedError, CredentialError, Facts, HoldfastError, no_answer
+from ..errors import ClosedError, HoldfastError
 from ._channel import open_channel
-from ._tokens import TokenSource
+from ._tokens import Tokens
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
@@ -50,6 +51,8 @@ class CallTarget:
         self.channel = channel
         self.uses = 0
         self.is_left = False
+        #: The start of the first call since the last answer.
+        self.silent_since: Optional[float] = None
 
 
 class CallChannel:
@@ -57,12 +60,12 @@ class CallChannel:
         self,
         addresses: Sequence[str],
         tls: Union[Tls, bool],
-        token: Optional[TokenSource],
+        tokens: Optional[Tokens],
         tracer: "Optional[Tracer]",
     ) -> None:
         self._addresses = addresses
         self._tls = tls
-        self._token = token
+        self._tokens = tokens
         self._tracer = tracer
         self._pid = os.getpid()
         self._index = 0
@@ -98,7 +101,7 @@ class CallChannel:
             raise ClosedError()
         if self._target is None:
             address = self._addresses[self._index % len(self._addresses)]
-            self._target = CallTarget(open_channel(address, self._tls))
+            self._target = CallTarget(open_channel(address, self._tls, keepalive=True))
         target = self._target
         target.uses += 1
         try:
@@ -119,14 +122,21 @@ class CallChannel:
         if target.uses == 0:
             self._end(target)
 
-    async def metadata(self) -> CallMetadata:
-        if self._token is None:
+    def failed(self, target: CallTarget, error: HoldfastError) -> None:
+        """Later calls leave a broken connection."""
+        if error.reason == "" and error.code is grpc.StatusCode.DEADLINE_EXCEEDED:
+            # The caller's own short timeout says little about the server.
+            since = target.silent_since
+            if since is not None and clock.now() - since < SILENCE:
+                return
+        if is_broken(error):
+            self.leave(target)
+
+    async def metadata(self, timeout: float = numbers.CALL) -> CallMetadata:
+        """timeout: the longest time for the token (seconds)."""
+        if self._tokens is None:
             return ()
-        try:
-            bearer = await self._token()
-        except Exception as error:
-            facts = Facts("NO_CREDENTIAL", grpc.StatusCode.UNAUTHENTICATED)
-            raise CredentialError(f"the client has no token: {error}", facts) from error
+        bearer = await self._tokens.get(timeout)
         return (("authorization", f"Bearer {bearer.token}"),)
 
     async def pause(self, seconds: float) -> None:
@@ -156,6 +166,8 @@ class CallChannel:
                 self._end(target)
         while self._closing:
             await asyncio.wait(self._closing)
+        if self._tokens is not None:
+            await self._tokens.close()
 
     def _end(self, target: CallTarget) -> None:
         self._left.discard(target)
@@ -170,38 +182,49 @@ class CallChannel:
         until: float,
         is_idempotent: bool,
     ) -> Response:
-        attempts = refusals = 0
+        repetition = Repetition(is_idempotent)
         while True:
-            attempts += 1
-            with self.use() as target:
-                try:
-                    metadata = await self.metadata()
-                    timeout = max(0.001, until - clock.now())
-                    call = cast(Any, method(target.channel))(
-                        request, timeout=timeout, metadata=metadata
-                    )
-                    return cast(Response, await self.answer(call))
-                except grpc.aio.AioRpcError as failure:
-                    failed = error_of_failure(failure)
-                if failed.code is grpc.StatusCode.UNAVAILABLE:
-                    self.leave(target)
-            pause = pauses.before_repeat(attempts, failed.retry_after)
-            if failed.reason in numbers.CREDENTIAL_IS_FETCHED_ONCE_MORE:
-                refusals += 1
-                pause = 0.0
-                is_last = refusals > 1
-            else:
-                is_last = not _is_repeated(failed, is_idempotent)
-            if is_last or clock.now() + pause >= until:
+            target: Optional[CallTarget] = None
+            try:
+                metadata = await self.metadata(max(0.0, until - clock.now()))
+                with self.use() as target:
+                    timeout = attempt_time(max(0.001, until - clock.now()), is_idempotent)
+                    return await self._once(target, method, request, timeout, metadata)
+            except ClosedError:
+                raise
+            except HoldfastError as error:
+                failed = error
+            if target is not None:
+                self.failed(target, failed)
+            pause = repetition.pause_after(failed, is_sent=target is not None)
+            if pause is None or clock.now() + pause >= until:
                 raise failed
             await self.pause(pause)
 
+    async def _once(
+        self,
+        target: CallTarget,
+        method: "Method[Request, Response]",
+        request: Request,
+        timeout: float,
+        metadata: CallMetadata,
+    ) -> Response:
+        if target.silent_since is None:
+            target.silent_since = clock.now()
+        call = cast(Any, method(target.channel))(request, timeout=timeout, metadata=metadata)
+        try:
+            response = await self.answer(call)
+        except grpc.aio.AioRpcError as failure:
+            error = error_of_failure(failure)
+            if not (error.reason == "" and is_broken(error)):
+                target.silent_since = None
+            raise error from None
+        target.silent_since = None
+        return cast(Response, response)
+
 
 def error_of_failure(failure: grpc.aio.AioRpcError) -> HoldfastError:
-    error = error_of_call(failure.code(), failure.details(), failure.trailing_metadata())
-    if error.code is grpc.StatusCode.DEADLINE_EXCEEDED and not error.reason:
-        return no_answer("no server answered in time", error)
-    return error
+    return error_of_call(failure.code(), failure.details(), failure.trailing_metadata())
 
 
 def is_cancelled() -> bool:
@@ -210,14 +233,6 @@ def is_cancelled() -> bool:
     if task is None or sys.version_info < (3, 11):
         return False
     return task.cancelling() > 0
-
-
-def _is_repeated(error: HoldfastError, is_idempotent: bool) -> bool:
-    if error.reason in numbers.CALL_IS_REPEATED:
-        return True
-    # The empty reason belongs to a broken connection.
-    is_known = error.reason == "" or error.reason in numbers.IDEMPOTENT_CALL_IS_REPEATED
-    return is_idempotent and is_known and error.code is grpc.StatusCode.UNAVAILABLE
 
 
 async def _close(channel: grpc.aio.Channel) -> None:

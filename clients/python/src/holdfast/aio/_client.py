@@ -3,10 +3,10 @@
 from types import TracebackType
 from typing import TYPE_CHECKING, AsyncGenerator, Mapping, Optional, Type
 
-from .._acquires import OnQueued, lock_acquire, permits_acquire
 from .._core.acquire_intent import Acquire
 from .._core.durations import TimeSpan
 from .._core.session_client import SessionClient
+from .._requests import Requests
 from .._server_info import ServerInfo, info_of
 from ..errors import ContendedError
 from ..v1.autocomplete_service_pb2 import ListDictionariesRequest
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _PAGE_SIZE = 500
 
 
-class Holdfast:
+class Holdfast(Requests[Acquiring]):
     """A client of the servers of one store. `connect` makes it. Close it in the end.
 
     Belongs to the event loop in which it was made.
@@ -47,45 +47,6 @@ class Holdfast:
         self._calls = calls
         self._tracer = tracer
 
-    def lock(
-        self,
-        name: str,
-        *,
-        ttl: Optional[TimeSpan] = None,
-        wait: Optional[TimeSpan] = None,
-        shared: bool = False,
-        max_hold: Optional[TimeSpan] = None,
-        metadata: Optional[Mapping[str, str]] = None,
-        on_queued: Optional[OnQueued] = None,
-    ) -> Acquiring:
-        """A lock: `async with hf.lock("report") as lease:`, or `lease = await hf.lock("report")`.
-
-        All times are seconds, or a timedelta.
-
-        ttl: the lease ends so long after this process vanishes. The client renews the lease long
-            before. Default: the server's, 30 s. Range: 100 ms to 2 min, as the server allows.
-        wait: the longest wait in the queue. Default: until the caller is cancelled.
-        shared: holders of a shared lock hold it together.
-        max_hold: the longest time to hold the lease. Afterwards it counts as lost, with the cause
-            MAX_HOLD, and is released when the work has ended or the deadline has passed.
-            Heartbeats prove that the process runs, this option catches work that hangs.
-        metadata: texts that others see beside the lease.
-        on_queued: told the place in the queue while the request waits, at most every 2 s.
-
-        Raises a ContendedError after `wait`, and other HoldfastErrors.
-        """
-        return self._acquiring(
-            lock_acquire(
-                name,
-                ttl=ttl,
-                wait=wait,
-                shared=shared,
-                max_hold=max_hold,
-                metadata=metadata,
-                on_queued=on_queued,
-            )
-        )
-
     async def try_lock(
         self,
         name: str,
@@ -98,35 +59,6 @@ class Holdfast:
         """Tries once. None: others hold the lock or wait for it."""
         return await _unless_contended(
             self.lock(name, ttl=ttl, wait=0, shared=shared, max_hold=max_hold, metadata=metadata)
-        )
-
-    def permits(
-        self,
-        name: str,
-        permits: int = 1,
-        *,
-        limit: Optional[int] = None,
-        ttl: Optional[TimeSpan] = None,
-        wait: Optional[TimeSpan] = None,
-        max_hold: Optional[TimeSpan] = None,
-        metadata: Optional[Mapping[str, str]] = None,
-        on_queued: Optional[OnQueued] = None,
-    ) -> Acquiring:
-        """Permits of a semaphore, as `lock`.
-
-        limit: the limit of a semaphore that does not exist yet. An existing one keeps its limit.
-        """
-        return self._acquiring(
-            permits_acquire(
-                name,
-                permits,
-                limit=limit,
-                ttl=ttl,
-                wait=wait,
-                max_hold=max_hold,
-                metadata=metadata,
-                on_queued=on_queued,
-            )
         )
 
     async def try_permits(
@@ -153,7 +85,7 @@ class Holdfast:
         )
 
     def election(self, name: str) -> Election:
-        return Election(name, self.lock, self._calls)
+        return Election(name, self._acquiring, self._calls)
 
     def recents(self, name: str) -> Recents:
         """The latest choices of one user."""

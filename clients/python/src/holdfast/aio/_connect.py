@@ -9,11 +9,11 @@ from .._core import numbers
 from .._core.durations import TimeSpan, to_seconds
 from .._core.news import News
 from .._core.session_client import SessionClient, SessionSettings
-from .._options import Addresses, Tls, TokenOption, address_list
+from .._options import Addresses, Tls, TokenOption, address_list, refuse_token_without_tls
 from ._calls import CallChannel
 from ._client import Holdfast
 from ._runtime import LoopRuntime, future_of
-from ._tokens import fetch_later, token_source
+from ._tokens import Tokens
 from ._wire import GrpcWires
 
 if TYPE_CHECKING:
@@ -27,14 +27,7 @@ class connect:
     client at the end. Raises a HoldfastError if no server answers in time, or if the servers
     refuse the credential.
 
-    addresses: "host:port", several as a list or with commas.
-    tls: True for TLS with the certificate authorities of gRPC, or a Tls. Default: no TLS.
-    token: a text, a TokenFile, or a function (plain or async) that gives a text or a BearerToken.
-    holder_id: a label of this process that others see beside its leases.
-    metadata: the metadata of each lease without metadata of its own.
-    connect_timeout: the longest wait for the first answer of a server. Default: 10 s.
-    logger: default: `logging.getLogger("holdfast")`.
-    tracer: a tracer of OpenTelemetry. Default: no spans.
+    The options are those of `holdfast.connect`.
     """
 
     def __init__(
@@ -43,6 +36,7 @@ class connect:
         *,
         tls: Union[Tls, bool] = False,
         token: Optional[TokenOption] = None,
+        allow_insecure_token: bool = False,
         holder_id: str = "",
         metadata: Optional[Mapping[str, str]] = None,
         connect_timeout: TimeSpan = numbers.CONNECT,
@@ -50,9 +44,11 @@ class connect:
         tracer: "Optional[Tracer]" = None,
     ) -> None:
         self._addresses = address_list(addresses)
+        if token is not None and tls is False and not allow_insecure_token:
+            refuse_token_without_tls(self._addresses)
         self._timeout = to_seconds(connect_timeout, "connect_timeout")
         self._tls = tls
-        self._token = token_source(token)
+        self._token = token
         self._holder_id = holder_id
         self._metadata = dict(metadata or {})
         self._logger = logger or logging.getLogger("holdfast")
@@ -77,11 +73,12 @@ class connect:
 
     async def _open(self) -> Holdfast:
         wires = GrpcWires(self._tls)
+        tokens = None if self._token is None else Tokens(self._token)
         settings = SessionSettings(
             addresses=self._addresses,
             open_wire=wires.open,
             news=News(self._logger),
-            fetch_token=None if self._token is None else fetch_later(self._token),
+            fetch_token=None if tokens is None else tokens.fetch,
             holder_id=self._holder_id,
             metadata=self._metadata,
         )
@@ -91,6 +88,8 @@ class connect:
         except BaseException:
             session.close(0.0)
             await wires.closed()
+            if tokens is not None:
+                await tokens.close()
             raise
-        calls = CallChannel(self._addresses, self._tls, self._token, self._tracer)
+        calls = CallChannel(self._addresses, self._tls, tokens, self._tracer)
         return Holdfast(session, wires, calls, self._tracer)

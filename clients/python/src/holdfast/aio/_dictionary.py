@@ -48,7 +48,7 @@ class Dictionary:
         self._calls = calls
 
     async def create(
-        self, profile: Profile = Profile(), *, timeout: Optional[TimeSpan] = None
+        self, profile: Optional[Profile] = None, *, timeout: Optional[TimeSpan] = None
     ) -> None:
         """Without effect if the dictionary exists with the same profile."""
         request = pb.CreateDictionaryRequest(
@@ -79,7 +79,7 @@ class Dictionary:
         return response.deleted_count
 
     async def import_entries(
-        self, entries: Entries, profile: Profile = Profile()
+        self, entries: Entries, profile: Optional[Profile] = None
     ) -> DictionaryInfo:
         """Replaces all entries in one step.
 
@@ -91,7 +91,7 @@ class Dictionary:
                 await importing.send(batch)
             return await importing.commit()
 
-    def importing(self, profile: Profile = Profile()) -> Importing:
+    def importing(self, profile: Optional[Profile] = None) -> Importing:
         return Importing(self._calls, self.name, profile)
 
     async def suggest(

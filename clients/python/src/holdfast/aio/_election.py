@@ -2,8 +2,10 @@
 
 from typing import AsyncGenerator, Callable, Mapping, Optional
 
-from .._core.durations import TimeSpan
+from .._core.acquire_intent import Acquire
+from .._core.durations import TimeSpan, optional_seconds
 from .._leader import VALUE, Leader, leader_of
+from ..v1.lease_pb2 import LockMode
 from ..v1.lock_service_pb2 import GetLockRequest, WatchLockRequest
 from ..v1.lock_service_pb2_grpc import LockServiceStub
 from ._acquiring import Acquiring
@@ -12,9 +14,11 @@ from ._watch import watch
 
 
 class Election:
-    def __init__(self, name: str, lock: Callable[..., Acquiring], calls: CallChannel) -> None:
+    def __init__(
+        self, name: str, acquiring: Callable[[Acquire], Acquiring], calls: CallChannel
+    ) -> None:
         self.name = name
-        self._lock = lock
+        self._acquiring = acquiring
         self._calls = calls
 
     def campaign(
@@ -29,10 +33,19 @@ class Election:
 
         As `async with election.campaign(value) as lease:` a loss cancels the leader's work.
 
-        value: a text for the others, for example the address of this process.
+        value: a text for the others, for example the address of this process. It is the entry
+            `value` of the lease's metadata, and an update without this entry keeps it.
         """
-        entries = {**(metadata or {}), VALUE: value}
-        return self._lock(self.name, ttl=ttl, wait=wait, metadata=entries)
+        acquire = Acquire(
+            kind="lock",
+            name=self.name,
+            ttl=optional_seconds(ttl, "ttl"),
+            wait=optional_seconds(wait, "wait"),
+            metadata={**(metadata or {}), VALUE: value},
+            kept={VALUE: value},
+            mode=LockMode.LOCK_MODE_EXCLUSIVE,
+        )
+        return self._acquiring(acquire)
 
     async def leader(self) -> Optional[Leader]:
         """The present leader. None: there is none."""

@@ -8,24 +8,25 @@ import grpc.aio
 
 from .._autocomplete import DictionaryInfo, Profile, dictionary_info, profile_message
 from .._fork import keep
-from ..errors import ClosedError
+from ..errors import ClosedError, HoldfastError
 from ..v1 import autocomplete_service_pb2 as pb
 from ..v1.autocomplete_service_pb2_grpc import AutocompleteServiceStub
-from ._calls import CallChannel, error_of_failure, is_cancelled
+from ._calls import CallChannel, CallTarget, error_of_failure, is_cancelled
 
 
 class Importing:
     """`send` waits until the stream takes the batch. Leaving the block without commit ends all."""
 
-    def __init__(self, calls: CallChannel, name: str, profile: Profile) -> None:
+    def __init__(self, calls: CallChannel, name: str, profile: Optional[Profile]) -> None:
         self._calls = calls
         self._use = calls.use()
         self._start = pb.ImportStart(dictionary=name, profile=profile_message(profile))
+        self._target: Optional[CallTarget] = None
         self._call: Any = None
         self._count = 0
 
     async def __aenter__(self) -> "Importing":
-        target = self._use.__enter__()
+        target = self._target = self._use.__enter__()
         try:
             metadata = await self._calls.metadata()
             stub: Any = AutocompleteServiceStub(target.channel)
@@ -61,7 +62,7 @@ class Importing:
         try:
             await self._call.write(request)
         except grpc.aio.AioRpcError as failure:
-            raise error_of_failure(failure) from None
+            raise self._failed(failure) from None
         except asyncio.InvalidStateError:
             # The server has ended the call, and its status says why.
             await self._answer(end=False)
@@ -75,10 +76,16 @@ class Importing:
                 await self._call.done_writing()
             response: pb.ImportDictionaryResponse = await self._call
         except grpc.aio.AioRpcError as failure:
-            raise error_of_failure(failure) from None
+            raise self._failed(failure) from None
         except asyncio.CancelledError:
             raise self._cancelled() from None
         return response
+
+    def _failed(self, failure: grpc.aio.AioRpcError) -> HoldfastError:
+        error = error_of_failure(failure)
+        if self._target is not None:
+            self._calls.failed(self._target, error)
+        return error
 
     def _cancelled(self) -> BaseException:
         if self._calls.closed.done() and not is_cancelled():

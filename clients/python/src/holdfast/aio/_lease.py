@@ -8,6 +8,7 @@ from typing import Callable, Dict, Mapping, Optional, Type
 
 from .._core import numbers
 from .._core.held_lease import HeldLease, ReleaseAnswer
+from .._lease_state import LeaseState
 from ..errors import HoldfastError, LeaseLost, LossCause, no_answer
 from ..v1 import lease_pb2
 from ._body import Body
@@ -23,54 +24,15 @@ _EARLY_ENDS: Dict[int, LossCause] = {
 }
 
 
-class Lease:
+class Lease(LeaseState):
     """A lease of this process.
 
     As `async with lease:` a loss cancels the block, and leaving the block releases the lease.
     """
 
     def __init__(self, held: HeldLease) -> None:
-        self._held = held
+        super().__init__(held)
         self._body: Optional[Body] = None
-
-    @property
-    def name(self) -> str:
-        return self._held.name
-
-    @property
-    def permits(self) -> int:
-        """The number of permits. 1 for a lock."""
-        return self._held.permit_count
-
-    @property
-    def fencing_token(self) -> int:
-        """Pass it to the protected store, which refuses smaller tokens.
-
-        Raises LeaseLost as `check` does.
-        """
-        self.check()
-        return self._held.token
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether this process may rely on the lease. Compares the clock."""
-        return not self._held.is_over
-
-    @property
-    def remaining(self) -> float:
-        """The time until the deadline (seconds). 0: the lease is over. Renewals add to it."""
-        return self._held.remaining()
-
-    def check(self) -> None:
-        """Call before each step of the work. Raises LeaseLost if the lease is over."""
-        cause = self._held.cause
-        if cause is not None:
-            raise self._held.lost(cause)
-
-    @property
-    def loss(self) -> Optional[LeaseLost]:
-        """The loss of the lease. None: the lease is held, or was released."""
-        return self._held.loss
 
     def on_lost(self, callback: Callable[[LeaseLost], object]) -> None:
         """Calls back in the event loop at a loss. Never after a release."""
@@ -132,12 +94,3 @@ class Lease:
             return None
         cause = None if answer.released else _EARLY_ENDS.get(answer.cause)
         return None if cause is None else self._held.lost(cause)
-
-    def has_lost_by(self, error: Exception) -> bool:
-        """Whether the error is the loss of this lease itself, as `check` raises it."""
-        return isinstance(error, LeaseLost) and error.source is self._held
-
-    def __repr__(self) -> str:
-        """Without the `lease_id`, which is a secret."""
-        state = "valid" if self.is_valid else "over"
-        return f"<Lease name={self.name!r} fencing_token={self._held.token} {state}>"

@@ -9,15 +9,18 @@ import grpc
 import grpc.aio
 
 from .._autocomplete import Suggestion, suggestions_of
-from .._core import clock, numbers, pauses
+from .._core import clock, numbers
 from .._core.durations import TimeSpan, to_seconds
+from .._core.repetition import SILENCE, Repetition, attempt_time
 from .._core.status import code_of
 from .._fork import keep
 from ..errors import ClosedError, Facts, HoldfastError, error_of, no_answer
 from ..v1 import autocomplete_service_pb2 as pb
 from ..v1.autocomplete_service_pb2_grpc import AutocompleteServiceStub
 from ..v1.error_reason_pb2 import ErrorReason
-from ._calls import CallChannel, error_of_failure
+from ._calls import CallChannel, CallMetadata, CallTarget, error_of_failure
+
+_BROKEN = error_of("the stream has ended", Facts("", grpc.StatusCode.UNAVAILABLE))
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class _Query:
     text: str
     number: int
     typed_at: float
+    #: The end of the wait for an answer.
+    until: float
     #: None as the result: a newer query has superseded this one.
     future: "asyncio.Future[Optional[List[Suggestion]]]"
 
@@ -40,7 +45,11 @@ class TypeAhead:
         self._latest: Optional[_Query] = None
         self._sent = 0
         self._last_number = 0
+        #: The start of the first query since the last answer.
+        self._silent_since: Optional[float] = None
+        self._repetition = Repetition(is_idempotent=True)
         self._is_closed = False
+        self._is_left = False
         self._has_query = asyncio.Event()
         self._call: Any = None
         self._task = asyncio.get_running_loop().create_task(self._run())
@@ -48,17 +57,26 @@ class TypeAhead:
     async def type(self, text: str) -> Optional[List[Suggestion]]:
         """The suggestions for the text of the input field.
 
-        None: a newer query has superseded this query, so show nothing. Raises a HoldfastError.
+        None: a newer query has superseded this query, so show nothing. Raises a HoldfastError, an
+        UnavailableError after 10 s without an answer.
         """
         self._settle(None)
         if self._is_closed or self._calls.closed.done():
             raise ClosedError()
-        future: asyncio.Future[Optional[List[Suggestion]]]
-        future = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Optional[List[Suggestion]]] = loop.create_future()
         self._last_number += 1
-        self._latest = _Query(text, self._last_number, clock.now(), future)
+        now = clock.now()
+        query = _Query(text, self._last_number, now, now + numbers.CALL, future)
+        self._latest = query
         self._has_query.set()
-        return await future
+        timer = loop.call_later(numbers.CALL, self._expire, query)
+        try:
+            return await future
+        finally:
+            timer.cancel()
+            if self._latest is query:
+                self._latest = None
 
     async def close(self) -> None:
         """Ends the stream. A query without an answer raises a ClosedError."""
@@ -82,55 +100,65 @@ class TypeAhead:
 
     async def _run(self) -> None:
         """Opens a stream when there is a query, and the next stream after a break."""
-        failures = 0
         while True:
             await self._has_query.wait()
+            target: Optional[CallTarget] = None
+            failed: HoldfastError = _BROKEN
             try:
-                await self._stream()
-                failed: HoldfastError = no_answer("the stream ended")
+                metadata = await self._calls.metadata()
+                with self._calls.use() as target:
+                    await self._stream(target, metadata)
             except HoldfastError as error:
                 failed = error
             if self._calls.closed.done():
                 return self._settle(ClosedError())
-            failures = failures + 1 if self._sent == self._last_number else 1
-            pause = pauses.before_repeat(failures, failed.retry_after)
+            if target is not None:
+                self._calls.failed(target, failed)
             latest = self._latest
-            if latest is not None:
-                is_late = clock.now() + pause > latest.typed_at + numbers.CALL
-                if is_late or failed.code is not grpc.StatusCode.UNAVAILABLE:
-                    self._settle(failed)
-            await asyncio.sleep(pause)
+            if latest is None:
+                self._has_query.clear()
+                continue
+            await self._pause_after(failed, latest, is_sent=target is not None)
             if self._latest is not None:
                 # The broken stream may have taken the query without sending it.
                 self._has_query.set()
 
-    async def _stream(self) -> None:
-        with self._calls.use() as target:
-            metadata = await self._calls.metadata()
-            stub: Any = AutocompleteServiceStub(target.channel)
-            call = stub.SuggestStream(metadata=metadata)
-            keep(call)
-            self._sent = 0
-            writer = asyncio.get_running_loop().create_task(self._write(call))
-            try:
-                while True:
-                    response = await call.read()
-                    if response is grpc.aio.EOF:
-                        self._calls.leave(target)
-                        return
-                    self._answer(response)
-            except grpc.aio.AioRpcError as failure:
-                error = error_of_failure(failure)
-                if error.code is grpc.StatusCode.UNAVAILABLE:
-                    self._calls.leave(target)
-                raise error from None
-            except asyncio.CancelledError:
-                if self._calls.closed.done() and not self._is_closed:
-                    raise ClosedError() from None
+    async def _pause_after(self, failed: HoldfastError, query: _Query, is_sent: bool) -> None:
+        pause = self._repetition.pause_after(failed, is_sent)
+        if pause is None or clock.now() + pause > query.until:
+            self._repetition.answered()
+            return self._settle(failed)
+        await asyncio.sleep(pause)
+
+    async def _stream(self, target: CallTarget, metadata: CallMetadata) -> None:
+        """Returns at the end of the stream. Raises a HoldfastError."""
+        stub: Any = AutocompleteServiceStub(target.channel)
+        call = stub.SuggestStream(metadata=metadata)
+        keep(call)
+        self._sent = 0
+        self._silent_since = None
+        writer = asyncio.get_running_loop().create_task(self._write(call))
+        try:
+            while True:
+                response = await call.read()
+                if response is grpc.aio.EOF:
+                    return
+                self._answer(response)
+        except grpc.aio.AioRpcError as failure:
+            raise error_of_failure(failure) from None
+        except asyncio.CancelledError:
+            if self._is_closed:
                 raise
-            finally:
-                writer.cancel()
-                call.cancel()
+            if self._calls.closed.done():
+                raise ClosedError() from None
+            # The server was silent.
+            if self._is_left:
+                return
+            raise
+        finally:
+            self._is_left = False
+            writer.cancel()
+            call.cancel()
 
     async def _write(self, call: Any) -> None:
         try:
@@ -150,19 +178,55 @@ class TypeAhead:
                 suggest = pb.SuggestRequest()
                 suggest.CopyFrom(self._request)
                 suggest.query = latest.text
+                self._expect_answer(call, latest)
                 await call.write(pb.SuggestStreamRequest(query_id=latest.number, suggest=suggest))
         except (grpc.RpcError, grpc.aio.UsageError, asyncio.InvalidStateError):
             pass  # The stream has ended, and the reader hears of it.
 
+    def _expect_answer(self, call: Any, query: _Query) -> None:
+        """Leaves the stream of a silent server, so that the next server is tried."""
+        now = clock.now()
+        if self._silent_since is None:
+            self._silent_since = now
+
+        def late() -> None:
+            since = self._silent_since
+            if self._latest is not query or since is None or clock.now() - since < SILENCE:
+                return
+            self._is_left = True
+            call.cancel()
+
+        asyncio.get_running_loop().call_later(attempt_time(query.until - now, True), late)
+
     def _answer(self, response: pb.SuggestStreamResponse) -> None:
+        self._silent_since = None
         latest = self._latest
         if latest is None or response.query_id != latest.number:
             return
         kind = response.WhichOneof("result")
         if kind == "suggestions":
+            self._repetition.answered()
             self._settle(suggestions_of(response.suggestions.suggestions))
         elif kind == "error":
-            self._settle(_error_of_query(response.error))
+            self._failed(latest, _error_of_query(response.error))
+
+    def _failed(self, query: _Query, error: HoldfastError) -> None:
+        """Sends the query again after a pause, if a repetition helps."""
+        pause = self._repetition.pause_after(error)
+        if pause is None or clock.now() + pause > query.until:
+            self._repetition.answered()
+            return self._settle(error)
+
+        def again() -> None:
+            if self._latest is query:
+                self._sent = 0
+                self._has_query.set()
+
+        asyncio.get_running_loop().call_later(pause, again)
+
+    def _expire(self, query: _Query) -> None:
+        if self._latest is query:
+            self._settle(no_answer("no server answered the query in time"))
 
     def _settle(self, outcome: "Optional[List[Suggestion] | HoldfastError]") -> None:
         latest, self._latest = self._latest, None

@@ -6,10 +6,10 @@ from typing import Any, AsyncGenerator, Callable, Optional, TypeVar, cast
 import grpc
 import grpc.aio
 
-from .._core import pauses
+from .._core.repetition import FIRST_MESSAGE, Repetition
 from .._fork import keep
-from ..errors import ClosedError, HoldfastError
-from ._calls import CallChannel, CallTarget, error_of_failure, is_cancelled
+from ..errors import ClosedError, Facts, HoldfastError, error_of
+from ._calls import CallChannel, CallMetadata, CallTarget, error_of_failure, is_cancelled
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -22,24 +22,30 @@ async def watch(
     calls: CallChannel, method: "StreamMethod[Request, Response]", request: Request
 ) -> AsyncGenerator[Response, None]:
     """Raises a HoldfastError if a repetition cannot help. Ends when the iterator is closed."""
-    failures = 0
+    repetition = Repetition(is_idempotent=True)
     while True:
-        failures += 1
-        failed: Optional[HoldfastError] = None
-        with calls.use() as target:
-            stream = _once(calls, target, method, request)
-            try:
-                async for response in stream:
-                    failures = 1
-                    yield response
-            except grpc.aio.AioRpcError as failure:
-                failed = error_of_failure(failure)
-                if failed.code is not grpc.StatusCode.UNAVAILABLE:
-                    raise failed from None
-            finally:
-                await stream.aclose()
-            calls.leave(target)
-        await calls.pause(pauses.before_repeat(failures, failed.retry_after if failed else None))
+        target: Optional[CallTarget] = None
+        failed = error_of("the stream has ended", Facts("", grpc.StatusCode.UNAVAILABLE))
+        try:
+            metadata = await calls.metadata()
+            with calls.use() as target:
+                stream = _once(calls, target, method, request, metadata)
+                try:
+                    async for response in stream:
+                        repetition.answered()
+                        yield response
+                finally:
+                    await stream.aclose()
+        except ClosedError:
+            raise
+        except HoldfastError as error:
+            failed = error
+        if target is not None:
+            calls.failed(target, failed)
+        pause = repetition.pause_after(failed, is_sent=target is not None)
+        if pause is None:
+            raise failed
+        await calls.pause(pause)
 
 
 async def _once(
@@ -47,16 +53,23 @@ async def _once(
     target: CallTarget,
     method: "StreamMethod[Request, Response]",
     request: Request,
+    metadata: CallMetadata,
 ) -> AsyncGenerator[Response, None]:
-    metadata = await calls.metadata()
     call = cast(Any, method(target.channel))(request, metadata=metadata)
     keep(call)
+    timeout: Optional[float] = FIRST_MESSAGE
     try:
         while True:
-            response = await call.read()
+            response = await asyncio.wait_for(call.read(), timeout)
             if response is grpc.aio.EOF:
                 return
+            timeout = None
             yield response
+    except asyncio.TimeoutError:
+        text = f"the server has sent nothing for {FIRST_MESSAGE:g} s"
+        raise error_of(text, Facts("", grpc.StatusCode.UNAVAILABLE)) from None
+    except grpc.aio.AioRpcError as failure:
+        raise error_of_failure(failure) from None
     except asyncio.CancelledError:
         if calls.closed.done() and not is_cancelled():
             raise ClosedError() from None
