@@ -154,6 +154,8 @@ class SessionClient:
         if self._is_closed or self._on_ended is not None:
             return
         self._on_ended = self._finish_close
+        if self._open_timer is not None:
+            self._open_timer.cancel()
         if self._current is not None and self._current.is_started:
             self._current.half_close()
         else:
@@ -206,6 +208,8 @@ class SessionClient:
         return max(pause, error.retry_after or 0.0) if error.reason == "OVERLOADED" else pause
 
     def _open_after(self, delay: float) -> None:
+        if self._on_ended is not None:
+            return
         if self._open_timer is not None:
             self._open_timer.cancel()
         if not self._is_fetching:
@@ -231,7 +235,7 @@ class SessionClient:
             self._not_opened(error_of(f"the client has no token: {error}", facts))
 
     def _open(self, bearer: Optional[BearerToken]) -> None:
-        if self._is_closed or self._failure is not None:
+        if self._on_ended is not None or self._failure is not None:
             return
         settings = self._settings
         address = settings.addresses[self._session_count % len(settings.addresses)]

@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from dataclasses import replace
-from typing import Awaitable, Callable, Optional, Set, TypeVar, Union
+from typing import Any, Callable, Coroutine, Optional, Set, Tuple, TypeVar, Union
 
 import grpc
 
@@ -14,34 +14,35 @@ from .._core import numbers
 from .._core.bearer import BearerToken
 from .._core.outcome import Outcome
 from .._options import GivenToken, TokenFile, TokenOption
-from ..errors import CredentialError, Facts, no_answer
+from ..errors import CredentialError, Facts
 
 T = TypeVar("T")
 
 
-class Tokens:
-    """Asks the source of the user, one call after the other.
+#: Calls of a plain function at one time. Each call of a function that hangs keeps its thread.
+_MAX_CALLS = 20
 
-    So a source that hangs costs one thread, and never more. Raises a ValueError for a text that no
-    header may have.
-    """
+
+class Tokens:
+    """Asks the source of the user. Raises a ValueError for a text that no header may have."""
 
     def __init__(self, option: TokenOption) -> None:
         self._option = _bearer(option) if isinstance(option, str) else option
-        self._asking: Optional[asyncio.Task[BearerToken]] = None
+        self._calls = 0
         # The loop keeps only weak references of tasks.
-        self._tasks: Set[asyncio.Task[None]] = set()
+        self._tasks: Set[asyncio.Task[Any]] = set()
 
-    async def get(self, timeout: float = numbers.CONNECT) -> BearerToken:
+    async def get(self, timeout: float = numbers.TOKEN) -> BearerToken:
         """Raises a CredentialError, also if the source has not answered in time."""
         if isinstance(self._option, BearerToken):
             return self._option
-        if self._asking is None or self._asking.done():
-            self._asking = asyncio.get_running_loop().create_task(self._ask())
-        asking = self._asking
-        await asyncio.wait([asking], timeout=timeout)
+        asking = self._keep(self._ask())
+        try:
+            await asyncio.wait([asking], timeout=timeout)
+        finally:
+            asking.cancel()
         if not asking.done():
-            raise _no_token(no_answer(f"its source has not answered within {timeout:g} s"))
+            raise _no_token(TimeoutError(f"its source has not answered within {timeout:g} s"))
         if asking.cancelled():
             raise _no_token(RuntimeError("its source was cancelled"))
         error = asking.exception()
@@ -59,27 +60,64 @@ class Tokens:
             except CredentialError as error:
                 outcome.reject(error)
 
-        task = asyncio.get_running_loop().create_task(run())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._keep(run())
         return outcome
 
     async def close(self) -> None:
         """Leaves no task. A plain function that hangs keeps its thread."""
-        tasks = {task for task in (*self._tasks, self._asking) if task is not None}
-        for task in tasks:
+        for task in self._tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=numbers.CLOSE)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=numbers.CLOSE)
+
+    def _keep(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _ask(self) -> BearerToken:
         option = self._option
-        if isinstance(option, TokenFile):
-            path = option.path
-            return _bearer(await _in_thread(lambda: _read(path)))
         if isinstance(option, BearerToken):
             return option
-        return await _call(option)
+        if isinstance(option, TokenFile):
+            path = option.path
+            return _bearer(await self._in_thread(lambda: _read(path)))
+        try:
+            # A plain function may block, and the heartbeats must go on meanwhile.
+            is_async = inspect.iscoroutinefunction(option)
+            given = option() if is_async else await self._in_thread(option)
+            return _bearer(await given if inspect.isawaitable(given) else given)
+        except (SystemExit, KeyboardInterrupt) as error:
+            # The source does not end the loop of all sessions.
+            raise RuntimeError(f"its source has raised {error!r}") from error
+
+    async def _in_thread(self, run: Callable[[], T]) -> T:
+        """In a thread of its own, because a thread of a pool would outlive the client."""
+        if self._calls >= _MAX_CALLS:
+            raise RuntimeError(f"{_MAX_CALLS} earlier calls of its source have not ended")
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+
+        def tell(value: Optional[T], error: Optional[Exception]) -> None:
+            self._calls -= 1
+            if future.done():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(value)  # type: ignore[arg-type]
+
+        def work() -> None:
+            value, problem = _outcome_of(run)
+            try:
+                loop.call_soon_threadsafe(tell, value, problem)
+            except RuntimeError:
+                pass  # The loop is closed, so nobody waits.
+
+        threading.Thread(target=work, name="holdfast-token", daemon=True).start()
+        self._calls += 1
+        return await future
 
 
 def _read(path: Union[str, "os.PathLike[str]"]) -> str:
@@ -105,48 +143,13 @@ def _no_token(cause: BaseException) -> CredentialError:
     return error
 
 
-async def _call(give: Callable[[], Union[GivenToken, Awaitable[GivenToken]]]) -> BearerToken:
-    """A plain function may block, and the heartbeats must go on meanwhile."""
-    result: Union[GivenToken, Awaitable[GivenToken]]
+def _outcome_of(run: Callable[[], T]) -> Tuple[Optional[T], Optional[Exception]]:
     try:
-        result = give() if inspect.iscoroutinefunction(give) else await _in_thread(give)
-        if inspect.isawaitable(result):
-            return _bearer(await asyncio.wait_for(result, numbers.CONNECT))
-        return _bearer(result)
-    except (SystemExit, KeyboardInterrupt) as error:
-        # The source does not end the loop of all sessions.
-        raise RuntimeError(f"its source has raised {error!r}") from error
-
-
-async def _in_thread(run: Callable[[], T]) -> T:
-    """In a thread of its own, because a thread of a pool would outlive the client."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def tell(value: Optional[T], error: Optional[Exception]) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(value)  # type: ignore[arg-type]
-
-    def work() -> None:
-        value: Optional[T] = None
-        problem: Optional[Exception] = None
-        try:
-            value = run()
-        except StopIteration as error:
-            # A future refuses this error.
-            problem = RuntimeError(f"its source has raised {error!r}")
-        except Exception as error:
-            problem = error
-        except BaseException as error:
-            problem = RuntimeError(f"its source has raised {error!r}")
-        try:
-            loop.call_soon_threadsafe(tell, value, problem)
-        except RuntimeError:
-            pass  # The loop is closed, so nobody waits.
-
-    threading.Thread(target=work, name="holdfast-token", daemon=True).start()
-    return await future
+        return run(), None
+    except StopIteration as error:
+        # A future refuses this error.
+        return None, RuntimeError(f"its source has raised {error!r}")
+    except Exception as error:
+        return None, error
+    except BaseException as error:
+        return None, RuntimeError(f"its source has raised {error!r}")
