@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from typing import Any, Callable, Dict, Iterable, List
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 from holdfast import BearerToken, Entry, LeaseLost, Suggestion, Tls, TokenFile
 
@@ -34,12 +34,15 @@ def connect_options(fields: Fields) -> Fields:
     return given
 
 
-def _tokens(texts: List[str], life_ms: Any) -> Callable[[], BearerToken]:
+def _tokens(texts: List[Optional[str]], life_ms: Any) -> Callable[[], BearerToken]:
     left = list(texts)
     life = None if life_ms is None else life_ms / 1000
 
     def following() -> BearerToken:
-        return BearerToken(left.pop(0) if len(left) > 1 else left[0], life)
+        text = left.pop(0) if len(left) > 1 else left[0]
+        if text is None:
+            threading.Event().wait()
+        return BearerToken(text or "", life)
 
     return following
 

@@ -30,6 +30,7 @@ impl Request {
             wait: None,
             max_hold: None,
             metadata: BTreeMap::new(),
+            kept: BTreeMap::new(),
             on_queued: None,
         };
         Request {
@@ -161,6 +162,13 @@ pub struct Lock(Request);
 impl Lock {
     pub(crate) fn new(session: Arc<SessionClient>, name: String) -> Lock {
         Lock(Request::new(session, Kind::Lock(LockMode::Exclusive), name))
+    }
+
+    /// An entry of the metadata that an update of the metadata keeps.
+    pub(crate) fn kept_metadata(mut self, key: &str, value: String) -> Lock {
+        self.0.acquire.kept.insert(key.to_owned(), value.clone());
+        self.0.acquire.metadata.insert(key.to_owned(), value);
+        self
     }
 
     /// Holders of a shared lock hold it together. Default: exclusive.

@@ -64,8 +64,11 @@ impl Election {
     }
 
     /// The lock of the election with the value of this candidate, for [`Lock::run`] and more options.
+    /// The value is the entry `value` of the lease's metadata. An update of the metadata without this
+    /// entry keeps the value.
     pub fn candidacy(&self, value: impl Into<String>) -> Lock {
-        let lock = self.client.lock(self.name.clone()).metadata(VALUE, value);
+        let lock = self.client.lock(self.name.clone());
+        let lock = lock.kept_metadata(VALUE, value.into());
         match self.ttl {
             Some(ttl) => lock.ttl(ttl),
             None => lock,

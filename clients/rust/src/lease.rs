@@ -66,9 +66,16 @@ impl Lease {
         }
     }
 
-    /// The loss of the lease. None: the lease is held, or was released.
+    /// The loss of the lease. None: the lease is held, or was released by this process.
     pub fn loss(&self) -> Option<LeaseLost> {
-        let cause = self.cause().filter(|&cause| cause != LossCause::Released)?;
+        let cause = self.cause().filter(|_| !self.state.is_released())?;
+        Some(self.state.lost(cause))
+    }
+
+    /// From now on the lease is released at the end of the work only, also by a close of the client.
+    /// Returns the loss if the lease is over already.
+    pub(crate) fn begin_work(&self) -> Option<LeaseLost> {
+        let cause = self.cause().or_else(|| self.state.begin_work())?;
         Some(self.state.lost(cause))
     }
 
@@ -105,6 +112,7 @@ impl Lease {
             .map(|(key, value)| (key.into(), value.into()))
             .collect();
         let state = &self.state;
+        let metadata = state.with_kept(metadata);
         let answer = self
             .client
             .with_engine(|engine, now| engine.update(state, metadata, now))?;

@@ -14,6 +14,8 @@ pub enum LossCause {
     Deadline,
     /// The lease was held for longer than `max_hold` allows.
     MaxHold,
+    /// The client was closed while the lease was held.
+    Closed,
     /// The server has answered that the lease is not held.
     LeaseNotHeld,
     /// The lease was not renewed in time.
@@ -24,7 +26,7 @@ pub enum LossCause {
     StoreReset,
     /// No renewal reached the store in time.
     StoreUnavailable,
-    /// The lease was released, here or elsewhere.
+    /// The lease was released. A loss only if this process has not released the lease itself.
     Released,
     /// Another session attached to the lease.
     Superseded,
@@ -40,6 +42,7 @@ impl LossCause {
         match self {
             LossCause::Deadline => "DEADLINE",
             LossCause::MaxHold => "MAX_HOLD",
+            LossCause::Closed => "CLOSED",
             LossCause::LeaseNotHeld => "LEASE_NOT_HELD",
             LossCause::Expired => "EXPIRED",
             LossCause::Revoked => "REVOKED",
@@ -56,6 +59,7 @@ impl LossCause {
         match self {
             LossCause::Deadline => "its deadline passed without a renewal",
             LossCause::MaxHold => "it was held for longer than max_hold",
+            LossCause::Closed => "the client was closed",
             LossCause::LeaseNotHeld => "the server no longer knows it",
             LossCause::Expired => "it was not renewed in time",
             LossCause::Revoked => "an operator or a new policy revoked it",
@@ -146,7 +150,9 @@ impl LeaseLost {
     /// Who noticed the loss.
     pub fn noticed_by(&self) -> NoticedBy {
         match self.cause {
-            LossCause::Deadline | LossCause::MaxHold | LossCause::Forked => NoticedBy::Client,
+            LossCause::Deadline | LossCause::MaxHold | LossCause::Closed | LossCause::Forked => {
+                NoticedBy::Client
+            }
             _ => NoticedBy::Server,
         }
     }

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use crate::calls::Calls;
 use crate::client::Holdfast;
-use crate::connection::{Addresses, BearerToken, Connector, TokenSource, checked};
+use crate::connection::{
+    Addresses, BearerToken, Connector, TokenSource, checked, refuse_token_without_tls,
+};
 use crate::error::Result;
 use crate::numbers::CONNECT;
 use crate::session::{EngineSettings, SessionClient};
@@ -32,6 +34,7 @@ pub struct ConnectOptions {
     holder_id: String,
     metadata: BTreeMap<String, String>,
     connect_timeout: Duration,
+    allows_insecure_token: bool,
 }
 
 impl Default for ConnectOptions {
@@ -48,6 +51,7 @@ impl ConnectOptions {
             holder_id: String::new(),
             metadata: BTreeMap::new(),
             connect_timeout: CONNECT,
+            allows_insecure_token: false,
         }
     }
 
@@ -66,6 +70,13 @@ impl ConnectOptions {
     /// The longest wait for the first answer of a server. Default: 10 s.
     pub fn connect_timeout(mut self, time: Duration) -> ConnectOptions {
         self.connect_timeout = time;
+        self
+    }
+
+    /// Sends the token without TLS to other machines, where anybody on the way can use the token.
+    /// Otherwise a token needs TLS, unless all addresses are loopback addresses.
+    pub fn allow_insecure_token(mut self) -> ConnectOptions {
+        self.allows_insecure_token = true;
         self
     }
 
@@ -109,10 +120,14 @@ impl ConnectOptions {
     /// # Errors
     ///
     /// [`Error::Unavailable`](crate::Error::Unavailable) if no server answers in time,
-    /// [`Error::Credential`](crate::Error::Credential) if the servers refuse the credential, and
+    /// [`Error::Credential`](crate::Error::Credential) if the servers refuse the credential or if a token
+    /// would go without TLS, and
     /// [`Error::InvalidRequest`](crate::Error::InvalidRequest) if an address is not "host:port".
     pub async fn connect(self, addresses: impl Into<Addresses>) -> Result<Holdfast> {
         let addresses = checked(addresses.into())?;
+        if self.connector.has_bare_token() && !self.allows_insecure_token {
+            refuse_token_without_tls(&addresses)?;
+        }
         let connector = Arc::new(self.connector);
         let settings = EngineSettings {
             addresses: addresses.clone(),

@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::lease::Lease;
-use crate::loss::{LeaseLost, LossCause};
+use crate::loss::LeaseLost;
 
 /// How the work has ended.
 enum Outcome<T> {
     Done(T),
     /// The lease was lost. With the value of the work, if the work came to its end.
     Lost(LeaseLost, Option<T>),
-    /// The client was closed, and the work was dropped.
-    Closed,
 }
 
 /// Releases the lease when the caller's future is dropped, after the work was dropped.
@@ -32,6 +30,9 @@ where
 {
     let guard = ReleaseOnDrop(Arc::new(lease));
     let lease = &guard.0;
+    if let Some(loss) = lease.begin_work() {
+        return Outcome::Lost(loss, None);
+    }
     let ended = {
         let lost = lease.lost();
         let work = work(lease.clone());
@@ -47,7 +48,6 @@ where
         }
     };
     match ended {
-        Err(loss) if loss.cause() == LossCause::Released => Outcome::Closed,
         Err(loss) => Outcome::Lost(loss, None),
         Ok(value) => {
             // The clock is compared once more, because a timer may be late.
@@ -70,7 +70,6 @@ where
     match under_lease(lease, is_cooperative, work).await {
         Outcome::Done(value) => Ok(value),
         Outcome::Lost(loss, _) => Err(loss.into()),
-        Outcome::Closed => Err(Error::Closed),
     }
 }
 
@@ -88,7 +87,6 @@ where
         Outcome::Done(result) => result,
         Outcome::Lost(loss, Some(Err(error))) => Err(Error::from(with_error(loss, error)).into()),
         Outcome::Lost(loss, _) => Err(Error::from(loss).into()),
-        Outcome::Closed => Err(Error::Closed.into()),
     }
 }
 

@@ -40,17 +40,24 @@ fn with_token(options: ConnectOptions, fields: &Fields) -> ConnectOptions {
     let Some(tokens) = fields.0["tokens"].as_array() else {
         return options;
     };
-    let tokens: Vec<String> = tokens
+    // None: the source hangs.
+    let tokens: Vec<Option<String>> = tokens
         .iter()
-        .map(|token| token.as_str().unwrap_or_default().to_owned())
+        .map(|token| token.as_str().map(str::to_owned))
         .collect();
     let life: Option<Duration> = fields.time("token_expires_in_ms");
     let count = Arc::new(AtomicUsize::new(0));
     options.token_source(move || {
         let index = count.fetch_add(1, Ordering::Relaxed).min(tokens.len() - 1);
-        let token = BearerToken::new(tokens[index].clone());
-        let token = life.into_iter().fold(token, BearerToken::expires_in);
-        async move { Ok::<_, std::io::Error>(token) }
+        let text = tokens[index].clone();
+        async move {
+            let Some(text) = text else {
+                return std::future::pending().await;
+            };
+            let token = BearerToken::new(text);
+            let token = life.into_iter().fold(token, BearerToken::expires_in);
+            Ok::<_, std::io::Error>(token)
+        }
     })
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use holdfast_client::{Holdfast, Lease, Lock, LossCause, NoticedBy, Semaphore};
+use holdfast_client::{Holdfast, Lease, Lock, NoticedBy, Semaphore};
 use serde_json::json;
 
 use crate::desk::{Desk, Fields, Kept, Reply};
@@ -98,7 +98,7 @@ fn keep(desk: &Arc<Desk>, fields: &Fields, lease: Lease) -> serde_json::Value {
     );
     tokio::spawn(async move {
         let lost = lost.await;
-        if lost.cause() == LossCause::Released || released.load(Ordering::SeqCst) {
+        if released.load(Ordering::SeqCst) {
             return;
         }
         let noticed_by = match lost.noticed_by() {

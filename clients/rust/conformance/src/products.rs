@@ -93,9 +93,8 @@ async fn put(desk: &Desk, fields: &Fields) -> Reply {
 }
 
 async fn import(desk: &Desk, fields: &Fields) -> Reply {
-    let profile = DictionaryProfile::new();
     dictionary(desk, fields)?
-        .import(entries(fields), profile)
+        .import(entries(fields), None)
         .await?;
     Ok(json!({ "ok": true }))
 }

@@ -53,11 +53,8 @@ where
             }
         }
     };
-    if answer
-        .as_ref()
-        .is_err_and(|error| error.code() == Code::Unavailable)
-    {
-        calls.leave(&line);
+    if let Err(error) = &answer {
+        calls.failed(&line, error);
     }
     answer?.dictionary.ok_or_else(|| {
         let text = "the answer to the import has no dictionary";

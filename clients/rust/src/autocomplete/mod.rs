@@ -1,6 +1,7 @@
 //! Recents and dictionaries.
 
 mod dictionary;
+mod dictionary_entries;
 mod entries;
 mod import;
 mod profile;

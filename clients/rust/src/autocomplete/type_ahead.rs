@@ -10,15 +10,17 @@ use holdfast_proto::holdfast::v1::{SuggestStreamRequest, SuggestStreamResponse};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tonic::transport::Channel;
 use tonic::{Code, Streaming};
 
 use super::suggestions::{SuggestOptions, Suggestion, suggestions_of};
-use crate::calls::Calls;
-use crate::connection::authorized;
+use crate::calls::{Calls, Line, Repetition, attempt_time, late};
+use crate::connection::{Bearer, authorized};
 use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::numbers::{CALL, DEBOUNCE};
-use crate::pauses;
+
+const SILENT: &str = "the server has not answered the query in time";
 
 /// Suggestions for an input field. One stream answers all keystrokes, and a newer query supersedes the
 /// older ones. Dropping it ends the stream.
@@ -34,20 +36,26 @@ struct Field {
     dictionary: String,
     options: SuggestOptions,
     wake: Notify,
+    /// A query was sent.
+    sent: Notify,
     typed: Mutex<Typed>,
 }
 
-#[derive(Default)]
 struct Typed {
     /// The latest query without an answer.
     latest: Option<Query>,
     last_id: i64,
+    repetition: Repetition,
 }
 
 struct Query {
     id: i64,
     text: String,
     due_at: Instant,
+    /// The end of the wait for an answer.
+    until: Instant,
+    /// The time at which a silent server is left. None: the query was not sent.
+    late_at: Option<Instant>,
     /// The number of the stream that was sent the query.
     sent_on: Option<u64>,
     answer: oneshot::Sender<Result<Vec<Suggestion>>>,
@@ -62,12 +70,17 @@ struct Open {
 
 impl TypeAhead {
     pub(super) fn new(calls: Arc<Calls>, dictionary: String, options: SuggestOptions) -> TypeAhead {
-        let typed = Mutex::default();
+        let typed = Mutex::new(Typed {
+            latest: None,
+            last_id: 0,
+            repetition: Repetition::new(true),
+        });
         let field = Field {
             calls,
             dictionary,
             options,
             wake: Notify::new(),
+            sent: Notify::new(),
             typed,
         };
         TypeAhead {
@@ -100,11 +113,14 @@ impl TypeAhead {
         {
             let mut typed = self.field.typed();
             typed.last_id += 1;
+            let due_at = Instant::now() + self.debounce;
             // Dropping the sender tells the older query that it is superseded.
             typed.latest = Some(Query {
                 id: typed.last_id,
                 text: text.into(),
-                due_at: Instant::now() + self.debounce,
+                due_at,
+                until: due_at + CALL,
+                late_at: None,
                 sent_on: None,
                 answer,
             });
@@ -154,71 +170,87 @@ impl Field {
 
     /// Opens a stream for the first query, and another one after a break.
     async fn serve(&self) -> Result<()> {
-        let mut failures = 0;
         for number in 1.. {
             self.due(None).await;
-            let error = match self.converse(number, &mut failures).await {
-                Ok(()) => Failure::new("", Code::Unavailable, "the stream ended").into(),
+            let mut used = None;
+            let error = match self.converse(number, &mut used).await {
+                Ok(()) => Failure::new("", Code::Unavailable, "the stream has ended").into(),
                 Err(error) => error,
             };
-            failures += 1;
-            let is_wanted = {
-                let mut typed = self.typed();
-                if error.code() != Code::Unavailable
-                    && let Some(query) = typed.latest.take()
-                {
-                    let _ = query.answer.send(Err(error.clone()));
-                }
-                typed.latest.is_some()
-            };
-            if is_wanted {
-                let advised = error.failure().and_then(Failure::retry_delay);
-                tokio::time::sleep(pauses::before_repeat(failures, advised)).await;
+            if let Some(line) = &used {
+                self.calls.failed(line, &error);
+            }
+            if let Some(pause) = self.pause_after(&error, used.is_some()) {
+                tokio::time::sleep(pause).await;
             }
         }
         Ok(())
     }
 
-    /// Sends the queries of one stream, to its end.
-    async fn converse(&self, number: u64, failures: &mut u32) -> Result<()> {
-        let line = self.calls.line().await?;
-        let result = async {
-            let mut open = self.open(number, line.channel.clone()).await?;
-            loop {
-                tokio::select! {
-                    response = open.responses.message() => match response {
-                        Ok(Some(response)) => {
-                            *failures = 0;
-                            self.answer(response);
-                        }
-                        Ok(None) => return Ok(()),
-                        Err(status) => return Err(Error::of_status(&status)),
-                    },
-                    request = self.due(Some(open.number)) => {
-                        // The end of the stream tells why a send fails.
-                        let _ = open.requests.send(request).await;
-                    }
+    /// The pause before the latest query is sent again. None: nobody waits, or a repetition cannot help,
+    /// and the caller has the error.
+    fn pause_after(&self, error: &Error, is_sent: bool) -> Option<Duration> {
+        let mut typed = self.typed();
+        let until = typed.latest.as_ref()?.until;
+        let pause = typed.repetition.pause_after(error, is_sent);
+        let pause = pause.filter(|&pause| Instant::now() + pause < until);
+        if pause.is_none() {
+            typed.repetition.answered();
+            let query = typed.latest.take()?;
+            let _ = query.answer.send(Err(error.clone()));
+        }
+        pause
+    }
+
+    /// Sends the queries of one stream, to its end. `used` gets the connection that was used.
+    async fn converse(&self, number: u64, used: &mut Option<Line>) -> Result<()> {
+        let bearer = self.calls.bearer().await?;
+        let channel = used.insert(self.calls.line().await?).channel.clone();
+        let opening = self.open(number, channel, bearer);
+        let mut open = tokio::select! {
+            open = opening => open?,
+            () = self.silence() => return Err(late(SILENT)),
+        };
+        loop {
+            tokio::select! {
+                response = open.responses.message() => match response {
+                    Ok(Some(response)) => self.answer(response),
+                    Ok(None) => return Ok(()),
+                    Err(status) => return Err(Error::of_status(&status)),
+                },
+                request = self.due(Some(open.number)) => {
+                    // The end of the stream tells why a send fails.
+                    let _ = open.requests.send(request).await;
                 }
+                () = self.silence() => return Err(late(SILENT)),
             }
         }
-        .await;
-        if result
-            .as_ref()
-            .map_or_else(|error| error.code() == Code::Unavailable, |()| true)
-        {
-            self.calls.leave(&line);
+    }
+
+    /// Waits until the latest query has waited too long for the answer of this server.
+    async fn silence(&self) {
+        loop {
+            let late_at = self.typed().latest.as_ref().and_then(|query| query.late_at);
+            match late_at {
+                // An answer, or a newer query, may have come meanwhile.
+                Some(at) if at <= Instant::now() => return,
+                Some(at) => tokio::select! {
+                    () = self.sent.notified() => {}
+                    () = tokio::time::sleep_until(at) => {}
+                },
+                None => self.sent.notified().await,
+            }
         }
-        result
     }
 
     /// The first query opens the stream, because a server may answer the call only with a response.
-    async fn open(&self, number: u64, channel: tonic::transport::Channel) -> Result<Open> {
+    async fn open(&self, number: u64, channel: Channel, bearer: Option<Bearer>) -> Result<Open> {
         let (requests, receiver) = mpsc::channel(1);
         let _ = requests.send(self.due(Some(number)).await).await;
         let messages = stream::unfold(receiver, |mut receiver: mpsc::Receiver<_>| async move {
             Some((receiver.recv().await?, receiver))
         });
-        let request = authorized(messages, self.calls.bearer().await?.as_ref());
+        let request = authorized(messages, bearer.as_ref());
         let mut stub = AutocompleteServiceClient::new(channel);
         match stub.suggest_stream(request).await {
             Ok(response) => Ok(Open {
@@ -257,7 +289,13 @@ impl Field {
         if query.due_at > Instant::now() {
             return Next::At(query.due_at);
         }
-        query.sent_on = stream.or(query.sent_on);
+        if stream.is_some() {
+            let now = Instant::now();
+            let left = query.until.saturating_duration_since(now);
+            query.sent_on = stream;
+            query.late_at = Some(now + attempt_time(left, true));
+            self.sent.notify_one();
+        }
         let suggest = Some(self.options.request(&self.dictionary, &query.text));
         Next::Send(SuggestStreamRequest {
             query_id: query.id,
@@ -272,13 +310,34 @@ impl Field {
         };
         let answer = match response.result {
             Some(Answer::Suggestions(found)) => Ok(suggestions_of(found.suggestions)),
-            Some(Answer::Error(failed)) => Err(Failure::of_query(&failed).into()),
+            Some(Answer::Error(failed)) => {
+                return self.failed(typed, query, Failure::of_query(&failed).into());
+            }
             None => {
                 let text = "a newer server sent an unknown answer";
                 Err(Failure::new("", Code::Internal, text).into())
             }
         };
+        typed.repetition.answered();
         let _ = query.answer.send(answer);
+    }
+
+    /// Sends the query again after a pause, if a repetition helps.
+    fn failed(&self, mut typed: MutexGuard<'_, Typed>, query: Query, error: Error) {
+        let pause = typed.repetition.pause_after(&error, true);
+        let due_at = pause.map(|pause| Instant::now() + pause);
+        let Some(due_at) = due_at.filter(|&at| at < query.until) else {
+            typed.repetition.answered();
+            let _ = query.answer.send(Err(error));
+            return;
+        };
+        typed.latest = Some(Query {
+            due_at,
+            sent_on: None,
+            late_at: None,
+            ..query
+        });
+        self.wake.notify_one();
     }
 }
 

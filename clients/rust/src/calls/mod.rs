@@ -1,6 +1,7 @@
 //! The calls outside of the session, on a connection of their own, to one of several servers.
 
 mod pages;
+mod repetition;
 mod watch;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,18 +10,22 @@ use std::time::Duration;
 use tokio::sync::watch as flag;
 use tokio::time::Instant;
 use tonic::transport::Channel;
-use tonic::{Code, Request, Response, Status};
+use tonic::{Request, Response, Status};
 
 use crate::connection::{Bearer, Connector, authorized};
 use crate::error::{Error, Result};
-use crate::failure::Failure;
-use crate::numbers::{
-    CALL, CALL_IS_REPEATED, CREDENTIAL_IS_FETCHED_ONCE_MORE, IDEMPOTENT_CALL_IS_REPEATED,
-};
-use crate::pauses;
+use crate::numbers::CALL;
+use repetition::{is_broken, is_late};
 
 pub(crate) use pages::pages;
+pub(crate) use repetition::{Repetition, SILENCE, attempt_time, late};
 pub(crate) use watch::watch;
+
+/// A connection that carries calls is pinged after so long without data, so that a watch finds a dead
+/// connection. Servers may refuse pings that come far more often.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+/// A connection without an answer to a ping is broken.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The limits of one call.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +65,8 @@ struct Current {
     /// The number of servers that the client has left.
     left: usize,
     channel: Option<Channel>,
+    /// The start of the first call since the last answer.
+    silent_since: Option<Instant>,
 }
 
 /// The connection to the current server.
@@ -99,7 +106,11 @@ impl Calls {
             return Ok(Line { channel, number });
         }
         let address = &self.addresses[number % self.addresses.len()];
-        let opened = self.connector.endpoint(address).await?.connect_lazy();
+        let endpoint = self.connector.endpoint(address).await?;
+        let opened = endpoint
+            .http2_keep_alive_interval(KEEPALIVE)
+            .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+            .connect_lazy();
         let mut current = self.current();
         if current.left != number {
             // Another call has left this server meanwhile.
@@ -118,6 +129,7 @@ impl Calls {
         if current.left == line.number {
             current.left += 1;
             current.channel = None;
+            current.silent_since = None;
         }
     }
 
@@ -151,73 +163,95 @@ impl Calls {
         Fut: Future<Output = Result<Response<A>, Status>>,
     {
         let until = Instant::now() + limits.timeout;
-        let mut credential_failures = 0;
-        let mut attempts = 0;
+        let mut repetition = Repetition::new(limits.is_idempotent);
         loop {
-            attempts += 1;
-            let line = self.line().await?;
-            let mut request = authorized(message.clone(), self.bearer().await?.as_ref());
-            request.set_timeout(until.saturating_duration_since(Instant::now()));
-            let answer = tokio::time::timeout_at(until, call(line.channel.clone(), request)).await;
-            let error = match answer {
-                Ok(Ok(response)) => return Ok(response.into_inner()),
-                Ok(Err(status)) => Error::of_status(&status),
-                Err(_) => Error::no_answer("no server answered the call in time", None),
+            let mut used = None;
+            let attempt = self.once(limits, until, &message, &call, &mut used);
+            let error = match attempt.await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
             };
-            let is_credential = CREDENTIAL_IS_FETCHED_ONCE_MORE.contains(&error.reason());
-            if is_credential {
-                credential_failures += 1;
+            if let Some(line) = &used {
+                self.failed(line, &error);
             }
-            if matches!(error.code(), Code::Unavailable | Code::DeadlineExceeded) {
-                self.leave(&line);
-            }
-            let is_final = match is_credential {
-                true => credential_failures > 1,
-                false => !is_repeated(&error, limits.is_idempotent),
+            let Some(pause) = repetition.pause_after(&error, used.is_some()) else {
+                return Err(error);
             };
-            let advised = error.failure().and_then(Failure::retry_delay);
-            let pause = match is_credential {
-                true => Duration::ZERO,
-                false => pauses::before_repeat(attempts, advised),
-            };
-            if is_final || Instant::now() + pause >= until {
+            if Instant::now() + pause >= until {
                 return Err(error);
             }
             tokio::time::sleep(pause).await;
         }
     }
 
+    /// One attempt. `used` gets the connection that was used.
+    async fn once<Q, A, F, Fut>(
+        &self,
+        limits: Limits,
+        until: Instant,
+        message: &Q,
+        call: &F,
+        used: &mut Option<Line>,
+    ) -> Result<A>
+    where
+        Q: Clone,
+        F: Fn(Channel, Request<Q>) -> Fut,
+        Fut: Future<Output = Result<Response<A>, Status>>,
+    {
+        let left = || until.saturating_duration_since(Instant::now());
+        let bearer = tokio::time::timeout(left(), self.bearer())
+            .await
+            .map_err(|_| Error::no_answer("the source of tokens did not answer in time", None))??;
+        let line = self.line().await?;
+        let channel = line.channel.clone();
+        let line = used.insert(line);
+        self.asked(line);
+        let time = attempt_time(left(), limits.is_idempotent);
+        let mut request = authorized(message.clone(), bearer.as_ref());
+        request.set_timeout(time);
+        match tokio::time::timeout(time, call(channel, request)).await {
+            Ok(Ok(response)) => {
+                self.answered(line);
+                Ok(response.into_inner())
+            }
+            Ok(Err(status)) => Err(Error::of_status(&status)),
+            Err(_) => Err(late("no server answered the call in time")),
+        }
+    }
+
+    /// A call begins.
+    fn asked(&self, line: &Line) {
+        let mut current = self.current();
+        if current.left == line.number {
+            current.silent_since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// The server has answered a call.
+    fn answered(&self, line: &Line) {
+        let mut current = self.current();
+        if current.left == line.number {
+            current.silent_since = None;
+        }
+    }
+
+    /// Takes note of a failed call or stream: later calls leave a broken connection.
+    pub(crate) fn failed(&self, line: &Line, error: &Error) {
+        if is_late(error) {
+            // The caller's own short timeout says little about the server.
+            let since = self.current().silent_since;
+            if since.is_some_and(|since| since.elapsed() < SILENCE) {
+                return;
+            }
+        } else if !error.reason().is_empty() {
+            self.answered(line);
+        }
+        if is_broken(error) {
+            self.leave(line);
+        }
+    }
+
     fn current(&self) -> std::sync::MutexGuard<'_, Current> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The empty reason belongs to a broken connection.
-fn is_repeated(error: &Error, is_idempotent: bool) -> bool {
-    let reason = error.reason();
-    CALL_IS_REPEATED.contains(&reason)
-        || is_idempotent
-            && error.code() == Code::Unavailable
-            && (reason.is_empty() || IDEMPOTENT_CALL_IS_REPEATED.contains(&reason))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn failed(reason: &str, code: Code) -> Error {
-        Failure::new(reason, code, "text").into()
-    }
-
-    #[test]
-    fn a_call_that_may_have_run_is_repeated_only_if_a_second_run_does_no_harm() {
-        let broken = failed("", Code::Unavailable);
-        assert!(is_repeated(&broken, true));
-        assert!(!is_repeated(&broken, false));
-        assert!(is_repeated(&failed("DRAINING", Code::Unavailable), false));
-        assert!(!is_repeated(
-            &failed("NOT_ALLOWED", Code::PermissionDenied),
-            true
-        ));
     }
 }

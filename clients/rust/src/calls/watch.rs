@@ -6,11 +6,11 @@ use futures_util::{Stream, stream};
 use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status, Streaming};
 
+use super::repetition::{FIRST_MESSAGE, Repetition};
 use super::{Calls, Line};
 use crate::connection::authorized;
 use crate::error::{Error, Result};
 use crate::failure::Failure;
-use crate::pauses;
 
 struct Watch<Q, A, F> {
     calls: Arc<Calls>,
@@ -18,7 +18,7 @@ struct Watch<Q, A, F> {
     open: F,
     /// The stream of this moment.
     current: Option<(Line, Streaming<A>)>,
-    failures: u32,
+    repetition: Repetition,
     is_over: bool,
 }
 
@@ -39,7 +39,7 @@ where
         message,
         open,
         current: None,
-        failures: 0,
+        repetition: Repetition::new(true),
         is_over: false,
     };
     stream::unfold(start, |mut watch| async move {
@@ -64,48 +64,57 @@ where
 {
     async fn next(&mut self) -> Result<A> {
         loop {
-            let status = match self.read().await? {
-                Ok(Some(item)) => {
-                    self.failures = 0;
+            let (error, is_sent) = match self.read().await {
+                Ok(item) => {
+                    self.repetition.answered();
                     return Ok(item);
                 }
-                Ok(None) => None,
-                Err(status) => Some(status),
+                Err(failed) => failed,
             };
-            let error = status.as_ref().map(Error::of_status);
-            if let Some(error) = error
-                .as_ref()
-                .filter(|error| error.code() != Code::Unavailable)
-            {
-                return Err(error.clone());
-            }
             if let Some((line, _)) = self.current.take() {
-                self.calls.leave(&line);
+                self.calls.failed(&line, &error);
             }
-            self.failures += 1;
-            let advised = error
-                .as_ref()
-                .and_then(Error::failure)
-                .and_then(Failure::retry_delay);
-            tokio::time::sleep(pauses::before_repeat(self.failures, advised)).await;
+            let Some(pause) = self.repetition.pause_after(&error, is_sent) else {
+                return Err(error);
+            };
+            tokio::time::sleep(pause).await;
         }
     }
 
-    async fn read(&mut self) -> Result<Result<Option<A>, Status>> {
-        if self.current.is_none() {
-            let line = self.calls.line().await?;
-            let request = authorized(self.message.clone(), self.calls.bearer().await?.as_ref());
-            match (self.open)(line.channel.clone(), request).await {
-                Ok(response) => self.current = Some((line, response.into_inner())),
-                Err(status) => {
-                    self.calls.leave(&line);
-                    return Ok(Err(status));
-                }
+    /// The next message. With an error: whether a server may have seen the request.
+    async fn read(&mut self) -> Result<A, (Error, bool)> {
+        if let Some((_, messages)) = &mut self.current {
+            return one(messages).await.map_err(|error| (error, true));
+        }
+        let not_sent = |error| (error, false);
+        let bearer = self.calls.bearer().await.map_err(not_sent)?;
+        let line = self.calls.line().await.map_err(not_sent)?;
+        let request = authorized(self.message.clone(), bearer.as_ref());
+        let opening = (self.open)(line.channel.clone(), request);
+        let first = tokio::time::timeout(FIRST_MESSAGE, async {
+            let response = opening.await.map_err(|status| Error::of_status(&status))?;
+            let mut messages = response.into_inner();
+            Ok((one(&mut messages).await?, messages))
+        });
+        let failed = match first.await {
+            Ok(Ok((item, messages))) => {
+                self.current = Some((line, messages));
+                return Ok(item);
             }
-        }
-        match &mut self.current {
-            Some((_, messages)) => Ok(messages.message().await),
-            None => Ok(Ok(None)),
-        }
+            Ok(Err(error)) => error,
+            Err(_) => {
+                Failure::new("", Code::Unavailable, "the server has sent nothing in time").into()
+            }
+        };
+        self.calls.failed(&line, &failed);
+        Err((failed, true))
+    }
+}
+
+async fn one<A>(messages: &mut Streaming<A>) -> Result<A> {
+    match messages.message().await {
+        Ok(Some(item)) => Ok(item),
+        Ok(None) => Err(Failure::new("", Code::Unavailable, "the stream has ended").into()),
+        Err(status) => Err(Error::of_status(&status)),
     }
 }

@@ -5,16 +5,19 @@ mod addresses;
 mod tls;
 mod token;
 
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tonic::metadata::AsciiMetadataValue;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::numbers::{CONNECT, FIRST_ANSWER};
+use crate::numbers::{FIRST_ANSWER, TOKEN};
 
 pub use addresses::Addresses;
 #[cfg(feature = "tls")]
@@ -44,6 +47,15 @@ pub(crate) struct Bearer {
 }
 
 impl Connector {
+    /// Whether a token goes without TLS.
+    pub(crate) fn has_bare_token(&self) -> bool {
+        #[cfg(feature = "tls")]
+        let has_tls = self.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        let has_tls = false;
+        self.token.is_some() && !has_tls
+    }
+
     /// Fetches the token, and reads the certificates again.
     pub(crate) async fn prepare(&self, address: &str) -> Result<Prepared, Error> {
         let bearer = self.bearer().await?;
@@ -89,13 +101,16 @@ impl Connector {
         let Some(source) = &self.token else {
             return Ok(None);
         };
-        let fetched = tokio::time::timeout(CONNECT, source.fetch()).await;
-        let token = match fetched {
-            Ok(Ok(token)) => token,
-            Ok(Err(error)) => return Err(no_token(error)),
+        // A panic of the source is an error of this attempt.
+        let fetch = AssertUnwindSafe(async { source.fetch().await }).catch_unwind();
+        let token = match tokio::time::timeout(TOKEN, fetch).await {
+            Ok(Ok(Ok(token))) => token,
+            Ok(Ok(Err(error))) => return Err(no_token(error)),
+            Ok(Err(_)) => return Err(no_token("its source has panicked".into())),
             Err(_) => return Err(no_token("its source did not answer in time".into())),
         };
-        let mut header = AsciiMetadataValue::try_from(format!("Bearer {}", token.token))
+        // A file often ends with a line break, which no header may have.
+        let mut header = AsciiMetadataValue::try_from(format!("Bearer {}", token.token.trim()))
             .map_err(|_| no_token("the token has characters that a header cannot have".into()))?;
         header.set_sensitive(true);
         Ok(Some(Bearer {
@@ -146,6 +161,28 @@ fn no_token(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
         .into()
 }
 
+/// A token must not cross a network without TLS, where others can read and use the token. A loopback
+/// address is no network.
+pub(crate) fn refuse_token_without_tls(addresses: &[Arc<str>]) -> Result<(), Error> {
+    let Some(far) = addresses.iter().find(|address| !is_loopback(address)) else {
+        return Ok(());
+    };
+    let text = format!(
+        "the token would go to {far} without TLS, and anybody on the way could use the token: set tls, or \
+         allow_insecure_token if the network itself is encrypted"
+    );
+    Err(Failure::new("TOKEN_WITHOUT_TLS", Code::Unauthenticated, text).into())
+}
+
+fn is_loopback(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|ip| ip.to_canonical().is_loopback())
+}
+
 /// The list of addresses. Fails for an empty list or an address without a port.
 pub(crate) fn checked(addresses: Addresses) -> Result<Vec<Arc<str>>, Error> {
     let list = addresses.list();
@@ -164,4 +201,43 @@ pub(crate) fn checked(addresses: Addresses) -> Result<Vec<Arc<str>>, Error> {
         }
     }
     Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connector(source: TokenSource) -> Connector {
+        Connector {
+            token: Some(source),
+            ..Connector::default()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_source_that_hangs_or_panics_is_an_error_of_the_attempt() {
+        let hangs = TokenSource::Callback(Arc::new(|| Box::pin(std::future::pending())));
+        let error = connector(hangs).bearer().await.err().unwrap();
+        assert_eq!(error.reason(), "NO_CREDENTIAL");
+        let panics = TokenSource::Callback(Arc::new(|| panic!("no key")));
+        let error = connector(panics).bearer().await.err().unwrap();
+        assert_eq!(error.reason(), "NO_CREDENTIAL");
+    }
+
+    #[test]
+    fn a_token_without_tls_goes_to_the_own_machine_only() {
+        for address in [
+            "localhost:1",
+            "127.0.0.2:1",
+            "[::1]:1",
+            "[::ffff:127.0.0.1]:1",
+        ] {
+            assert!(
+                refuse_token_without_tls(&[address.into()]).is_ok(),
+                "{address}"
+            );
+        }
+        let error = refuse_token_without_tls(&["10.0.0.1:1".into()]).unwrap_err();
+        assert_eq!(error.reason(), "TOKEN_WITHOUT_TLS");
+    }
 }

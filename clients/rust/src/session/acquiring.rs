@@ -1,6 +1,7 @@
 //! Acquires: from the intent to the grant.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use holdfast_proto::holdfast::v1::session_command::Command;
 use holdfast_proto::holdfast::v1::{CancelCommand, CommandFailed, Lease as LeaseMessage};
@@ -17,6 +18,9 @@ use crate::clock::{Time, span};
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::numbers::{ANSWER_AFTER_WAIT, MAX_ACQUIRES_UNANSWERED};
+
+/// The longest ttl that a server allows by default.
+const LONGEST_TTL: Duration = Duration::from_secs(120);
 
 type Grant = oneshot::Receiver<Result<Arc<LeaseState>, Error>>;
 
@@ -57,11 +61,11 @@ impl Engine {
 
     /// The caller has given up. The intent stays until the server has answered, because a grant may be
     /// under way.
-    pub(crate) fn give_up(&mut self, id: u64) {
-        self.abandon(id, Error::Closed);
+    pub(crate) fn give_up(&mut self, id: u64, now: Time) {
+        self.abandon(id, Error::Closed, now);
     }
 
-    pub(super) fn abandon(&mut self, id: u64, error: Error) {
+    pub(super) fn abandon(&mut self, id: u64, error: Error, now: Time) {
         let Some(intent) = self.intents.get_mut(&id) else {
             return;
         };
@@ -72,23 +76,30 @@ impl Engine {
         self.timers.remove(intent.limit.take());
         self.actions
             .extend(intent.acquire.on_queued.take().map(Action::Forget));
-        let (home, command_id) = (intent.home, intent.command_id);
-        match home {
-            None => {
-                self.intents.remove(&id);
-            }
-            Some(home) => self.cancel(home, command_id),
-        }
+        let Some(home) = intent.home else {
+            self.intents.remove(&id);
+            return;
+        };
+        // A grant under way ends by its ttl, if nobody releases it.
+        let life = intent.acquire.ttl.unwrap_or(LONGEST_TTL);
+        intent.limit = Some(self.timers.add(now + life, Timer::IntentLimit(id)));
+        let command_id = intent.command_id;
+        self.cancel(home, command_id);
     }
 
-    pub(super) fn no_answer(&mut self, id: u64) {
-        if let Some(intent) = self.intents.get(&id) {
-            let what = format!(
-                "no server answered the acquire of {:?}",
-                intent.acquire.name
-            );
-            self.abandon(id, Error::no_answer(what, None));
+    /// The wait has lasted for too long, or an abandoned intent is forgotten.
+    pub(super) fn intent_is_late(&mut self, id: u64, now: Time) {
+        let Some(intent) = self.intents.get(&id) else {
+            return;
+        };
+        if intent.waiter.is_none() {
+            self.remove_intent(id);
+            return self.check_empty(now);
         }
+        let name = &intent.acquire.name;
+        let what = format!("no server answered the acquire of {name:?}");
+        let error = Error::no_answer(what, intent.last_error.as_ref());
+        self.abandon(id, error, now);
     }
 
     /// Sends the acquire in a session.
@@ -114,10 +125,12 @@ impl Engine {
     }
 
     pub(super) fn queued(&mut self, id: u64, place: QueuePlace) {
-        if let Some(intent) = self.intents.get(&id)
-            && intent.waiter.is_some()
-            && let Some(on_queued) = &intent.acquire.on_queued
-        {
+        let Some(intent) = self.intents.get_mut(&id) else {
+            return;
+        };
+        intent.last_error = None;
+        // The caller's function is dropped when the caller gives up.
+        if let Some(on_queued) = &intent.acquire.on_queued {
             self.actions.push(Action::Tell(on_queued.clone(), place));
         }
     }
@@ -157,12 +170,7 @@ impl Engine {
         }
         let mut intent = self.remove_intent(id)?;
         let waiter = intent.waiter.take()?;
-        let lease = Arc::new(LeaseState::new(
-            message,
-            until,
-            now,
-            intent.acquire.max_hold,
-        ));
+        let lease = Arc::new(LeaseState::new(message, until, now, &intent.acquire));
         let timer = self
             .timers
             .add(lease.over_at(), Timer::LeaseOver(lease.clone()));
@@ -174,6 +182,7 @@ impl Engine {
             ttl,
             home,
             number: (home == number).then_some(command_id),
+            failed_attaches: 0,
             timer: Some(timer),
             update: None,
         });
@@ -220,22 +229,16 @@ impl Engine {
         let mut attempts = intent.attempts;
         let is_repeated =
             self.repeat_later(Repeat::Acquire(id), &mut attempts, &error, number, now);
-        if let Some(intent) = self.intents.get_mut(&id) {
-            intent.attempts = attempts;
-        }
         if !is_repeated {
             self.reject(id, error, now);
+        } else if let Some(intent) = self.intents.get_mut(&id) {
+            intent.attempts = attempts;
+            intent.last_error = Some(error);
         }
     }
 
     /// The grant is over on arrival, so the work never began.
-    fn granted_too_late(
-        &mut self,
-        id: u64,
-        message: &LeaseMessage,
-        ttl: std::time::Duration,
-        now: Time,
-    ) {
+    fn granted_too_late(&mut self, id: u64, message: &LeaseMessage, ttl: Duration, now: Time) {
         self.release_id(&message.lease_id, ttl, now);
         let is_new = self.intents.get_mut(&id).is_some_and(Intent::take_new_id);
         match self.current {

@@ -164,7 +164,7 @@ impl Drop for Pending {
             return;
         }
         self.client.shared.with(|engine, now| {
-            engine.give_up(self.id);
+            engine.give_up(self.id, now);
             if let Ok(Ok(lease)) = grant.try_recv() {
                 engine.release(&lease, now);
             }

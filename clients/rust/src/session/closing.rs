@@ -6,32 +6,49 @@ use crate::error::Error;
 use crate::loss::LossCause;
 use crate::numbers::CLOSE;
 
+/// Work has this share of the time of a close. The rest is for the releases.
+const WORK_SHARE: f64 = 0.8;
+
 impl Engine {
-    /// Releases and cancels everything, and waits for the answers up to 5 s.
+    /// Ends the belief in all leases, cancels all waits, and waits for the answers up to 5 s. A lease is
+    /// released when its work has ended, and after most of this time at the latest.
     pub(crate) fn close(&mut self, now: Time) {
         if self.phase != Phase::Running {
             return;
         }
         self.phase = Phase::Finishing;
         for id in self.intents.keys().copied().collect::<Vec<_>>() {
-            self.abandon(id, Error::Closed);
+            self.abandon(id, Error::Closed, now);
         }
-        for lease in self.leases.by_deadline() {
-            self.release(&lease, now);
+        let too_long = self.held_too_long.values();
+        let too_long: Vec<_> = too_long.map(|too_long| too_long.lease.clone()).collect();
+        for lease in self.leases.by_deadline().into_iter().chain(too_long) {
+            self.end_lease(&lease, LossCause::Closed, now);
+            if lease.has_work() {
+                self.working.insert(lease.id.clone(), lease);
+            } else {
+                self.release(&lease, now);
+            }
         }
-        for (id, (ttl, timer)) in std::mem::take(&mut self.held_too_long) {
-            self.timers.remove(Some(timer));
-            self.release_id(&id, ttl, now);
-        }
+        self.timers
+            .add(now + CLOSE.mul_f64(WORK_SHARE), Timer::WorkLimit);
         self.timers.add(now + CLOSE, Timer::CloseLimit);
         self.check_empty(now);
     }
 
     /// Goes on with `close` when every command has its answer.
     pub(super) fn check_empty(&mut self, now: Time) {
-        let is_empty = self.intents.is_empty() && self.releases.is_empty();
+        let is_empty =
+            self.intents.is_empty() && self.releases.is_empty() && self.working.is_empty();
         if self.phase == Phase::Finishing && is_empty {
             self.end_last_session(now);
+        }
+    }
+
+    /// The work has heard of the loss, but has not ended.
+    pub(super) fn release_working(&mut self, now: Time) {
+        for lease in self.working.values().cloned().collect::<Vec<_>>() {
+            self.release(&lease, now);
         }
     }
 
@@ -52,8 +69,9 @@ impl Engine {
         self.current = None;
         self.fail_tasks(&Error::Closed, now);
         for lease in self.leases.by_deadline() {
-            self.end_lease(&lease, LossCause::Released, now);
+            self.end_lease(&lease, LossCause::Closed, now);
         }
+        self.working.clear();
         self.timers.clear();
         self.ready = None;
     }

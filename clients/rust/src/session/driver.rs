@@ -1,6 +1,7 @@
 //! Carries out the actions of the engine.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::client::Shared;
 use super::engine::Action;
+use super::news;
 use super::wire::{Outgoing, WireEvent, converse};
 use crate::connection::{Connector, Prepared};
 use crate::error::Error;
@@ -73,6 +75,13 @@ pub(super) async fn drive(
     over.send_replace(true);
 }
 
+/// A panic of the user's function ends no session.
+fn harmless(run: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(run)).is_err() {
+        news::callback_panicked();
+    }
+}
+
 impl Driver {
     fn act(&mut self, action: Action) {
         match action {
@@ -109,8 +118,8 @@ impl Driver {
                     wire.task.abort();
                 }
             }
-            Action::Tell(on_queued, place) => on_queued(place),
-            Action::Forget(on_queued) => drop(on_queued),
+            Action::Tell(on_queued, place) => harmless(|| on_queued(place)),
+            Action::Forget(on_queued) => harmless(|| drop(on_queued)),
         }
     }
 

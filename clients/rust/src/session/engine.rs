@@ -63,6 +63,8 @@ pub(super) enum Timer {
         what: Repeat,
         session: u64,
     },
+    /// Work goes on, although the client closes.
+    WorkLimit,
     CloseLimit,
 }
 
@@ -72,6 +74,13 @@ pub(super) enum Repeat {
     Attach(Arc<LeaseState>),
     Release(String),
     Update(Arc<LeaseState>, u64),
+}
+
+#[derive(Debug)]
+pub(super) struct HeldTooLong {
+    pub(super) lease: Arc<LeaseState>,
+    pub(super) ttl: Duration,
+    pub(super) timer: TimerKey,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +103,8 @@ pub(crate) struct Engine {
     pub(super) session_count: u64,
     pub(super) failures: u32,
     pub(super) refusals: u32,
+    /// A server has accepted this client.
+    pub(super) has_started: bool,
     pub(super) is_preparing: bool,
     pub(super) open_timer: Option<TimerKey>,
     pub(super) token_timer: Option<TimerKey>,
@@ -107,7 +118,9 @@ pub(crate) struct Engine {
     pub(super) releases: BTreeMap<String, ReleaseTask>,
     /// Leases that were held for too long. Their work may still run, and may end before their
     /// deadlines.
-    pub(super) held_too_long: HashMap<String, (Duration, TimerKey)>,
+    pub(super) held_too_long: HashMap<String, HeldTooLong>,
+    /// Leases whose work has not ended, although the client closes.
+    pub(super) working: HashMap<String, Arc<LeaseState>>,
     pub(super) timers: Timers<Timer>,
     pub(super) actions: Vec<Action>,
 }
@@ -128,6 +141,7 @@ impl Engine {
             session_count: 0,
             failures: 0,
             refusals: 0,
+            has_started: false,
             is_preparing: false,
             open_timer: None,
             token_timer: None,
@@ -140,6 +154,7 @@ impl Engine {
             update_count: 0,
             releases: BTreeMap::new(),
             held_too_long: HashMap::new(),
+            working: HashMap::new(),
             timers: Timers::new(),
             actions: Vec::new(),
         };
@@ -211,18 +226,16 @@ impl Engine {
                 self.actions.push(Action::Prepare);
             }
             Timer::TokenEnds { session } => self.token_ends(session, now),
-            Timer::IntentLimit(id) => self.no_answer(id),
-            Timer::ReleaseLimit(id) => {
-                let error = Error::no_answer("no server answered the release in time", None);
-                self.settle_release(&id, &Err(error), now);
-            }
+            Timer::IntentLimit(id) => self.intent_is_late(id, now),
+            Timer::ReleaseLimit(id) => self.release_is_late(&id, now),
             Timer::LeaseOver(lease) => self.compare_clock(&lease, now),
             Timer::HeldTooLong(lease) => {
-                if let Some((ttl, _)) = self.held_too_long.remove(&lease.id) {
-                    self.release_id(&lease.id, ttl, now);
+                if let Some(too_long) = self.held_too_long.remove(&lease.id) {
+                    self.release_id(&lease.id, too_long.ttl, now);
                 }
             }
             Timer::Repeat { what, session } => self.repeat(what, session, now),
+            Timer::WorkLimit => self.release_working(now),
             Timer::CloseLimit => {
                 if self.phase == Phase::Finishing {
                     self.end_last_session(now);

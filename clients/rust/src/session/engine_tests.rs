@@ -85,7 +85,7 @@ async fn a_grant_for_a_caller_that_has_given_up_is_released() {
     let mut world = World::new();
     let (id, grant) = world.acquire(lock("report"));
     drop(grant);
-    world.engine.give_up(id);
+    world.engine.give_up(id, world.clock.now());
     world.poll();
     assert!(matches!(
         world.commands().last(),
@@ -171,7 +171,8 @@ async fn close_releases_ends_the_waits_and_leaves_no_session_and_no_timer() {
     world.engine.close(world.clock.now());
     world.poll();
     assert!(matches!(grant.try_recv(), Ok(Err(Error::Closed))));
-    assert_eq!(world.judge(&lease), Verdict::Over(LossCause::Released));
+    assert_eq!(world.judge(&lease), Verdict::Over(LossCause::Closed));
+    assert!(!lease.is_released());
     assert_eq!(world.releases(1), 1);
     // No server answers.
     world.advance(seconds(7)).await;

@@ -21,6 +21,8 @@ pub(super) struct Held {
     pub(super) home: u64,
     /// The number of the lease in `home`. None until the attach is answered.
     pub(super) number: Option<i64>,
+    /// The number of failed attaches in a row.
+    pub(super) failed_attaches: u32,
     pub(super) timer: Option<TimerKey>,
     /// The update without an answer.
     pub(super) update: Option<UpdateTask>,
@@ -73,6 +75,14 @@ impl HeldLeases {
             self.over.remove(&earliest);
         }
         held
+    }
+
+    /// The number of failed attaches in a row, with this one.
+    pub(super) fn failed_attach(&mut self, id: &str) -> u32 {
+        self.held.get_mut(id).map_or(1, |held| {
+            held.failed_attaches += 1;
+            held.failed_attaches
+        })
     }
 
     pub(super) fn change_ttl(&mut self, id: &str, ttl: Option<Duration>) {

@@ -8,8 +8,9 @@ use holdfast_proto::holdfast::v1::{
     AttachCommand, CommandFailed, Lease as LeaseMessage, LeaseRenewal, SessionEvent,
 };
 
-use super::engine::{Engine, Repeat, Timer};
+use super::engine::{Engine, HeldTooLong, Repeat, Timer};
 use super::lease_state::{LeaseState, Verdict};
+use super::news;
 use super::stream::Owner;
 use super::tasks::QueuePlace;
 use crate::clock::{Time, message_span, span};
@@ -124,7 +125,7 @@ impl Engine {
         self.leases.change_ttl(&lease.id, ttl);
         if home == Some(number) {
             self.settle_in(&lease, number, command_id);
-            tracing::debug!(name = %lease.name, "holdfast: the next session renews the lease");
+            news::attached(&lease.name);
         }
         Some(Owner::Lease(lease))
     }
@@ -152,7 +153,8 @@ impl Engine {
             _ => {
                 let advised = error.failure().and_then(Failure::retry_delay);
                 let what = Repeat::Attach(lease.clone());
-                let at = now + pauses::before_repeat(1, advised);
+                let attempts = self.leases.failed_attach(&lease.id);
+                let at = now + pauses::before_repeat(attempts, advised);
                 self.timers.add(
                     at,
                     Timer::Repeat {
@@ -174,7 +176,7 @@ impl Engine {
         match event {
             Event::RenewalFailed(failed) => {
                 self.confirm(lease, failed.expire_offset.as_ref(), receipt);
-                tracing::warn!(name = %lease.name, "holdfast: a renewal has failed");
+                news::renewal_failed(&lease.name);
             }
             Event::Ended(ended) => {
                 // After the attach was sent in a later session, only the answer to the attach decides.
@@ -234,6 +236,7 @@ impl Engine {
         if let Some(held) = self.leases.get_mut(&lease.id) {
             held.home = number;
             held.number = Some(command_id);
+            held.failed_attaches = 0;
             self.place_update(lease);
         }
     }
@@ -269,10 +272,10 @@ impl Engine {
         if let Some(update) = held.update {
             let _ = update.waiter.send(Err(lease.lost(cause).into()));
         }
-        if cause == LossCause::Released {
+        if lease.is_released() || cause == LossCause::Closed {
             return;
         }
-        tracing::error!(name = %lease.name, %cause, "holdfast: a lease is lost");
+        news::lost(&lease.name, cause);
         // The session still renews the lease. Nobody may rely on the lease after its deadline, whatever
         // the work does.
         if cause == LossCause::Deadline {
@@ -282,8 +285,9 @@ impl Engine {
             let timer = self
                 .timers
                 .add(lease.deadline(), Timer::HeldTooLong(lease.clone()));
+            let (lease, ttl) = (lease.clone(), held.ttl);
             self.held_too_long
-                .insert(lease.id.clone(), (held.ttl, timer));
+                .insert(lease.id.clone(), HeldTooLong { lease, ttl, timer });
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How long this process may believe in a lease.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use holdfast_proto::holdfast::v1::Lease as LeaseMessage;
 use tokio::sync::watch;
 
+use super::tasks::Acquire;
 use crate::clock::{Time, span};
 use crate::loss::{LeaseLost, LossCause};
 
@@ -22,6 +24,8 @@ pub(crate) struct LeaseState {
     hold_until: Time,
     /// The process that holds the lease. A forked child holds nothing.
     pid: u32,
+    /// Entries of the metadata that an update without them keeps.
+    kept: Mutex<BTreeMap<String, String>>,
     belief: Mutex<Belief>,
     over: watch::Sender<Option<LossCause>>,
 }
@@ -29,6 +33,10 @@ pub(crate) struct LeaseState {
 struct Belief {
     deadline: Time,
     over: Option<LossCause>,
+    /// This process has released the lease before it was lost.
+    is_released: bool,
+    /// Work runs under the lease, so the lease is released at the end of the work only.
+    has_work: bool,
 }
 
 /// What a comparison with the clock has found.
@@ -46,7 +54,7 @@ impl LeaseState {
         message: LeaseMessage,
         deadline: Time,
         now: Time,
-        max_hold: Option<Duration>,
+        acquire: &Acquire,
     ) -> LeaseState {
         LeaseState {
             granted_ttl: span(message.ttl.as_ref()).unwrap_or_default(),
@@ -54,11 +62,16 @@ impl LeaseState {
             name: message.name.into(),
             token: message.fencing_token,
             permits: message.permit_count,
-            hold_until: max_hold.map_or(Time::MAX, |max_hold| now + max_hold),
+            hold_until: acquire
+                .max_hold
+                .map_or(Time::MAX, |max_hold| now + max_hold),
+            kept: Mutex::new(acquire.kept.clone()),
             pid: std::process::id(),
             belief: Mutex::new(Belief {
                 deadline,
                 over: None,
+                is_released: false,
+                has_work: false,
             }),
             over: watch::Sender::new(None),
         }
@@ -112,6 +125,46 @@ impl LeaseState {
     /// Only the first cause counts, and a deadline that has passed is an earlier cause. Returns the
     /// cause if the belief has ended by this call.
     pub(super) fn end(&self, cause: LossCause, now: Time) -> Option<LossCause> {
+        self.end_belief(cause, now, false)
+    }
+
+    /// As `end`, by the own release.
+    pub(super) fn let_go(&self, now: Time) -> Option<LossCause> {
+        self.end_belief(LossCause::Released, now, true)
+    }
+
+    /// Whether the lease is over by the own release, which is no loss.
+    pub(crate) fn is_released(&self) -> bool {
+        self.belief().is_released
+    }
+
+    /// Work begins under the lease. Returns the cause if the lease is over already.
+    pub(crate) fn begin_work(&self) -> Option<LossCause> {
+        let mut belief = self.belief();
+        belief.has_work = belief.over.is_none();
+        belief.over
+    }
+
+    pub(super) fn has_work(&self) -> bool {
+        self.belief().has_work
+    }
+
+    /// Adds the entries that the lease keeps. An entry with a new value is kept from now on.
+    pub(crate) fn with_kept(
+        &self,
+        mut metadata: BTreeMap<String, String>,
+    ) -> BTreeMap<String, String> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, value) in kept.iter_mut() {
+            match metadata.get(key) {
+                Some(new) => new.clone_into(value),
+                None => drop(metadata.insert(key.clone(), value.clone())),
+            }
+        }
+        metadata
+    }
+
+    fn end_belief(&self, cause: LossCause, now: Time, is_released: bool) -> Option<LossCause> {
         let mut belief = self.belief();
         if belief.over.is_some() {
             return None;
@@ -119,6 +172,7 @@ impl LeaseState {
         let cause = if now >= belief.deadline {
             LossCause::Deadline
         } else {
+            belief.is_released = is_released;
             cause
         };
         self.set_over(&mut belief, cause);

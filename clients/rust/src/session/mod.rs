@@ -11,6 +11,9 @@ mod heartbeats;
 mod held;
 mod holding;
 mod lease_state;
+#[cfg(test)]
+mod loss_tests;
+mod news;
 mod opening;
 mod releasing;
 mod repeating;

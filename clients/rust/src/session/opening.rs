@@ -10,12 +10,16 @@ use tonic::{Code, Status};
 
 use super::engine::{Action, Engine, Phase, Timer};
 use super::holding::Receipt;
+use super::news;
 use super::stream::{Owner, Session};
 use crate::clock::{Time, span};
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::numbers::{CREDENTIAL_IS_FETCHED_ONCE_MORE, CREDENTIAL_LIFE_USED};
+use crate::numbers::{CREDENTIAL_IS_FETCHED_ONCE_MORE, CREDENTIAL_LIFE_USED, LONGEST_BACKOFF};
 use crate::pauses;
+
+/// The shortest time between two sessions because of a token.
+const SHORTEST_LIFE: Duration = Duration::from_secs(1);
 
 impl Engine {
     /// The address of the next session.
@@ -47,7 +51,8 @@ impl Engine {
             .insert(number, Session::new(number, address, start));
         self.timers.remove(self.token_timer.take());
         if let Some(life) = life {
-            let at = now + life.mul_f64(CREDENTIAL_LIFE_USED);
+            // A token that has ended already must not open one session after the other.
+            let at = now + life.mul_f64(CREDENTIAL_LIFE_USED).max(SHORTEST_LIFE);
             self.token_timer = Some(self.timers.add(at, Timer::TokenEnds { session: number }));
         }
         self.move_to(number, now);
@@ -60,7 +65,7 @@ impl Engine {
     /// There was no credential or no certificate. The next attempt may find it.
     pub(crate) fn not_opened(&mut self, error: Error, now: Time) {
         self.is_preparing = false;
-        tracing::warn!(%error, "holdfast: the next session cannot be opened");
+        news::not_opened(&error);
         self.failures += 1;
         self.last_error = Some(error);
         let nearest = self.leases.nearest_deadline(now);
@@ -120,9 +125,10 @@ impl Engine {
         };
         if let Some(started) = &response.started {
             session.started(started);
-            tracing::info!(address = %session.address, "holdfast: a session has started");
+            news::started(&session.address);
             self.failures = 0;
             self.refusals = 0;
+            self.has_started = true;
             if let Some(ready) = self.ready.take() {
                 let _ = ready.send(Ok(()));
             }
@@ -143,7 +149,7 @@ impl Engine {
             && !session.is_leaving
         {
             session.is_leaving = true;
-            tracing::info!(address = %session.address, "holdfast: the server asks to leave");
+            news::leaving(&session.address);
             if self.current == Some(number) {
                 let delay = span(leaving.retry_delay.as_ref()).unwrap_or_default();
                 self.open_after(delay, now);
@@ -196,7 +202,7 @@ impl Engine {
         if self.phase == Phase::HalfClosing {
             return self.close_now(now);
         }
-        tracing::warn!(address = %session.address, %error, "holdfast: a session has ended");
+        news::ended(&session.address, &error);
         if !session.is_started {
             self.failures += 1;
         }
@@ -209,6 +215,9 @@ impl Engine {
             let advised = error.failure().and_then(Failure::retry_delay);
             pause = pause.max(advised.unwrap_or_default());
         }
+        if self.refusals > 1 {
+            pause = LONGEST_BACKOFF;
+        }
         self.open_after(pause, now);
     }
 
@@ -219,7 +228,8 @@ impl Engine {
         }
         if CREDENTIAL_IS_FETCHED_ONCE_MORE.contains(&error.reason()) && !session.is_started {
             self.refusals += 1;
-            return self.refusals > 1;
+            // Servers that have accepted this client before may do so again.
+            return self.refusals > 1 && !self.has_started;
         }
         code == Some(Code::Unimplemented) && self.failures as usize >= self.settings.addresses.len()
     }

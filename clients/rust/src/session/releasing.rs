@@ -19,16 +19,23 @@ impl Engine {
     /// Ends the belief in the lease, and releases the lease.
     pub(crate) fn release(&mut self, lease: &Arc<LeaseState>, now: Time) -> ReleaseAnswer {
         let held_ttl = self.leases.get(&lease.id).map(|held| held.ttl);
-        self.end_lease(lease, LossCause::Released, now);
-        let too_long = self.held_too_long.remove(&lease.id);
-        self.timers.remove(too_long.map(|(_, timer)| timer));
-        if lease.cause() == Some(LossCause::Superseded) {
-            return answered(Ok(Released::NOT_OURS));
+        if let Some(cause) = lease.let_go(now) {
+            self.lease_over(lease, cause, now);
         }
-        let ttl = held_ttl
-            .or(too_long.map(|(ttl, _)| ttl))
-            .unwrap_or(lease.granted_ttl);
-        self.release_id(&lease.id, ttl, now)
+        let too_long = self.held_too_long.remove(&lease.id);
+        self.timers
+            .remove(too_long.as_ref().map(|too_long| too_long.timer));
+        let is_ours = lease.cause() != Some(LossCause::Superseded);
+        let answer = if is_ours {
+            let ttl = held_ttl.or(too_long.map(|too_long| too_long.ttl));
+            self.release_id(&lease.id, ttl.unwrap_or(lease.granted_ttl), now)
+        } else {
+            answered(Ok(Released::NOT_OURS))
+        };
+        if self.working.remove(&lease.id).is_some() {
+            self.check_empty(now);
+        }
+        answer
     }
 
     pub(super) fn release_event(&mut self, id: &str, event: Event, number: u64, now: Time) {
@@ -64,6 +71,15 @@ impl Engine {
         answer
     }
 
+    pub(super) fn release_is_late(&mut self, id: &str, now: Time) {
+        let last = self
+            .releases
+            .get(id)
+            .and_then(|task| task.last_error.as_ref());
+        let error = Error::no_answer("no server answered the release in time", last);
+        self.settle_release(id, &Err(error), now);
+    }
+
     pub(super) fn settle_release(&mut self, id: &str, answer: &Result<Released, Error>, now: Time) {
         if let Some(task) = self.releases.remove(id) {
             self.timers.remove(task.limit);
@@ -86,6 +102,7 @@ impl Engine {
             self.settle_release(id, &Err(error), now);
         } else if let Some(task) = self.releases.get_mut(id) {
             task.attempts = attempts;
+            task.last_error = Some(error);
         }
     }
 }

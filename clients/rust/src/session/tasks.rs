@@ -56,6 +56,8 @@ pub(crate) struct Acquire {
     pub(crate) wait: Option<Duration>,
     pub(crate) max_hold: Option<Duration>,
     pub(crate) metadata: BTreeMap<String, String>,
+    /// Entries of the metadata that an update without them keeps.
+    pub(crate) kept: BTreeMap<String, String>,
     pub(crate) on_queued: Option<OnQueued>,
 }
 
@@ -72,6 +74,9 @@ pub(super) struct Intent {
     pub(super) command_id: i64,
     /// The number of failed attempts in a row.
     pub(super) attempts: u32,
+    /// Why the last attempt was repeated. None: the request waits in the queue.
+    pub(super) last_error: Option<Error>,
+    /// The end of the wait, or the time at which an abandoned intent is forgotten.
     pub(super) limit: Option<TimerKey>,
     request_id: String,
     is_second_id: bool,
@@ -86,6 +91,7 @@ impl Intent {
             home: None,
             command_id: 0,
             attempts: 0,
+            last_error: None,
             limit: None,
             request_id: uuid::Uuid::new_v4().to_string(),
             is_second_id: false,
@@ -174,6 +180,7 @@ pub(crate) type ReleaseAnswer = oneshot::Receiver<Result<Released, Error>>;
 pub(super) struct ReleaseTask {
     pub(super) home: Option<u64>,
     pub(super) attempts: u32,
+    pub(super) last_error: Option<Error>,
     pub(super) limit: Option<TimerKey>,
     waiters: Vec<oneshot::Sender<Result<Released, Error>>>,
 }

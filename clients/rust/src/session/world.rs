@@ -205,6 +205,7 @@ pub(super) fn lock(name: &str) -> Acquire {
         wait: None,
         max_hold: None,
         metadata: BTreeMap::new(),
+        kept: BTreeMap::new(),
         on_queued: None,
     }
 }
