@@ -21,6 +21,7 @@ from holdfast.v1.session_service_pb2 import (
     OpenSessionResponse,
     SessionCommand,
     SessionEvent,
+    SessionLeaving,
     SessionStarted,
 )
 
@@ -146,6 +147,9 @@ class FakeWire:
     def fail(self, command: int, reason: str, code: int = 14) -> None:
         failed = CommandFailed(code=code, reason_text=reason, message=reason)
         self.tell(SessionEvent(command_id=command, failed=failed))
+
+    def leave(self, delay: float) -> None:
+        self.answer(leaving=SessionLeaving(retry_delay=duration(delay)))
 
     def tell(self, event: SessionEvent) -> None:
         self.answer(events=[event])

@@ -106,6 +106,59 @@ class Threads(Faces):
                     while lease.is_valid:
                         time.sleep(0.01)
 
+    def test_a_callback_that_exits_does_not_end_the_thread(self) -> None:
+        def leave(_: LeaseLost) -> None:
+            raise SystemExit(1)
+
+        with self.assertLogs("holdfast", "ERROR"), holdfast.connect(self.address) as hf:
+            lost = threading.Event()
+            lease = hf.lock("revoked", ttl=60).acquire()
+            lease.on_lost(leave)
+            lease.on_lost(lambda _: lost.set())
+            self.assertTrue(lost.wait(30))
+            with hf.lock("report", ttl=60) as other:
+                other.check()
+
+    def test_a_close_is_a_loss_of_a_block_in_another_thread(self) -> None:
+        begun, closed = threading.Event(), threading.Event()
+        caught: list[BaseException] = []
+        hf = holdfast.connect(self.address)
+
+        def work() -> None:
+            try:
+                with hf.lock("report", ttl=60) as lease:
+                    lease.on_lost(lambda _: closed.set())
+                    begun.set()
+                    closed.wait(30)
+                    lease.check()
+            except LeaseLost as lost:
+                caught.append(lost)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        self.assertTrue(begun.wait(30))
+        hf.close()
+        thread.join(30)
+        self.assertEqual([getattr(one, "loss_cause", None) for one in caught], [LossCause.CLOSED])
+
+    def test_close_ends_a_wait_of_another_thread(self) -> None:
+        caught: list[BaseException] = []
+        hf = holdfast.connect(self.address)
+
+        def work() -> None:
+            try:
+                hf.lock("taken").acquire()
+            except holdfast.ClosedError as error:
+                caught.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        hf.close()
+        for thread in threads:
+            thread.join(30)
+        self.assertEqual(len(caught), 4)
+
     def test_ctrl_c_ends_a_wait(self) -> None:
         with holdfast.connect(self.address) as hf:
             timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))

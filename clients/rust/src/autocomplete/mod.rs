@@ -5,6 +5,7 @@ mod dictionary_entries;
 mod entries;
 mod import;
 mod profile;
+mod queries;
 mod recents;
 mod suggestions;
 mod type_ahead;

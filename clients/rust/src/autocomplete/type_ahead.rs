@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use futures_util::stream;
 use holdfast_proto::holdfast::v1::autocomplete_service_client::AutocompleteServiceClient;
-use holdfast_proto::holdfast::v1::suggest_stream_response::Result as Answer;
 use holdfast_proto::holdfast::v1::{SuggestStreamRequest, SuggestStreamResponse};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tonic::transport::Channel;
 use tonic::{Code, Streaming};
 
-use super::suggestions::{SuggestOptions, Suggestion, suggestions_of};
-use crate::calls::{Calls, Line, Repetition, attempt_time, late};
+use super::queries::{Next, Queries};
+use super::suggestions::{SuggestOptions, Suggestion};
+use crate::calls::{Calls, Line, late};
 use crate::connection::{Bearer, authorized};
 use crate::error::{Error, Result};
 use crate::failure::Failure;
@@ -38,27 +38,7 @@ struct Field {
     wake: Notify,
     /// A query was sent.
     sent: Notify,
-    typed: Mutex<Typed>,
-}
-
-struct Typed {
-    /// The latest query without an answer.
-    latest: Option<Query>,
-    last_id: i64,
-    repetition: Repetition,
-}
-
-struct Query {
-    id: i64,
-    text: String,
-    due_at: Instant,
-    /// The end of the wait for an answer.
-    until: Instant,
-    /// The time at which a silent server is left. None: the query was not sent.
-    late_at: Option<Instant>,
-    /// The number of the stream that was sent the query.
-    sent_on: Option<u64>,
-    answer: oneshot::Sender<Result<Vec<Suggestion>>>,
+    queries: Mutex<Queries>,
 }
 
 /// One stream of SuggestStream.
@@ -70,18 +50,13 @@ struct Open {
 
 impl TypeAhead {
     pub(super) fn new(calls: Arc<Calls>, dictionary: String, options: SuggestOptions) -> TypeAhead {
-        let typed = Mutex::new(Typed {
-            latest: None,
-            last_id: 0,
-            repetition: Repetition::new(true),
-        });
         let field = Field {
             calls,
             dictionary,
             options,
             wake: Notify::new(),
             sent: Notify::new(),
-            typed,
+            queries: Mutex::new(Queries::new()),
         };
         TypeAhead {
             field: Arc::new(field),
@@ -109,22 +84,7 @@ impl TypeAhead {
         if self.field.calls.is_closed() {
             return Err(Error::Closed);
         }
-        let (answer, answered) = oneshot::channel();
-        {
-            let mut typed = self.field.typed();
-            typed.last_id += 1;
-            let due_at = Instant::now() + self.debounce;
-            // Dropping the sender tells the older query that it is superseded.
-            typed.latest = Some(Query {
-                id: typed.last_id,
-                text: text.into(),
-                due_at,
-                until: due_at + CALL,
-                late_at: None,
-                sent_on: None,
-                answer,
-            });
-        }
+        let answered = self.field.queries().add(text.into(), self.debounce);
         self.task
             .get_or_init(|| tokio::spawn(self.field.clone().run()));
         self.field.wake.notify_one();
@@ -158,8 +118,8 @@ impl std::fmt::Debug for TypeAhead {
 }
 
 impl Field {
-    fn typed(&self) -> MutexGuard<'_, Typed> {
-        self.typed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queries(&self) -> MutexGuard<'_, Queries> {
+        self.queries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs until the client is closed.
@@ -180,26 +140,12 @@ impl Field {
             if let Some(line) = &used {
                 self.calls.failed(line, &error);
             }
-            if let Some(pause) = self.pause_after(&error, used.is_some()) {
+            let pause = self.queries().pause_after(&error, used.is_some());
+            if let Some(pause) = pause {
                 tokio::time::sleep(pause).await;
             }
         }
         Ok(())
-    }
-
-    /// The pause before the latest query is sent again. None: nobody waits, or a repetition cannot help,
-    /// and the caller has the error.
-    fn pause_after(&self, error: &Error, is_sent: bool) -> Option<Duration> {
-        let mut typed = self.typed();
-        let until = typed.latest.as_ref()?.until;
-        let pause = typed.repetition.pause_after(error, is_sent);
-        let pause = pause.filter(|&pause| Instant::now() + pause < until);
-        if pause.is_none() {
-            typed.repetition.answered();
-            let query = typed.latest.take()?;
-            let _ = query.answer.send(Err(error.clone()));
-        }
-        pause
     }
 
     /// Sends the queries of one stream, to its end. `used` gets the connection that was used.
@@ -214,7 +160,9 @@ impl Field {
         loop {
             tokio::select! {
                 response = open.responses.message() => match response {
-                    Ok(Some(response)) => self.answer(response),
+                    Ok(Some(response)) => if self.queries().answer(response) {
+                        self.wake.notify_one();
+                    },
                     Ok(None) => return Ok(()),
                     Err(status) => return Err(Error::of_status(&status)),
                 },
@@ -230,7 +178,7 @@ impl Field {
     /// Waits until the latest query has waited too long for the answer of this server.
     async fn silence(&self) {
         loop {
-            let late_at = self.typed().latest.as_ref().and_then(|query| query.late_at);
+            let late_at = self.queries().late_at();
             match late_at {
                 // An answer, or a newer query, may have come meanwhile.
                 Some(at) if at <= Instant::now() => return,
@@ -265,8 +213,16 @@ impl Field {
     /// Waits for the latest query that the stream was not sent, and for the end of its debounce.
     async fn due(&self, stream: Option<u64>) -> SuggestStreamRequest {
         loop {
-            let due_at = match self.next(stream) {
-                Next::Send(request) => return request,
+            let next = self.queries().next(stream);
+            let due_at = match next {
+                Next::Send { id, text } => {
+                    self.sent.notify_one();
+                    let suggest = Some(self.options.request(&self.dictionary, &text));
+                    return SuggestStreamRequest {
+                        query_id: id,
+                        suggest,
+                    };
+                }
                 Next::At(due_at) => Some(due_at),
                 Next::Nothing => None,
             };
@@ -277,72 +233,4 @@ impl Field {
             }
         }
     }
-
-    fn next(&self, stream: Option<u64>) -> Next {
-        let mut typed = self.typed();
-        let Some(query) = &mut typed.latest else {
-            return Next::Nothing;
-        };
-        if query.answer.is_closed() || (stream.is_some() && query.sent_on == stream) {
-            return Next::Nothing;
-        }
-        if query.due_at > Instant::now() {
-            return Next::At(query.due_at);
-        }
-        if stream.is_some() {
-            let now = Instant::now();
-            let left = query.until.saturating_duration_since(now);
-            query.sent_on = stream;
-            query.late_at = Some(now + attempt_time(left, true));
-            self.sent.notify_one();
-        }
-        let suggest = Some(self.options.request(&self.dictionary, &query.text));
-        Next::Send(SuggestStreamRequest {
-            query_id: query.id,
-            suggest,
-        })
-    }
-
-    fn answer(&self, response: SuggestStreamResponse) {
-        let mut typed = self.typed();
-        let Some(query) = typed.latest.take_if(|query| query.id == response.query_id) else {
-            return;
-        };
-        let answer = match response.result {
-            Some(Answer::Suggestions(found)) => Ok(suggestions_of(found.suggestions)),
-            Some(Answer::Error(failed)) => {
-                return self.failed(typed, query, Failure::of_query(&failed).into());
-            }
-            None => {
-                let text = "a newer server sent an unknown answer";
-                Err(Failure::new("", Code::Internal, text).into())
-            }
-        };
-        typed.repetition.answered();
-        let _ = query.answer.send(answer);
-    }
-
-    /// Sends the query again after a pause, if a repetition helps.
-    fn failed(&self, mut typed: MutexGuard<'_, Typed>, query: Query, error: Error) {
-        let pause = typed.repetition.pause_after(&error, true);
-        let due_at = pause.map(|pause| Instant::now() + pause);
-        let Some(due_at) = due_at.filter(|&at| at < query.until) else {
-            typed.repetition.answered();
-            let _ = query.answer.send(Err(error));
-            return;
-        };
-        typed.latest = Some(Query {
-            due_at,
-            sent_on: None,
-            late_at: None,
-            ..query
-        });
-        self.wake.notify_one();
-    }
-}
-
-enum Next {
-    Send(SuggestStreamRequest),
-    At(Instant),
-    Nothing,
 }
