@@ -80,6 +80,16 @@ class Asyncio(Faces):
 
         asyncio.run(test())
 
+    def test_a_close_in_a_block_is_a_loss_of_the_block(self) -> None:
+        async def test() -> None:
+            async with aio.connect(self.address) as hf:
+                with self.assertRaises(LeaseLost) as caught:
+                    async with hf.lock("report", ttl=60):
+                        await hf.close()
+                self.assertIs(caught.exception.loss_cause, LossCause.CLOSED)
+
+        asyncio.run(test())
+
     def test_close_leaves_no_task(self) -> None:
         async def test() -> None:
             async with aio.connect(self.address) as hf:

@@ -145,10 +145,12 @@ class Holdfast(Requests[Acquiring]):
         return self._session.lease_count
 
     async def close(self) -> None:
-        """Ends all waits, releases all leases, and waits up to 5 s for the answers.
+        """Ends all waits, and all leases are lost with the cause CLOSED.
 
-        End the work that needs a lease first. A process that ends without `close` leaves its
-        leases to the ends of their ttl. In a forked child nothing happens.
+        A lease is released when its block of code has ended, and after 4 s at the latest. Waits
+        up to 5 s in all for the answers. End the work that needs a lease first. A process that ends
+        without `close` leaves its leases to the ends of their ttl. In a forked child nothing
+        happens.
         """
         if self._session.runtime.is_forked():
             return
