@@ -51,6 +51,9 @@ class Dictionary:
 
         Reads the entries in this thread, as fast as the server takes them, so that they need not
         fit into memory. An import that fails changes nothing.
+
+        profile: default: the dictionary keeps its profile, and a new dictionary has the defaults.
+            Another profile than the dictionary's raises a DictionaryExistsError.
         """
         importing = self._dictionary.importing(profile)
         self._portal.run(importing.__aenter__())

@@ -27,7 +27,8 @@ class Election:
 
         The end of the block resigns. `campaign(value).acquire()` gives the lease itself.
 
-        value: a text for the others, for example the address of this process.
+        value: a text for the others, for example the address of this process. It is the entry
+            `value` of the lease's metadata, and an update without this entry keeps it.
         """
         acquiring = self._election.campaign(value, ttl=ttl, wait=wait, metadata=metadata)
         return Acquiring(acquiring, self._portal)

@@ -124,11 +124,7 @@ class Holdfast(Requests[Acquiring]):
         timeout: Optional[TimeSpan] = None,
         is_idempotent: bool = True,
     ) -> Response:
-        """Any unary call of the contract, for what this class does not offer.
-
-        `await hf.call(lambda channel: LockServiceStub(channel).GetLock, GetLockRequest(...))`,
-        with the stub from holdfast.v1. Repeated within `timeout` (default: 10 s).
-        """
+        """Any unary call of the contract, as `holdfast.Holdfast.call`."""
         return await self._calls.unary(
             method, request, timeout=timeout, is_idempotent=is_idempotent
         )
@@ -145,13 +141,7 @@ class Holdfast(Requests[Acquiring]):
         return self._session.lease_count
 
     async def close(self) -> None:
-        """Ends all waits, and all leases are lost with the cause CLOSED.
-
-        A lease is released when its block of code has ended, and after 4 s at the latest. Waits
-        up to 5 s in all for the answers. End the work that needs a lease first. A process that
-        ends without `close` leaves its leases to the ends of their ttl. In a forked child nothing
-        happens.
-        """
+        """Ends all waits and all leases, as `holdfast.Holdfast.close`."""
         if self._session.runtime.is_forked():
             return
         await future_of(self._session.close())

@@ -81,11 +81,7 @@ class Dictionary:
     async def import_entries(
         self, entries: Entries, profile: Optional[Profile] = None
     ) -> DictionaryInfo:
-        """Replaces all entries in one step.
-
-        Reads the entries as fast as the server takes them, so that they need not fit into memory.
-        An import that fails changes nothing.
-        """
+        """Replaces all entries in one step, as `holdfast.Dictionary.import_entries`."""
         async with self.importing(profile) as importing:
             async for batch in batches(entries):
                 await importing.send(batch)
@@ -104,13 +100,7 @@ class Dictionary:
         max_staleness: Optional[TimeSpan] = None,
         timeout: Optional[TimeSpan] = None,
     ) -> List[Suggestion]:
-        """The best entries for a query.
-
-        limit: default 10, at most 100.
-        match_kinds: default: all kinds.
-        recents: the caller's list of recents, which rank first.
-        max_staleness: how old the answer may be. Default: 0, at most 1 hour.
-        """
+        """The best entries for a query. The options are those of `holdfast.Dictionary.suggest`."""
         request = suggest_request(self.name, limit, match_kinds, recents, max_staleness)
         request.query = query
         response = await self._calls.unary(lambda on: Stub(on).Suggest, request, timeout=timeout)
@@ -127,8 +117,7 @@ class Dictionary:
     ) -> TypeAhead:
         """Suggestions while somebody types. Close the result when the input field is gone.
 
-        debounce: the pause after a keystroke before the query is sent. Default: 30 ms. 0: each
-            keystroke is sent.
+        The options are those of `holdfast.Dictionary.type_ahead`.
         """
         request = suggest_request(self.name, limit, match_kinds, recents, max_staleness)
         return TypeAhead(self._calls, request, debounce)

@@ -33,8 +33,7 @@ class Election:
 
         As `async with election.campaign(value) as lease:` a loss cancels the leader's work.
 
-        value: a text for the others, for example the address of this process. It is the entry
-            `value` of the lease's metadata, and an update without this entry keeps it.
+        The options are those of `holdfast.Election.campaign`.
         """
         acquire = Acquire(
             kind="lock",

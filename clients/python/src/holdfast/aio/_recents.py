@@ -25,13 +25,7 @@ class Recents:
         capacity: Optional[int] = None,
         timeout: Optional[TimeSpan] = None,
     ) -> None:
-        """Puts a text at the front of the list.
-
-        entry_id: the entry that the text stands for.
-        payload: at most 1 KiB.
-        capacity: the number of texts that the list keeps from now on. Default: 100, range: 1 to
-            1000.
-        """
+        """Puts a text at the front of the list, as `holdfast.Recents.add`."""
         request = pb.AddRecentRequest(
             list=self.name, text=text, entry_id=entry_id, payload=payload, capacity=capacity
         )
@@ -53,11 +47,7 @@ class Recents:
         match_kinds: Sequence[str] = (),
         timeout: Optional[TimeSpan] = None,
     ) -> List[Suggestion]:
-        """The latest matching texts. An empty query gives the latest texts.
-
-        limit: default 10, at most 100.
-        match_kinds: default: all kinds.
-        """
+        """The latest matching texts, as `holdfast.Recents.suggest`."""
         request = pb.SuggestRecentsRequest(
             list=self.name,
             query=query,
