@@ -130,9 +130,9 @@ def with_lock(desk: Desk, fields: Fields) -> Fields:
         desk.write({"event": "body", "of": number, "state": state, **more})
 
     with desk.client(fields).lock(fields["name"], **lock_options(fields)) as lease:
-        tell("started", token=str(lease.fencing_token))
-        lease.on_lost(work.lost)
         try:
+            lease.on_lost(work.lost)
+            tell("started", token=str(lease.fencing_token))
             if not work.wait(or_loss=True):
                 tell("cancelled")
                 if not fields.get("ignore_cancel"):
