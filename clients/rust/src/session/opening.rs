@@ -215,7 +215,8 @@ impl Engine {
             let advised = error.failure().and_then(Failure::retry_delay);
             pause = pause.max(advised.unwrap_or_default());
         }
-        if self.refusals > 1 {
+        let is_credential = CREDENTIAL_IS_FETCHED_ONCE_MORE.contains(&error.reason());
+        if is_credential && self.refusals > 1 {
             pause = LONGEST_BACKOFF;
         }
         self.open_after(pause, now);

@@ -202,7 +202,8 @@ class SessionClient:
 
     def _pause_after(self, error: HoldfastError) -> float:
         """The pause after the end of a session."""
-        if self._refusals > 1:
+        is_credential = error.reason in numbers.CREDENTIAL_IS_FETCHED_ONCE_MORE
+        if is_credential and self._refusals > 1:
             return numbers.LONGEST_BACKOFF
         pause = self._pause()
         return max(pause, error.retry_after or 0.0) if error.reason == "OVERLOADED" else pause
