@@ -1,0 +1,79 @@
+// Package example has what the programs share: their command line and their exit
+// codes.
+package example
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	holdfast "holdfast.dev/go"
+)
+
+var servers = flag.String("servers", "127.0.0.1:50051", "the addresses of the servers, with commas")
+
+// ErrStopped: the program stopped its work because others may do the same work. It
+// has already said so.
+var ErrStopped = errors.New("the work was stopped")
+
+// Name parses the command line: a name, and then the options of package flag. Ends
+// the program with exit code 2 if it cannot.
+func Name() string {
+	flag.Usage = func() {
+		fmt.Fprintf(os.Stderr, "usage: %s NAME [--option VALUE]...\n", os.Args[0])
+		flag.PrintDefaults()
+	}
+	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-") {
+		flag.Usage()
+		os.Exit(2)
+	}
+	_ = flag.CommandLine.Parse(os.Args[2:]) // ends the program after an error
+	if flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	return os.Args[1]
+}
+
+// Servers returns the addresses of the servers. Call Name before.
+func Servers() []string {
+	return strings.Split(*servers, ",")
+}
+
+// Millis defines an option with a time in milliseconds.
+func Millis(option string, value int, usage string) *time.Duration {
+	duration := time.Duration(value) * time.Millisecond
+	flag.Func(option, fmt.Sprintf("%s (default %d)", usage, value), func(text string) error {
+		parsed, err := time.ParseDuration(text + "ms")
+		duration = parsed
+		return err
+	})
+	return &duration
+}
+
+// StopSignal returns a context that ends at Ctrl-C and SIGTERM.
+func StopSignal() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+}
+
+// Exit ends the program: 0 after its work or a signal, 3 after a loss, 1 after
+// another error.
+func Exit(err error) {
+	var lost *holdfast.LeaseLostError
+	switch {
+	case errors.As(err, &lost):
+		fmt.Printf("lease lost: %s, stopping\n", lost.Cause)
+		os.Exit(3)
+	case errors.Is(err, ErrStopped):
+		os.Exit(3)
+	case err != nil && !errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "failed:", err)
+		os.Exit(1)
+	}
+}

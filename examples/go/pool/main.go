@@ -1,0 +1,81 @@
+// Command pool runs jobs, each under one permit of a semaphore. Several processes
+// share the permits. Those of a killed process come back after the ttl.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	holdfast "holdfast.dev/go"
+	"holdfast.dev/go/examples/internal/example"
+)
+
+var (
+	holder = flag.String("holder", fmt.Sprintf("pool-%d", os.Getpid()), "what others see of this process")
+	jobs   = flag.Int("jobs", 6, "the number of jobs")
+	limit  = flag.Int("limit", 2, "the permits of a semaphore that does not exist yet")
+	ttl    = example.Millis("ttl-ms", 10_000, "the time after which the permits of a killed process are free")
+	length = example.Millis("job-ms", 1000, "the time of a job")
+)
+
+func main() {
+	name := example.Name()
+	example.Exit(run(context.Background(), name))
+}
+
+func run(ctx context.Context, name string) error {
+	hf, err := holdfast.Connect(ctx, example.Servers(), holdfast.WithHolderID(*holder))
+	if err != nil {
+		return err
+	}
+	defer hf.Close(context.Background())
+	permits := hf.Semaphore(name, holdfast.WithLimit(*limit), holdfast.WithTTL(*ttl))
+	var done atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	for job := 1; job <= *jobs; job++ {
+		group.Go(func() error {
+			err := permits.Do(ctx, func(ctx context.Context, lease *holdfast.Lease) error {
+				return work(ctx, lease, job)
+			})
+			var lost *holdfast.LeaseLostError
+			switch {
+			case errors.As(err, &lost):
+				fmt.Printf("%s: job %d lost its permit: %s\n", *holder, job, lost.Cause)
+				return nil
+			case err == nil:
+				done.Add(1)
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d jobs done\n", *holder, done.Load())
+	if done.Load() < int64(*jobs) {
+		return example.ErrStopped
+	}
+	return nil
+}
+
+func work(ctx context.Context, lease *holdfast.Lease, job int) error {
+	fmt.Printf("%s: job %d begins under token %d\n", *holder, job, lease.FencingToken())
+	select {
+	case <-time.After(*length):
+	case <-ctx.Done():
+	}
+	if err := lease.Check(); err != nil { // compares the clock: this process may have been stopped
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // another job has failed
+	}
+	fmt.Printf("%s: job %d ends\n", *holder, job)
+	return nil
+}

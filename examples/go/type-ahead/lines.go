@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strings"
+
+	holdfast "holdfast.dev/go"
+)
+
+// importLines replaces all entries of the dictionary by the lines of a file, which
+// is never in memory as a whole.
+func importLines(ctx context.Context, dictionary *holdfast.Dictionary, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	count := 0
+	entries := func(yield func(holdfast.Entry, error) bool) {
+		in := bufio.NewScanner(file)
+		for in.Scan() {
+			text := in.Text()
+			if strings.TrimSpace(text) == "" {
+				continue
+			}
+			count++
+			if !yield(holdfast.Entry{ID: text, Text: text}, nil) {
+				return
+			}
+		}
+		if err := in.Err(); err != nil {
+			yield(holdfast.Entry{}, err) // then nothing is imported
+		}
+	}
+	if _, err := dictionary.Import(ctx, entries); err != nil {
+		return err
+	}
+	fmt.Printf("imported %d entries\n", count)
+	return nil
+}
+
+// lines yields the lines of a reader, until ctx ends.
+func lines(ctx context.Context, reader io.Reader) iter.Seq[string] {
+	read := make(chan string)
+	go func() {
+		defer close(read)
+		in := bufio.NewScanner(reader)
+		for in.Scan() {
+			select {
+			case read <- in.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func(yield func(string) bool) {
+		for {
+			select {
+			case line, ok := <-read:
+				if !ok || !yield(line) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}

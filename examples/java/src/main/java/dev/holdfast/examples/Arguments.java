@@ -1,0 +1,58 @@
+package dev.holdfast.examples;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The command line of a program: a name, and then pairs of an option and its value. */
+final class Arguments {
+  private final String name;
+  private final Map<String, String> values = new HashMap<>();
+
+  /** Ends the program with exit code 2 if the command line does not fit the options. */
+  Arguments(String[] args, String... options) {
+    if (args.length % 2 == 0 || args[0].startsWith("--")) {
+      throw endWithUsage(options);
+    }
+    name = args[0];
+    for (int i = 1; i < args.length; i += 2) {
+      String option = args[i].startsWith("--") ? args[i].substring(2) : "";
+      if (!List.of(options).contains(option)) {
+        throw endWithUsage(options);
+      }
+      values.put(option, args[i + 1]);
+    }
+  }
+
+  String name() {
+    return name;
+  }
+
+  /** The addresses of the servers of one store, with commas. */
+  String servers() {
+    return text("servers", "127.0.0.1:50051");
+  }
+
+  boolean has(String option) {
+    return values.containsKey(option);
+  }
+
+  String text(String option, String fallback) {
+    return values.getOrDefault(option, fallback);
+  }
+
+  int number(String option, int fallback) {
+    return Integer.parseInt(text(option, Integer.toString(fallback)));
+  }
+
+  Duration millis(String option, int fallback) {
+    return Duration.ofMillis(number(option, fallback));
+  }
+
+  private static IllegalArgumentException endWithUsage(String[] options) {
+    System.err.println("usage: NAME [--option VALUE]..., options: " + String.join(", ", options));
+    System.exit(2);
+    return new IllegalArgumentException();
+  }
+}

@@ -1,0 +1,60 @@
+package dev.holdfast.examples;
+
+import dev.holdfast.client.Election;
+import dev.holdfast.client.Holdfast;
+import dev.holdfast.client.Leader;
+import dev.holdfast.client.Lease;
+import dev.holdfast.client.LockRequest;
+import dev.holdfast.client.Observation;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Shows the leader of an election. With a value it also campaigns, leads until a signal, and then
+ * resigns.
+ */
+public final class LeaderExample {
+  private LeaderExample() {}
+
+  public static void main(String[] args) {
+    Arguments given = new Arguments(args, "servers", "value", "ttl-ms");
+    String value = given.text("value", "");
+    Program.run(
+        stop -> {
+          try (Holdfast hf = Holdfast.builder(given.servers()).holderId(value).connect()) {
+            Election election = hf.election(given.name());
+            try (Observation observed = election.observe(leader -> System.out.println(text(leader)))) {
+              // The end of an observation that cannot go on ends the program too.
+              CompletableFuture<Object> end = CompletableFuture.anyOf(stop, observed.ended());
+              if (!value.isEmpty()) {
+                lead(election.campaign(value).ttl(given.millis("ttl-ms", 10_000)), end);
+              }
+              end.join();
+              return 0;
+            }
+          }
+        });
+  }
+
+  private static void lead(LockRequest candidacy, CompletableFuture<Object> end) {
+    CompletableFuture<Lease> elected = candidacy.acquireAsync();
+    CompletableFuture.anyOf(elected, end).join();
+    if (elected.cancel(false)) {
+      return; // stopped while it waited
+    }
+    try (Lease lease = elected.join()) {
+      System.out.println("elected under token " + lease.fencingToken());
+      CompletableFuture<Void> over = new CompletableFuture<>();
+      lease.onLost(lost -> over.complete(null));
+      CompletableFuture.anyOf(over, end).join();
+      lease.check();
+    }
+    System.out.println("resigned");
+  }
+
+  private static String text(Optional<Leader> leader) {
+    return leader
+        .map(one -> "leader: " + one.value() + " under token " + one.fencingToken())
+        .orElse("leader: none");
+  }
+}

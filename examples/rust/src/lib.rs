@@ -1,0 +1,61 @@
+//! What the programs share: the time options, the end by a signal, and the exit codes.
+
+use std::fmt;
+use std::num::ParseIntError;
+use std::process;
+use std::time::Duration;
+
+use holdfast_client::{Error, LeaseLost};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+/// Reads the value of an option in milliseconds.
+pub fn millis(text: &str) -> Result<Duration, ParseIntError> {
+    text.parse().map(Duration::from_millis)
+}
+
+/// The program has stopped its work, because others may do the same work, and has said so.
+#[derive(Debug)]
+pub struct Stopped;
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the work was stopped")
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+/// A token that is cancelled at Ctrl-C and SIGTERM. Needs the runtime of tokio.
+pub fn stop_signal() -> anyhow::Result<CancellationToken> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let stop = CancellationToken::new();
+    let signalled = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        signalled.cancel();
+    });
+    Ok(stop)
+}
+
+/// Ends the program: 0 after its work or a signal, 3 after a loss, 1 after another error.
+pub fn exit(result: anyhow::Result<()>) -> ! {
+    let Err(error) = result else { process::exit(0) };
+    if error.is::<Stopped>() {
+        process::exit(3)
+    }
+    let lost = match error.downcast_ref() {
+        Some(Error::LeaseLost(lost)) => Some(lost),
+        _ => error.downcast_ref::<LeaseLost>(),
+    };
+    if let Some(lost) = lost {
+        println!("lease lost: {}, stopping", lost.cause());
+        process::exit(3)
+    }
+    eprintln!("failed: {error:#}");
+    process::exit(1)
+}
