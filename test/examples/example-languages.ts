@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { pythonEnvironment } from '../support/python-environment';
 import { ROOT } from '../support/root';
-import type { Program } from '../support/toolchains';
+import { scratchFolder } from '../support/scratch-folder';
+import { buildGo, buildMaven, buildRust, type Program } from '../support/toolchains';
 
 export type ExampleName = 'worker' | 'pool' | 'leader' | 'type-ahead';
 
@@ -34,5 +35,49 @@ export const PYTHON: ExampleLanguage = {
       const file = join(ROOT, 'examples', 'python', `${name.replace('-', '_')}.py`);
       return { command: [found.python, file], env };
     };
+  },
+};
+
+/** For the first compilation of gRPC. */
+const GO_BUILD_TIMEOUT_MS = 600_000;
+
+export const GO: ExampleLanguage = {
+  language: 'Go',
+  find: async () => {
+    const folder = scratchFolder();
+    const module = join(ROOT, 'examples', 'go');
+    const output = `${folder}/`;
+    const missing = await buildGo({ module, packages: './...', output, timeoutMs: GO_BUILD_TIMEOUT_MS });
+    return missing === undefined ? (name) => ({ command: [join(folder, name)] }) : { missing };
+  },
+};
+
+const JAVA_CLASSES: Readonly<Record<ExampleName, string>> = {
+  worker: 'WorkerExample',
+  pool: 'PoolExample',
+  leader: 'LeaderExample',
+  'type-ahead': 'TypeAheadExample',
+};
+
+export const JAVA: ExampleLanguage = {
+  language: 'Java',
+  find: async () => {
+    const folder = join(ROOT, 'examples', 'java');
+    const missing = await buildMaven(join(folder, 'build', 'pom.xml'));
+    if (missing !== undefined) return { missing };
+    const jar = join(folder, 'target', 'examples.jar');
+    // The first compiler of the virtual machine is enough, and several machines start sooner with it.
+    const java = ['java', '-XX:TieredStopAtLevel=1', '-cp', jar] as const;
+    return (name) => ({ command: [...java, `dev.holdfast.examples.${JAVA_CLASSES[name]}`] });
+  },
+};
+
+export const RUST: ExampleLanguage = {
+  language: 'Rust',
+  find: async () => {
+    const folder = join(ROOT, 'examples', 'rust');
+    const missing = await buildRust(folder);
+    if (missing !== undefined) return { missing };
+    return (name) => ({ command: [join(folder, 'target', 'debug', name)] });
   },
 };

@@ -21,7 +21,7 @@ export const SLOW_SCENES: readonly Scene[] = [
 ];
 
 /** For the first build of a language's examples, with its packages. */
-const BUILD_TIMEOUT_MS = 600_000;
+const BUILD_TIMEOUT_MS = 900_000;
 
 /** Checks what examples/README.md promises about the examples of one language. */
 export function testScenes({ language, find }: ExampleLanguage, scenes: readonly Scene[]): void {

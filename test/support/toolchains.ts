@@ -15,6 +15,8 @@ const execute = promisify(execFile);
 /** Timeouts for downloads, and for the first compilation on a slow machine. */
 const FETCH_TIMEOUT_MS = 120_000;
 const BUILD_TIMEOUT_MS = 150_000;
+/** For the first compilation of all libraries, too. */
+const FIRST_BUILD_TIMEOUT_MS = 900_000;
 
 export interface Program {
   /** `[program, ...arguments]` */
@@ -108,19 +110,26 @@ export async function buildGo({ module, packages, output, timeoutMs }: GoBuild):
 
 /** Why the project of a pom.xml cannot be built here. Undefined: Java, Maven and the libraries are there. */
 export async function missingJava(pom: string): Promise<string | undefined> {
+  // An error of the compiler is a defect, which the test shows.
+  return buildMaven(pom).catch(() => undefined);
+}
+
+/** Builds the project of a pom.xml. Resolves to the reason why it cannot be built, or to undefined. */
+export async function buildMaven(pom: string): Promise<string | undefined> {
   const tool = (name: string, args: readonly string[]) => () => run(name, args, ROOT, FETCH_TIMEOUT_MS);
   const missing =
     (await problemOf('the JDK is missing', tool('javac', ['-version']))) ??
     (await problemOf('Maven is missing', tool('mvn', ['--version'])));
   if (missing !== undefined) return missing;
   const args = ['-q', '-B', '-f', pom, 'package', '-DskipTests'];
-  const problem = await problemOf('the Java libraries cannot be downloaded', () =>
-    run('mvn', args, ROOT, 4 * BUILD_TIMEOUT_MS),
-  );
-  // An error of the compiler is a defect, which the test shows.
-  return problem !== undefined && /could not (?:transfer|resolve|find artifact)/i.test(problem)
-    ? problem
-    : undefined;
+  try {
+    await run('mvn', args, ROOT, FIRST_BUILD_TIMEOUT_MS);
+    return undefined;
+  } catch (error) {
+    const problem = errorLineOf(error);
+    if (!/could not (?:transfer|resolve|find artifact)/i.test(problem)) throw error;
+    return `the Java libraries cannot be downloaded: ${problem}`;
+  }
 }
 
 /** The reason why a crate cannot be built. Undefined: cargo and the locked crates are there. */
@@ -131,6 +140,14 @@ export async function missingRust(crate: string): Promise<string | undefined> {
       run('cargo', ['fetch', '--locked'], crate, FETCH_TIMEOUT_MS),
     ))
   );
+}
+
+/** Builds the programs of a crate. Resolves to the reason why they cannot be built, or to undefined. */
+export async function buildRust(crate: string): Promise<string | undefined> {
+  const missing = await missingRust(crate);
+  if (missing !== undefined) return missing;
+  await compile('cargo', ['build', '--quiet', '--locked', '--offline'], crate, FIRST_BUILD_TIMEOUT_MS);
+  return undefined;
 }
 
 /** Compiles Java files with the libraries of a pom.xml. Resolves to their class path. */

@@ -1,0 +1,4 @@
+import { GO } from './example-languages';
+import { FAST_SCENES, SLOW_SCENES, testScenes } from './scenes';
+
+testScenes(GO, [...FAST_SCENES, ...SLOW_SCENES]);

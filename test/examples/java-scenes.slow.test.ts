@@ -1,0 +1,4 @@
+import { JAVA } from './example-languages';
+import { FAST_SCENES, SLOW_SCENES, testScenes } from './scenes';
+
+testScenes(JAVA, [...FAST_SCENES, ...SLOW_SCENES]);

@@ -1,0 +1,4 @@
+import { RUST } from './example-languages';
+import { FAST_SCENES, SLOW_SCENES, testScenes } from './scenes';
+
+testScenes(RUST, [...FAST_SCENES, ...SLOW_SCENES]);
