@@ -66,7 +66,7 @@ export const JAVA: ExampleLanguage = {
     const missing = await buildMaven(join(folder, 'build', 'pom.xml'));
     if (missing !== undefined) return { missing };
     const jar = join(folder, 'target', 'examples.jar');
-    // The first compiler of the virtual machine is enough, and several machines start sooner with it.
+    // Without the second compiler, the many short processes start sooner.
     const java = ['java', '-XX:TieredStopAtLevel=1', '-cp', jar] as const;
     return (name) => ({ command: [...java, `dev.holdfast.examples.${JAVA_CLASSES[name]}`] });
   },

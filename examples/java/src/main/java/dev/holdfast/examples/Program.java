@@ -38,11 +38,11 @@ final class Program {
     System.exit(ended.join());
   }
 
-  /** Waits for the time, and at most until a signal comes. */
-  static void pause(CompletableFuture<Void> stop, Duration time)
+  /** Waits for the time, and at most for the end. */
+  static void pause(CompletableFuture<?> end, Duration time)
       throws ExecutionException, InterruptedException {
     try {
-      stop.get(time.toMillis(), TimeUnit.MILLISECONDS);
+      end.get(time.toMillis(), TimeUnit.MILLISECONDS);
     } catch (TimeoutException e) {
       // The time has passed.
     }

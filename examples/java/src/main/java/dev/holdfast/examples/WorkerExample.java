@@ -50,6 +50,9 @@ public final class WorkerExample {
 
   /** Takes steps until a signal comes. Returns false if the ledger refuses a write. */
   private boolean work(Lease lease, Ledger ledger, CompletableFuture<Void> stop) throws Exception {
+    CompletableFuture<Void> over = new CompletableFuture<>();
+    lease.onLost(lost -> over.complete(null));
+    CompletableFuture<Object> end = CompletableFuture.anyOf(stop, over);
     for (int step = 1; !stop.isDone(); step++) {
       long token = lease.fencingToken(); // compares the clock: this process may have been stopped
       try {
@@ -61,7 +64,7 @@ public final class WorkerExample {
         throw e;
       }
       System.out.println("step " + step + " under token " + token);
-      Program.pause(stop, pause);
+      Program.pause(end, pause);
     }
     return true;
   }
