@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"iter"
 	"os"
 	"strings"
 
@@ -42,32 +40,4 @@ func importLines(ctx context.Context, dictionary *holdfast.Dictionary, path stri
 	}
 	fmt.Printf("imported %d entries\n", count)
 	return nil
-}
-
-// lines yields the lines of a reader, until ctx ends.
-func lines(ctx context.Context, reader io.Reader) iter.Seq[string] {
-	read := make(chan string)
-	go func() {
-		defer close(read)
-		in := bufio.NewScanner(reader)
-		for in.Scan() {
-			select {
-			case read <- in.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return func(yield func(string) bool) {
-		for {
-			select {
-			case line, ok := <-read:
-				if !ok || !yield(line) {
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -21,38 +22,43 @@ var (
 
 func main() {
 	name := example.Name()
-	stop, cancel := example.StopSignal()
-	defer cancel()
-	example.Exit(run(stop, name))
+	example.Exit(run(context.Background(), name))
 }
 
-func run(stop context.Context, name string) error {
-	hf, err := holdfast.Connect(stop, example.Servers())
+func run(ctx context.Context, name string) error {
+	hf, err := holdfast.Connect(ctx, example.Servers())
 	if err != nil {
 		return err
 	}
 	defer hf.Close(context.Background())
 	dictionary := hf.Dictionary(name)
 	if *source != "" {
-		if err := importLines(stop, dictionary, *source); err != nil {
+		if err := importLines(ctx, dictionary, *source); err != nil {
 			return err
 		}
 	}
 	field := dictionary.TypeAhead(holdfast.WithMaxSuggestions(5), holdfast.WithDebounce(*debounce))
 	defer field.Close()
+	return complete(ctx, field, bufio.NewScanner(os.Stdin))
+}
+
+// complete ends the latest query before the next one begins, because goroutines
+// have no order.
+func complete(ctx context.Context, field *holdfast.TypeAhead, lines *bufio.Scanner) error {
 	answered := make(chan error, 1) // the end of the latest query
 	answered <- nil
-	ctx, cancel := context.WithCancel(stop)
-	for text := range lines(stop, os.Stdin) {
-		cancel() // The latest query ends before the next begins, because goroutines have no order.
+	query, cancel := context.WithCancel(ctx)
+	for lines.Scan() {
+		text := lines.Text()
+		cancel()
 		if err := <-answered; err != nil {
 			return err
 		}
-		ctx, cancel = context.WithCancel(stop)
-		go func() { answered <- show(ctx, field, text) }()
+		query, cancel = context.WithCancel(ctx)
+		go func() { answered <- show(query, field, text) }()
 	}
 	defer cancel()
-	return <-answered
+	return errors.Join(<-answered, lines.Err())
 }
 
 func show(ctx context.Context, field *holdfast.TypeAhead, text string) error {

@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"holdfast.dev/go/examples/internal/example"
 )
+
+// A store that hangs must not hold the lock for ever.
+var client = http.Client{Timeout: 10 * time.Second}
 
 // write adds a text to the protected store, which refuses a token that is smaller
 // than the token of an earlier write.
@@ -23,7 +27,7 @@ func write(ctx context.Context, store string, token int64, text string) error {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // the loss of the lease

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Parser;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use holdfast_client::{Dictionary, DictionaryProfile, Entry, SuggestOptions, TypeAhead};
-use holdfast_examples::{exit, millis, stop_signal};
+use holdfast_examples::{exit, millis};
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio_stream::wrappers::LinesStream;
@@ -34,7 +34,6 @@ async fn main() {
 }
 
 async fn run(args: &Args) -> Result<()> {
-    let stop = stop_signal()?;
     let hf = holdfast_client::connect(&args.servers).await?;
     let dictionary = hf.dictionary(&args.dictionary);
     if let Some(file) = &args.import {
@@ -43,10 +42,7 @@ async fn run(args: &Args) -> Result<()> {
     let field = dictionary
         .type_ahead(SuggestOptions::new().limit(5))
         .debounce(args.debounce_ms);
-    let result = tokio::select! {
-        result = complete(&field) => result,
-        () = stop.cancelled() => Ok(()),
-    };
+    let result = complete(&field).await;
     hf.close().await;
     result
 }

@@ -11,6 +11,9 @@ use reqwest::{Client, StatusCode};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+/// A ledger that hangs must not hold the lock for ever.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
 #[derive(Parser)]
 struct Args {
     /// The name of the lock
@@ -34,6 +37,10 @@ struct Args {
 
 #[tokio::main]
 async fn main() {
+    // The client tells which server renews the lease.
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
     exit(run(&Args::parse()).await)
 }
 
@@ -69,7 +76,7 @@ async fn hold(hf: &Holdfast, args: &Args, stop: &CancellationToken) -> Result<()
 async fn work(lease: &Lease, args: &Args, stop: &CancellationToken) -> Result<()> {
     println!("granted: token {}", lease.fencing_token()?);
     let store = format!("{}/{}", args.ledger, args.name);
-    let http = Client::new();
+    let http = Client::builder().timeout(TIMEOUT).build()?;
     let mut step = 0;
     while !stop.is_cancelled() {
         step += 1;

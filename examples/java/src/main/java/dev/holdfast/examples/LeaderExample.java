@@ -19,7 +19,7 @@ public final class LeaderExample {
   public static void main(String[] args) {
     Arguments given = new Arguments(args, "servers", "value", "ttl-ms");
     String value = given.text("value", "");
-    Program.run(
+    Program.runUntilSignal(
         stop -> {
           try (Holdfast hf = Holdfast.builder(given.servers()).holderId(value).connect()) {
             Election election = hf.election(given.name());

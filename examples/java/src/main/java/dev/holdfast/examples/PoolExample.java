@@ -25,15 +25,19 @@ public final class PoolExample {
     this.permits = permits;
   }
 
-  public static void main(String[] args) throws Exception {
+  public static void main(String[] args) {
     Arguments given = new Arguments(args, "servers", "holder", "jobs", "limit", "ttl-ms", "job-ms");
+    Program.run(() -> run(given));
+  }
+
+  private static int run(Arguments given) throws Exception {
     String holder = given.text("holder", "pool-" + ProcessHandle.current().pid());
     int count = given.number("jobs", 6);
     int done = 0;
     ExecutorService threads = Executors.newFixedThreadPool(count);
     try (Holdfast hf = Holdfast.builder(given.servers()).holderId(holder).connect()) {
-      PermitsRequest permits =
-          hf.permits(given.name()).limit(given.number("limit", 2)).ttl(given.millis("ttl-ms", 10_000));
+      PermitsRequest permits = hf.permits(given.name()).limit(given.number("limit", 2));
+      permits = permits.ttl(given.millis("ttl-ms", 10_000));
       PoolExample pool = new PoolExample(holder, given.number("job-ms", 1000), permits);
       List<Callable<Boolean>> jobs = new ArrayList<>();
       for (int number = 1; number <= count; number++) {
@@ -43,11 +47,9 @@ public final class PoolExample {
       for (Future<Boolean> job : threads.invokeAll(jobs)) {
         done += job.get() ? 1 : 0;
       }
-    } finally {
-      threads.shutdown();
     }
     System.out.println(holder + ": " + done + " jobs done");
-    System.exit(done == count ? 0 : 3);
+    return done == count ? 0 : 3;
   }
 
   /** Returns false if the job lost its permit. */

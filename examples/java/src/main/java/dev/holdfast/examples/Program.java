@@ -2,6 +2,7 @@ package dev.holdfast.examples;
 
 import dev.holdfast.client.LeaseLostException;
 import java.time.Duration;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -10,8 +11,8 @@ import java.util.concurrent.TimeoutException;
 
 /** What the programs share: the end by a signal, and the exit codes. */
 final class Program {
-  /** The work of a program. */
-  interface Body {
+  /** Work that ends at a signal. */
+  interface StoppableWork {
     /**
      * Returns the exit code.
      *
@@ -22,19 +23,24 @@ final class Program {
 
   private Program() {}
 
-  /** Runs the work, and ends this process with the exit code. */
-  static void run(Body body) {
+  /** Runs the work, and ends this process with the exit code of the work. */
+  static void run(Callable<Integer> work) {
+    System.exit(exitCode(work));
+  }
+
+  /** As {@link #run}. At a signal, the work gives its leases back before the process ends. */
+  static void runUntilSignal(StoppableWork work) {
     CompletableFuture<Void> stop = new CompletableFuture<>();
     CompletableFuture<Integer> ended = new CompletableFuture<>();
     Runnable onExit =
         () -> {
-          if (!ended.isDone()) { // a signal: the work gives its leases back before the process ends
+          if (!ended.isDone()) { // a signal has come
             stop.complete(null);
             Runtime.getRuntime().halt(ended.join());
           }
         };
     Runtime.getRuntime().addShutdownHook(new Thread(onExit));
-    ended.complete(exitCode(body, stop));
+    ended.complete(exitCode(() -> work.run(stop)));
     System.exit(ended.join());
   }
 
@@ -48,13 +54,13 @@ final class Program {
     }
   }
 
-  private static int exitCode(Body body, CompletableFuture<Void> stop) {
+  private static int exitCode(Callable<Integer> work) {
     try {
-      return body.run(stop);
+      return work.call();
     } catch (LeaseLostException e) {
       System.out.println("lease lost: " + e.lossCause() + ", stopping");
       return 3;
-    } catch (CompletionException e) {
+    } catch (CompletionException | ExecutionException e) {
       System.err.println("failed: " + e.getCause());
       return 1;
     } catch (Exception | Error e) {

@@ -36,15 +36,13 @@ public final class TypeAheadExample {
   public static void main(String[] args) {
     Arguments given = new Arguments(args, "servers", "import", "debounce-ms");
     Program.run(
-        stop -> {
+        () -> {
           try (Holdfast hf = Holdfast.connect(given.servers())) {
             Dictionary dictionary = hf.dictionary(given.name());
             if (given.has("import")) {
               importLines(dictionary, Path.of(given.text("import", "")));
             }
             SuggestOptions options = SuggestOptions.DEFAULTS.limit(5);
-            // A signal does not wake a thread that reads stdin. The program has nothing to give back.
-            stop.thenRun(() -> Runtime.getRuntime().halt(0));
             try (TypeAhead field = dictionary.typeAhead(options, given.millis("debounce-ms", 30))) {
               complete(field, new BufferedReader(new InputStreamReader(System.in, UTF_8)));
             }

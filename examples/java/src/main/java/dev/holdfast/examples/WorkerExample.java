@@ -16,15 +16,15 @@ public final class WorkerExample {
   private final String holder;
   private final Duration pause;
 
-  private WorkerExample(String[] args) {
-    given = new Arguments(args, "servers", "holder", "ledger", "ttl-ms", "step-ms");
+  private WorkerExample(Arguments given) {
+    this.given = given;
     holder = given.text("holder", "worker-" + ProcessHandle.current().pid());
     pause = given.millis("step-ms", 1000);
   }
 
   public static void main(String[] args) {
-    WorkerExample worker = new WorkerExample(args);
-    Program.run(worker::run);
+    Arguments given = new Arguments(args, "servers", "holder", "ledger", "ttl-ms", "step-ms");
+    Program.runUntilSignal(stop -> new WorkerExample(given).run(stop));
   }
 
   private int run(CompletableFuture<Void> stop) throws Exception {
