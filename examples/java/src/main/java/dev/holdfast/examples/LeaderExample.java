@@ -23,7 +23,8 @@ public final class LeaderExample {
         stop -> {
           try (Holdfast hf = Holdfast.builder(given.servers()).holderId(value).connect()) {
             Election election = hf.election(given.name());
-            try (Observation observed = election.observe(leader -> System.out.println(text(leader)))) {
+            try (Observation observed =
+                election.observe(leader -> System.out.println(text(leader)))) {
               // The end of an observation that cannot go on ends the program too.
               CompletableFuture<Object> end = CompletableFuture.anyOf(stop, observed.ended());
               if (!value.isEmpty()) {
