@@ -56,6 +56,6 @@ pub fn exit(result: anyhow::Result<()>) -> ! {
         println!("lease lost: {}, stopping", lost.cause());
         process::exit(3)
     }
-    eprintln!("failed: {error:#}");
+    eprintln!("failed: {error}");
     process::exit(1)
 }

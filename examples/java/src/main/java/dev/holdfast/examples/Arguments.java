@@ -4,9 +4,13 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** The command line of a program: a name, and then pairs of an option and its value. */
 final class Arguments {
+  /** The options with a text. The values of all others are numbers. */
+  private static final Set<String> TEXTS = Set.of("servers", "holder", "ledger", "value", "import");
+
   private final String name;
   private final Map<String, String> values = new HashMap<>();
 
@@ -18,10 +22,12 @@ final class Arguments {
     name = args[0];
     for (int i = 1; i < args.length; i += 2) {
       String option = args[i].startsWith("--") ? args[i].substring(2) : "";
-      if (!List.of(options).contains(option)) {
+      String value = args[i + 1];
+      boolean isValid = TEXTS.contains(option) || value.matches("\\d{1,9}");
+      if (!List.of(options).contains(option) || !isValid) {
         throw endWithUsage(options);
       }
-      values.put(option, args[i + 1]);
+      values.put(option, value);
     }
   }
 
