@@ -127,7 +127,9 @@ export async function buildMaven(pom: string): Promise<string | undefined> {
     return undefined;
   } catch (error) {
     const problem = errorLineOf(error);
-    if (!/could not (?:transfer|resolve|find artifact)/i.test(problem)) throw error;
+    if (!/could not (?:transfer|resolve|find artifact)/i.test(problem)) {
+      throw new Error(`mvn -f ${pom} failed: ${problem}`, { cause: error });
+    }
     return `the Java libraries cannot be downloaded: ${problem}`;
   }
 }
