@@ -3,6 +3,7 @@
  *
  *     npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [row ...]]
  */
+import { getPriority } from 'node:os';
 import { parseArgs } from 'node:util';
 import { attacks } from '../test/support/attacks';
 import { rows } from './rows';
@@ -76,9 +77,15 @@ async function measure(row: Row, { context, kept }: Wanted, machine: Machine): P
   if (!kept) return false;
   const measured = new Date().toISOString().slice(0, 10);
   const options = process.argv.slice(2).filter((arg) => /^(--sizes|[\d,]+)$/.test(arg));
-  const command = ['npm run bench --', ...options, row.name].join(' ');
+  const command = [...niceness(), 'npm run bench --', ...options, row.name].join(' ');
   await writeResult({ row: row.name, title: row.title, measured, command, machine, figures });
   return true;
+}
+
+/** The priority of this run, and of all processes that it starts, if it is not the usual one. */
+function niceness(): string[] {
+  const nice = getPriority();
+  return nice === 0 ? [] : [`nice -n ${nice}`];
 }
 
 function wantedOrUsage(): Wanted | undefined {

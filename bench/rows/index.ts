@@ -1,5 +1,6 @@
 import { access } from './access';
 import { chapter } from './chapter';
+import { clients } from './clients';
 import { contention } from './contention';
 import { dictionary } from './dictionary';
 import { etcd } from './etcd';
@@ -33,6 +34,7 @@ export const rows: readonly Row[] = [
   heldLeases,
   session,
   sessionLeases,
+  clients,
   memory,
   readers,
   growth,

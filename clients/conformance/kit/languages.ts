@@ -12,12 +12,17 @@ const BUILD_TIMEOUT_MS = 900_000;
 
 type Command = readonly string[];
 
-interface Declared {
-  readonly driver: string;
-  readonly out?: string;
-  readonly needs?: readonly Command[];
+interface Program {
   readonly build?: readonly Command[];
   readonly start: Command;
+}
+
+interface Declared extends Program {
+  readonly driver: string;
+  /** The folder of the build, which two drivers may share. Default: the name. */
+  readonly out?: string;
+  readonly needs?: readonly Command[];
+  readonly bench?: Partial<Program>;
 }
 
 export interface Language {
@@ -33,8 +38,11 @@ export function declaredLanguages(): string[] {
   return Object.keys(declarations());
 }
 
-/** Builds the driver of a language. Throws if the build fails. */
-export async function prepareLanguage(name: string): Promise<FoundLanguage> {
+/** Builds the driver of a language, for the cases or for the benchmarks. Throws if the build fails. */
+export async function prepareLanguage(
+  name: string,
+  use: 'cases' | 'bench' = 'cases',
+): Promise<FoundLanguage> {
   const declared = declarations()[name];
   if (!declared) throw new Error(`languages.yaml has no ${name}; it has ${declaredLanguages().join(', ')}`);
   if (!existsSync(join(ROOT, declared.driver))) return { name, missing: `${declared.driver} does not exist` };
@@ -46,12 +54,13 @@ export async function prepareLanguage(name: string): Promise<FoundLanguage> {
     if (problem !== undefined)
       return { name, missing: `the toolchain is missing (${command[0]}: ${problem})` };
   }
-  for (const command of declared.build ?? []) {
+  const program = { ...declared, ...(use === 'bench' && declared.bench) };
+  for (const command of program.build ?? []) {
     const problem = await problemOf(filled(command));
     if (problem !== undefined)
       throw new Error(`the build of ${name} fails: ${command.join(' ')}: ${problem}`);
   }
-  return { name, start: filled(declared.start), knownFailures: knownFailures(name) };
+  return { name, start: filled(program.start), knownFailures: knownFailures(name) };
 }
 
 function declarations(): Readonly<Record<string, Declared>> {

@@ -46,6 +46,8 @@ type command struct {
 	Entries          []entry           `json:"entries"`
 	Query            string            `json:"query"`
 	DebounceMs       *float64          `json:"debounce_ms"`
+	Count            int               `json:"count"`
+	InFlight         int               `json:"in_flight"`
 }
 
 type tlsFiles struct {

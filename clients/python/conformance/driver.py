@@ -8,6 +8,7 @@ import sys
 from typing import Any, Dict, Set
 
 import grpc.aio
+from bench import BENCH
 from commands import COMMANDS, Desk
 from failures import Unsupported, failure_of
 
@@ -46,7 +47,7 @@ class Driver:
         number = command["id"]
         result: Dict[str, Any]
         try:
-            work = COMMANDS.get(command["do"])
+            work = COMMANDS.get(command["do"]) or BENCH.get(command["do"])
             if work is None:
                 raise Unsupported()
             result = await work(self._desk, command)

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectTo, type Lease } from '..';
+import { BENCH } from './bench';
 import type { Desk } from './desk';
 import { given, lockOptions, permitsOptions, tlsOptions, tokenOf, type Fields, type Serve } from './options';
 import { PRODUCTS } from './products';
@@ -35,6 +36,7 @@ const nameOf = (fields: Fields) => String(fields['name']);
 
 export const COMMANDS: Readonly<Record<string, Serve>> = {
   ...PRODUCTS,
+  ...BENCH,
   connect,
   lock: acquiring((desk, fields, signal) =>
     clientOf(desk, fields).lock(nameOf(fields), { ...lockOptions(fields), signal }),

@@ -1,6 +1,7 @@
 //! The conformance driver of the Rust client: JSON commands on stdin, results and events on stdout, as
 //! clients/conformance/README.md describes.
 
+mod bench;
 mod clients;
 mod desk;
 mod failures;
@@ -65,9 +66,17 @@ async fn run(desk: &Arc<Desk>, leaks: &leaks::Baseline, fields: &Fields) -> Repl
             Ok(json!({ "cancelled": true }))
         }
         "leaks" => leaks.count().await,
-        verb => match products::run(verb, desk, fields).await {
-            Some(reply) => reply,
-            None => Ok(json!({ "unsupported": Value::Bool(true) })),
-        },
+        verb if verb.starts_with("bench_") => {
+            let reply = bench::run(verb, desk, fields).await;
+            reply.unwrap_or_else(unsupported)
+        }
+        verb => {
+            let reply = products::run(verb, desk, fields).await;
+            reply.unwrap_or_else(unsupported)
+        }
     }
+}
+
+fn unsupported() -> Reply {
+    Ok(json!({ "unsupported": Value::Bool(true) }))
 }

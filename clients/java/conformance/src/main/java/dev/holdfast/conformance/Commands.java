@@ -30,6 +30,7 @@ final class Commands {
 
   static Map<String, Command> all() {
     Map<String, Command> all = new HashMap<>(Products.all());
+    all.putAll(Bench.all());
     all.put("connect", Commands::connect);
     all.put("lock", (desk, fields) -> acquire(desk, fields, lock(desk, fields)));
     all.put("try_lock", (desk, fields) -> tryAcquire(desk, fields, lock(desk, fields)));
