@@ -5,18 +5,19 @@ import { sayNotChecked } from '../support/not-checked';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 import type { BuiltProgram } from '../support/toolchains';
-import { goClient, javaClient, pythonClient } from './toolchains';
+import { goClient, javaClient, pythonClient, rustClient } from './toolchains';
 import { scratchFolder } from '../support/scratch-folder';
 
 /**
  * Clients in other languages read the errors with the usual helpers: `status.Details` in Go, `StatusProto` in Java,
- * `grpc_status` in Python. Each client makes the same calls, which fail in different ways, and prints every result.
+ * `grpc_status` in Python, `tonic_types` in Rust. Each client makes the same calls, which fail in different ways, and
+ * prints every result.
  * A missing toolchain is reported on stderr as "not checked".
  */
 
 const run = promisify(execFile);
 /** The first build downloads packages and compiles gRPC. */
-const BUILD_TIMEOUT_MS = 300_000;
+const BUILD_TIMEOUT_MS = 900_000;
 
 let redis: RedisProcess;
 let server: ServerProcess;
@@ -92,6 +93,7 @@ const CLIENTS: readonly [string, () => Promise<BuiltProgram>][] = [
   ['Go', () => goClient(scratch)],
   ['Java', javaClient],
   ['Python', pythonClient],
+  ['Rust', rustClient],
 ];
 
 test.each(CLIENTS)(

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pythonEnvironment } from '../support/python-environment';
 import { ROOT } from '../support/root';
-import { buildGo, buildJava, filesBelow, type BuiltProgram } from '../support/toolchains';
+import { buildGo, buildJava, buildRust, filesBelow, type BuiltProgram } from '../support/toolchains';
 
 function source(...path: readonly string[]): string {
   return join(ROOT, 'test', 'clients', ...path);
@@ -33,4 +33,10 @@ export async function javaClient(): Promise<BuiltProgram> {
   ];
   const built = await buildJava(generated('java', 'pom.xml'), sources);
   return 'missing' in built ? built : { command: ['java', '-cp', built.classPath, 'Main'] };
+}
+
+export async function rustClient(): Promise<BuiltProgram> {
+  const missing = await buildRust(source('rust'));
+  if (missing !== undefined) return { missing };
+  return { command: [source('rust', 'target', 'debug', 'errors-client')] };
 }
