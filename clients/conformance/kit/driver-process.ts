@@ -44,6 +44,11 @@ export class DriverProcess {
     });
   }
 
+  /** 0 if the driver has not started. */
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
   /** Returns the time before the command was written (ms, monotonic clock). */
   send(command: Message): number {
     const line = JSON.stringify(command);
