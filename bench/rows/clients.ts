@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { declaredLanguages, prepareLanguage } from '../../clients/conformance/kit/languages';
+import { measuredLanguages, prepareLanguage } from '../../clients/conformance/kit/languages';
 import { ClientDriver, type Load } from '../support/client-driver';
 import { cpuDuring, residentBytes } from '../support/cpu';
 import { tableLine, takeRounds, type Figure } from '../support/figures';
@@ -19,7 +19,7 @@ interface Language {
 /** The languages that this machine can build. Says the reason why it lacks others. */
 async function languages(say: (text: string) => void): Promise<Language[]> {
   const found: Language[] = [];
-  for (const name of declaredLanguages()) {
+  for (const name of measuredLanguages()) {
     const language = await prepareLanguage(name, 'bench');
     if ('missing' in language) say(`${name} is not measured: ${language.missing}`);
     else found.push(language);

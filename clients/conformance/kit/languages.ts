@@ -38,6 +38,11 @@ export function declaredLanguages(): string[] {
   return Object.keys(declarations());
 }
 
+/** A driver that shares its build with another drives another face of the same package, which is measured once. */
+export function measuredLanguages(): string[] {
+  return Object.entries(declarations()).flatMap(([name, { out }]) => (out === undefined ? [name] : []));
+}
+
 /** Builds the driver of a language, for the cases or for the benchmarks. Throws if the build fails. */
 export async function prepareLanguage(
   name: string,
