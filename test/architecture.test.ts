@@ -25,6 +25,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: ['config', 'startup', 'transport', 'engine', 'redis', 'version'],
   main: ['config', 'log', 'server'],
   dev: ['main', 'redis-version'],
+  cli: [
+    'clients/typescript',
+    'generated/typescript',
+    'wire',
+    'config',
+    'version',
+    'main',
+    'dev',
+    'transport',
+  ],
   'clients/typescript': ['generated/typescript'],
 };
 
@@ -33,7 +43,8 @@ const PACKAGE_STAYS_IN: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['redis'],
   '@grpc/grpc-js': ['transport', 'clients/typescript', 'server', 'startup'],
   zod: ['config', 'transport'],
-  yaml: ['transport'],
+  yaml: ['transport', 'cli'],
+  commander: ['cli'],
   pino: ['log', 'server', 'startup', 'main'],
   jose: ['transport'],
 };
@@ -244,19 +255,21 @@ test.each(Object.entries(PACKAGE_STAYS_IN))('only these rooms import the package
   expect(users.filter(({ room }) => !rooms.includes(room)).map(({ path }) => path)).toEqual([]);
 });
 
-test('only config.ts reads environment variables, from main.ts', () => {
-  // main.ts passes `process.env` to config.ts, and reads no variable itself.
-  expect(filesUsing('process', /^process\.(env|\*)$/)).toEqual(['config/config.ts', 'main.ts']);
+test('only config.ts and the commands of the program holdfast read environment variables, from main.ts', () => {
+  // main.ts passes `process.env` to config.ts, and cli/main.ts to the commands. Both read no variable themselves.
+  const users = ['cli/main.ts', 'config/config.ts', 'main.ts'];
+  expect(filesUsing('process', /^process\.(env|\*)$/)).toEqual(users);
 });
 
-test('only main.ts and the conformance driver, which are programs, end the process', () => {
-  const programs = ['main.ts', 'clients/typescript/conformance/driver.ts'];
+test('only main.ts, cli/main.ts and the conformance driver, which are programs, end the process', () => {
+  const programs = ['cli/main.ts', 'main.ts', 'clients/typescript/conformance/driver.ts'];
   expect(filesUsing('process', /^process\.(exit|abort|kill|reallyExit)$/)).toEqual(programs);
 });
 
-test('only call-channel.ts, served-call.ts and time-of-day.ts use the time of day', () => {
+test('only call-channel.ts, served-call.ts and two files named time-of-day.ts use the time of day', () => {
   // grpc-js gives a deadline as a time of day, and credentials end at a time of day. Both are converted to durations.
   expect(filesUsing('Date', /./)).toEqual([
+    'cli/time-of-day.ts',
     'transport/access/time-of-day.ts',
     'transport/grpc/served-call.ts',
     'clients/typescript/calls/call-channel.ts',

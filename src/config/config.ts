@@ -1,3 +1,4 @@
+import { CLIENT_VARIABLES, COMMAND_VARIABLES } from './client-variables';
 import type { Option } from './option';
 import { options } from './options';
 
@@ -47,7 +48,11 @@ const KUBERNETES_LINK = /^HOLDFAST_(.+_)?(SERVICE_(HOST|PORT)(_.+)?|PORT(_\d+_(T
 
 /** Reports misspelt variables. Without this check a misspelt setting would silently keep its default. */
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {
-  const known = new Set<string>(Object.values(options).map(({ name }) => name));
+  const known = new Set<string>([
+    ...Object.values(options).map(({ name }) => name),
+    ...Object.values(CLIENT_VARIABLES),
+    ...Object.values(COMMAND_VARIABLES),
+  ]);
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !known.has(name) && !KUBERNETES_LINK.test(name))
     .map((name) => `${name} is not a setting of Holdfast; docs/configuration.md lists all settings`);

@@ -1,0 +1,63 @@
+import { Option, type Command } from 'commander';
+import { connect, type Holdfast } from '../../clients/typescript';
+import { CLIENT_VARIABLES } from '../config/client-variables';
+import { connectionSettings, DEFAULT_ADDRESS, type ConnectionFlags } from './connection/settings';
+import { FORMATS, Output, type Format } from './output/output';
+import type { Terminal } from './terminal';
+
+/** The options of a command that prints data. */
+export interface OutputFlags {
+  output: Format;
+}
+
+/** Adds the options of the connection. */
+export function connected(command: Command): Command {
+  const from = (key: keyof typeof CLIENT_VARIABLES, otherwise = 'the context') =>
+    `(default: ${CLIENT_VARIABLES[key]}, else ${otherwise})`;
+  return command
+    .optionsGroup('Connection:')
+    .option(
+      '-a, --address <host:port,…>',
+      `servers of one store ${from('address', `the context, else ${DEFAULT_ADDRESS}`)}`,
+    )
+    .option('--context <name>', `a context of "holdfast context" ${from('context', 'the chosen one')}`)
+    .option('--tls', `use TLS ${from('tls')}`)
+    .option('--no-tls', 'use no TLS, although the context does')
+    .option('--ca <file>', `certificate authorities of the servers, PEM ${from('ca')}`)
+    .option('--cert <file>', `certificate of this client, PEM ${from('cert')}`)
+    .option('--key <file>', `key of the certificate, PEM ${from('key')}`)
+    .option('--server-name <name>', `name in the server's certificate ${from('serverName')}`)
+    .option(
+      '--token-file <file>',
+      `file with a bearer token ${from('tokenFile', `the token in ${CLIENT_VARIABLES.token}`)}`,
+    )
+    .option('--timeout <time>', 'longest wait for the first answer of a server (default: 10s)');
+}
+
+/** Adds `-o`. */
+export function printing(command: Command): Command {
+  return command
+    .optionsGroup('Output:')
+    .addOption(
+      new Option('-o, --output <format>', 'format of the data on stdout').choices(FORMATS).default('table'),
+    );
+}
+
+/** Connects, runs `body`, and closes the connection in every case. */
+export async function withClient<T>(
+  terminal: Terminal,
+  flags: ConnectionFlags,
+  body: (hf: Holdfast) => Promise<T>,
+): Promise<T> {
+  const { address, options } = connectionSettings(flags, terminal.env);
+  const hf = await connect(address, options);
+  try {
+    return await body(hf);
+  } finally {
+    await hf.close();
+  }
+}
+
+export function outputOf(terminal: Terminal, { output }: OutputFlags): Output {
+  return new Output(terminal, output);
+}

@@ -1,0 +1,11 @@
+import type { Command } from 'commander';
+import type { Terminal } from '../terminal';
+import { lockKind } from './lock-kind';
+import { addResourceCommands } from './resources';
+
+export function addLock(program: Command, terminal: Terminal): void {
+  const lock = program
+    .command('lock')
+    .description('Run a command under a lock; show and end leases of locks.');
+  addResourceCommands(lock, lockKind, terminal);
+}

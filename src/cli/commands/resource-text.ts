@@ -1,0 +1,92 @@
+import { LockMode, type Holder, type Waiter } from '../../../generated/typescript/holdfast/v1/lease';
+import { fields, table, type Column, type Screen } from '../output/table';
+import { spanText } from '../output/spans';
+import { timeMs } from './requests';
+import type { Resource, ResourceKind } from './resource-kind';
+
+/** The label of a holder or waiter, else the proven identity. */
+export function label({ holderId, identity }: Holder | Waiter): string {
+  return holderId || identity || '(no label)';
+}
+
+export function firstHolder({ holders, holderCount }: Resource): string {
+  const [first] = holders;
+  if (first === undefined) return holderCount > 0 ? '(not readable)' : 'free';
+  return `${label(first)}${holderCount > 1 ? ` and ${holderCount - 1} more` : ''}`;
+}
+
+/** Times of the store are compared with the own wall clock, so the ages are right to the difference of the clocks. */
+function holderColumns(nowMs: number): readonly Column<Holder>[] {
+  return [
+    { title: 'HOLDER', value: label, mayShrink: true },
+    { title: 'MODE', value: ({ mode }) => (mode === LockMode.LOCK_MODE_SHARED ? 'shared' : 'exclusive') },
+    { title: 'PERMITS', value: ({ permitCount }) => String(permitCount), isNumber: true },
+    { title: 'TOKEN', value: ({ fencingToken }) => String(fencingToken), isNumber: true },
+    {
+      title: 'HELD FOR',
+      value: ({ acquireTime }) => (acquireTime ? spanText(nowMs - timeMs(acquireTime)) : ''),
+    },
+    {
+      title: 'ENDS IN',
+      value: ({ expireTime, revoked }) =>
+        `${expireTime ? spanText(timeMs(expireTime) - nowMs) : ''}${revoked ? ' (revoked)' : ''}`,
+    },
+    { title: 'IDENTITY', value: ({ identity }) => identity, mayShrink: true },
+    { title: 'METADATA', value: ({ metadata }) => metadataText(metadata), mayShrink: true },
+  ];
+}
+
+function waiterColumns(nowMs: number): readonly Column<Waiter>[] {
+  return [
+    { title: 'PLACE', value: ({ position }) => String(position), isNumber: true },
+    { title: 'WAITER', value: label, mayShrink: true },
+    { title: 'MODE', value: ({ mode }) => (mode === LockMode.LOCK_MODE_SHARED ? 'shared' : 'exclusive') },
+    { title: 'PERMITS', value: ({ permitCount }) => String(permitCount), isNumber: true },
+    {
+      title: 'WAITS FOR',
+      value: ({ enqueueTime }) => (enqueueTime ? spanText(nowMs - timeMs(enqueueTime)) : ''),
+    },
+    { title: 'IDENTITY', value: ({ identity }) => identity, mayShrink: true },
+    { title: 'METADATA', value: ({ metadata }) => metadataText(metadata), mayShrink: true },
+  ];
+}
+
+function metadataText(metadata: ReadonlyMap<string, string>): string {
+  return [...metadata].map(([key, value]) => `${key}=${value}`).join(' ');
+}
+
+/** Columns that no row uses, and columns of the other kind, are left out. */
+function shown<T>(
+  rows: readonly T[],
+  columns: readonly Column<T>[],
+  word: 'lock' | 'semaphore',
+): Column<T>[] {
+  const foreign = word === 'lock' ? 'PERMITS' : 'MODE';
+  return columns.filter(({ title, value }) => title !== foreign && rows.some((row) => value(row) !== ''));
+}
+
+/** The text of `get`. */
+export function resourceLines<T extends Resource>(
+  kind: ResourceKind<T>,
+  resource: T,
+  screen: Screen,
+  nowMs: number,
+): string[] {
+  const { name, holders, holderCount, waiters, waiterCount, lastFencingToken } = resource;
+  const lines = fields([
+    [kind.word, name],
+    ['state', holderCount === 0 ? 'free' : `held by ${holderCount}`],
+    ...kind.fields(resource),
+    ['waiters', String(waiterCount)],
+    ['last token', lastFencingToken === 0n ? undefined : String(lastFencingToken)],
+  ]);
+  if (holders.length > 0) {
+    lines.push('', ...table(holders, shown(holders, holderColumns(nowMs), kind.word), screen));
+    if (holderCount > holders.length) lines.push(`… and ${holderCount - holders.length} more holders`);
+  }
+  if (waiters.length > 0) {
+    lines.push('', ...table(waiters, shown(waiters, waiterColumns(nowMs), kind.word), screen));
+    if (waiterCount > waiters.length) lines.push(`… and ${waiterCount - waiters.length} more waiters`);
+  }
+  return lines;
+}

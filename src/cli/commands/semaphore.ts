@@ -1,0 +1,65 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { SemaphoreServiceService as service } from '../../../generated/typescript/holdfast/v1/semaphore_service';
+import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
+import type { ConnectionFlags } from '../connection/settings';
+import type { Terminal } from '../terminal';
+import { escapeText } from '../../wire/escape-text';
+import { timeOfDayMs } from '../time-of-day';
+import { required } from './requests';
+import { addResourceCommands } from './resources';
+import { resourceLines } from './resource-text';
+import { semaphoreKind } from './semaphore-kind';
+
+export function addSemaphore(program: Command, terminal: Terminal): void {
+  const semaphore = program
+    .command('semaphore')
+    .description('Run a command under permits of a semaphore; set limits; show and end leases.');
+  addResourceCommands(semaphore, semaphoreKind, terminal);
+  addSetLimit(semaphore, terminal);
+  addDelete(semaphore, terminal);
+}
+
+function addSetLimit(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('set-limit')
+    .summary('create a semaphore, or change its limit')
+    .description(
+      'Creates a semaphore, or changes its limit. Permits above a lowered limit stay until their holders release them.',
+    )
+    .argument('<name>', 'name of the semaphore')
+    .argument('<limit>', 'largest number of permits in use; 0 pauses the semaphore', limitNumber)
+    .option('--expected <limit>', 'change nothing unless this is the present limit', limitNumber);
+  connected(printing(command)).action(
+    async (name: string, limit: number, flags: ConnectionFlags & OutputFlags & { expected?: number }) => {
+      const { semaphore } = await withClient(terminal, flags, (hf) =>
+        hf.call(service.setSemaphoreLimit, { name, limit, expectedLimit: flags.expected }),
+      );
+      const state = required(semaphore, `semaphore "${name}"`);
+      await outputOf(terminal, flags).one(semaphoreKind.toJson(state), () =>
+        resourceLines(semaphoreKind, state, terminal, timeOfDayMs()),
+      );
+    },
+  );
+}
+
+function addDelete(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('delete')
+    .summary('delete a semaphore')
+    .description(
+      'Deletes a semaphore and its limit. A semaphore with holders or waiters is deleted only with --force.',
+    )
+    .argument('<name>', 'name of the semaphore')
+    .option('--force', 'end the leases of its holders and the waits of its queue');
+  connected(command).action(async (name: string, flags: ConnectionFlags & { force?: boolean }) => {
+    await withClient(terminal, flags, (hf) =>
+      hf.call(service.deleteSemaphore, { name, force: flags.force === true }),
+    );
+    terminal.err.write(`deleted: semaphore "${escapeText(name)}"\n`);
+  });
+}
+
+function limitNumber(text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of 0 or more.');
+  return Number(text);
+}

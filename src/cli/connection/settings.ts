@@ -1,0 +1,90 @@
+import type { ConnectOptions } from '../../../clients/typescript';
+import { CLIENT_VARIABLES } from '../../config/client-variables';
+import { UsageError } from '../exit-codes';
+import { contextPath, readContexts, type Context } from './context-file';
+
+/** The options that every command with a connection has. */
+export interface ConnectionFlags extends Context {
+  context?: string;
+  timeout?: string;
+}
+
+export interface ConnectionSettings {
+  readonly address: string;
+  readonly options: ConnectOptions;
+}
+
+export const DEFAULT_ADDRESS = '127.0.0.1:50051';
+
+/**
+ * Where to connect, each value by itself: the flag, else the environment variable, else the context. The address of one
+ * source with the credential of another would send the credential to a server that it is not for: a flag or a variable
+ * with an address therefore sets the context aside.
+ */
+export function connectionSettings(flags: ConnectionFlags, env: NodeJS.ProcessEnv): ConnectionSettings {
+  const variable = (key: keyof typeof CLIENT_VARIABLES) => env[CLIENT_VARIABLES[key]] || undefined;
+  const context = chosenContext(flags, env);
+  const value = (key: 'address' | 'ca' | 'cert' | 'key' | 'serverName') =>
+    flags[key] ?? variable(key) ?? context[key];
+  const [ca, cert, key, serverName] = [value('ca'), value('cert'), value('key'), value('serverName')];
+  if ((cert === undefined) !== (key === undefined))
+    throw new UsageError('--cert and --key must be given together');
+  const files = {
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
+    ...(serverName && { serverName }),
+  };
+  const wantsTls = flags.tls ?? tlsVariable(variable('tls')) ?? context.tls;
+  if (wantsTls === false && Object.keys(files).length > 0) {
+    throw new UsageError(
+      '--no-tls contradicts the certificates that are set: --ca, --cert, --key or --server-name',
+    );
+  }
+  const tls = Object.keys(files).length > 0 ? files : wantsTls ? (true as const) : undefined;
+  const token = tokenOf(flags, variable('token'), variable('tokenFile'), context);
+  return {
+    address: value('address') ?? DEFAULT_ADDRESS,
+    options: {
+      ...(tls && { tls }),
+      ...(token && { token }),
+      ...(flags.timeout && { connectTimeout: flags.timeout }),
+    },
+  };
+}
+
+function chosenContext(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Context {
+  if (flags.context === undefined && (flags.address ?? env[CLIENT_VARIABLES.address])) return {};
+  const path = contextPath(env);
+  const { current, contexts } = readContexts(path);
+  const name = flags.context ?? (env[CLIENT_VARIABLES.context] || current);
+  if (name === undefined) return {};
+  const context = contexts[name];
+  if (context === undefined) {
+    const known = Object.keys(contexts).join(', ') || 'none';
+    throw new UsageError(`there is no context "${name}" in ${path}; its contexts: ${known}`);
+  }
+  return context;
+}
+
+function tlsVariable(text: string | undefined): boolean | undefined {
+  if (text === undefined) return undefined;
+  if (text === '1' || text === '0') return text === '1';
+  throw new UsageError(`${CLIENT_VARIABLES.tls} must be 0 or 1, not "${text}"`);
+}
+
+/** A token in an argument would be readable by every user of the machine, so no flag takes one. */
+function tokenOf(
+  flags: ConnectionFlags,
+  token: string | undefined,
+  tokenFile: string | undefined,
+  context: Context,
+): ConnectOptions['token'] {
+  if (flags.tokenFile) return { file: flags.tokenFile };
+  if (token !== undefined && tokenFile !== undefined) {
+    throw new UsageError(`set ${CLIENT_VARIABLES.token} or ${CLIENT_VARIABLES.tokenFile}, not both`);
+  }
+  if (token !== undefined) return token;
+  const file = tokenFile ?? context.tokenFile;
+  return file === undefined ? undefined : { file };
+}

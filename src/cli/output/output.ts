@@ -1,0 +1,66 @@
+import type { Terminal } from '../terminal';
+import { table, type Column } from './table';
+
+export const FORMATS = ['table', 'json', 'jsonl'] as const;
+export type Format = (typeof FORMATS)[number];
+
+/**
+ * Prints data on stdout in the format of `-o`. `json` prints one value: an object, or an array of all rows. `jsonl` prints
+ * one object per line as soon as a row is known. Objects follow the JSON form of protobuf.
+ */
+export class Output {
+  constructor(
+    private readonly terminal: Terminal,
+    readonly format: Format,
+  ) {}
+
+  /** One thing: its JSON, or in the format `table` its lines. */
+  async one(json: unknown, lines: () => readonly string[]): Promise<void> {
+    if (this.format === 'json') return this.write(`${JSON.stringify(json, undefined, 2)}\n`);
+    if (this.format === 'jsonl') return this.write(`${JSON.stringify(json)}\n`);
+    return this.write(
+      lines()
+        .map((line) => `${line}\n`)
+        .join(''),
+    );
+  }
+
+  /** Rows that are known one page after another. */
+  async rows<T>(
+    pages: AsyncIterable<readonly T[]>,
+    toJson: (row: T) => unknown,
+    columns: readonly Column<T>[],
+  ): Promise<void> {
+    if (this.format === 'table') return this.tables(pages, columns);
+    if (this.format === 'jsonl') {
+      for await (const page of pages) {
+        await this.write(page.map((row) => `${JSON.stringify(toJson(row))}\n`).join(''));
+      }
+      return;
+    }
+    let before = '[\n';
+    for await (const page of pages) {
+      for (const row of page) {
+        await this.write(`${before}  ${JSON.stringify(toJson(row))}`);
+        before = ',\n';
+      }
+    }
+    await this.write(before === '[\n' ? '[]\n' : '\n]\n');
+  }
+
+  /** Resolves when the reader has taken the text, so that a slow reader slows the command down. */
+  write(text: string): Promise<void> {
+    if (text === '' || this.terminal.out.write(text)) return Promise.resolve();
+    return new Promise((resolve) => this.terminal.out.once('drain', resolve));
+  }
+
+  private async tables<T>(pages: AsyncIterable<readonly T[]>, columns: readonly Column<T>[]): Promise<void> {
+    let isFirst = true;
+    for await (const page of pages) {
+      if (page.length === 0) continue;
+      const lines = table(page, columns, this.terminal, isFirst);
+      isFirst = false;
+      await this.write(lines.map((line) => `${line}\n`).join(''));
+    }
+  }
+}

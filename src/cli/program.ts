@@ -1,0 +1,37 @@
+import { Command } from 'commander';
+import { readVersion } from '../version';
+import { addContext } from './commands/context';
+import { addLock } from './commands/lock';
+import { addSemaphore } from './commands/semaphore';
+import { addStatus } from './commands/status';
+import { EXIT_TEXTS } from './exit-codes';
+import { wantsColour, type Terminal } from './terminal';
+
+/** The program with all commands. `parseAsync` rejects with a CommanderError, a CliError or a HoldfastError. */
+export function createProgram(terminal: Terminal): Command {
+  const program = new Command('holdfast')
+    .description('Locks, semaphores and autocomplete of Holdfast servers.')
+    .version(readVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .exitOverride()
+    .showHelpAfterError('(--help shows the options and examples)')
+    .configureOutput({
+      writeOut: (text) => terminal.out.write(text),
+      writeErr: (text) => terminal.err.write(text),
+      getOutHelpWidth: () => terminal.columns ?? 80,
+      getErrHelpWidth: () => 80,
+      getOutHasColors: () => terminal.outHasColour,
+      getErrHasColors: () => wantsColour(terminal.env, terminal.errIsTerminal),
+    })
+    .addHelpText('after', exitCodeHelp());
+  addLock(program, terminal);
+  addSemaphore(program, terminal);
+  addStatus(program, terminal);
+  addContext(program, terminal);
+  return program;
+}
+
+function exitCodeHelp(): string {
+  const width = Math.max(...EXIT_TEXTS.map(([code]) => code.length));
+  return `\nExit codes:\n${EXIT_TEXTS.map(([code, text]) => `  ${code.padEnd(width)}  ${text}`).join('\n')}`;
+}

@@ -1,0 +1,23 @@
+import type { Writable } from 'node:stream';
+
+/** What a command may use of its process. Tests give their own. */
+export interface Terminal {
+  readonly env: NodeJS.ProcessEnv;
+  /** Data. */
+  readonly out: Writable;
+  /** Messages for people. */
+  readonly err: Writable;
+  readonly input: NodeJS.ReadableStream;
+  /** The width of the terminal on `out`, in columns. Undefined: `out` is no terminal. */
+  readonly columns: number | undefined;
+  readonly outHasColour: boolean;
+  /** Whether `err` is a terminal, which shows progress. */
+  readonly errIsTerminal: boolean;
+  /** Aborts on the first SIGINT, SIGTERM or SIGHUP. */
+  readonly interrupted: AbortSignal;
+}
+
+/** https://no-color.org: any text except the empty one. */
+export function wantsColour(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
+  return isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+}

@@ -1,0 +1,12 @@
+/**
+ * The own wall clock, for ages and times that people read. Times of the store are compared with this clock, so an age is
+ * right to the difference of the two clocks. No decision depends on the wall clock.
+ */
+export function timeOfDayMs(): number {
+  return Date.now();
+}
+
+/** "2026-11-26T14:02:11.345Z". */
+export function timeOfDayText(): string {
+  return new Date().toISOString();
+}
