@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { connect, type Holdfast } from '../../clients/typescript';
+import { connect, type ConnectOptions, type Holdfast } from '../../clients/typescript';
 import { CLIENT_VARIABLES } from '../config/client-variables';
 import { connectionSettings, DEFAULT_ADDRESS, type ConnectionFlags } from './connection/settings';
 import { FORMATS, Output, type Format } from './output/output';
@@ -48,9 +48,10 @@ export async function withClient<T>(
   terminal: Terminal,
   flags: ConnectionFlags,
   body: (hf: Holdfast) => Promise<T>,
+  more: ConnectOptions = {},
 ): Promise<T> {
   const { address, options } = connectionSettings(flags, terminal.env);
-  const hf = await connect(address, options);
+  const hf = await connect(address, { ...options, ...more });
   try {
     return await body(hf);
   } finally {

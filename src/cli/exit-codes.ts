@@ -20,6 +20,8 @@ export const EXIT = {
   notGranted: 75,
   lost: 76,
   denied: 77,
+  notExecutable: 126,
+  notFound: 127,
 } as const;
 
 /** The rows of the table in `--help` and in the documents. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { constants } from 'node:os';
+import { constants, hostname, userInfo } from 'node:os';
 import { CommanderError } from 'commander';
 import { HoldfastError } from '../../clients/typescript';
 import { escapeText } from '../wire/escape-text';
@@ -9,15 +9,31 @@ import { wantsColour, type Terminal } from './terminal';
 
 /** The program `holdfast`: reads the arguments, prints an error, and ends with the exit code. */
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** The signals that end a process. */
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+/** Signals that a running command may know, and that mean nothing to this program. */
+const FORWARDED = ['SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 
 const interrupted = new AbortController();
 let signalCode = 0;
-for (const signal of SIGNALS) {
-  process.once(signal, () => {
-    signalCode ||= 128 + constants.signals[signal];
+let receive: ((signal: NodeJS.Signals) => void) | undefined;
+for (const signal of ENDING) {
+  process.on(signal, () => {
+    if (receive !== undefined) return receive(signal);
+    // The second signal ends a program that hangs.
+    if (signalCode !== 0) process.exit(signalCode);
+    signalCode = 128 + constants.signals[signal];
     interrupted.abort(new CliError(`ended by ${signal}`, signalCode));
   });
+}
+
+function forwardSignals(to: (signal: NodeJS.Signals) => void): () => void {
+  receive = to;
+  for (const signal of FORWARDED) process.on(signal, to);
+  return () => {
+    receive = undefined;
+    for (const signal of FORWARDED) process.off(signal, to);
+  };
 }
 
 // The reader has closed the pipe, as `head` does: there is nobody to print for.
@@ -35,7 +51,10 @@ const terminal: Terminal = {
   columns: stdout.isTTY ? stdout.columns : undefined,
   outHasColour: wantsColour(process.env, stdout.isTTY),
   errIsTerminal: stderr.isTTY,
+  holderLabel: `${userName()}@${hostname()}:${process.pid}`,
   interrupted: interrupted.signal,
+  forwardSignals,
+  exitWith: (code) => (process.exitCode = code),
 };
 
 createProgram(terminal)
@@ -44,6 +63,15 @@ createProgram(terminal)
     () => (process.exitCode ??= signalCode),
     (error: unknown) => (process.exitCode = report(error)),
   );
+
+/** A container may run as a user without a name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? 'unknown');
+  }
+}
 
 /** Prints the error for the user. Returns the exit code. */
 function report(error: unknown): number {

@@ -3,6 +3,7 @@ import { readVersion } from '../version';
 import { addContext } from './commands/context';
 import { addLock } from './commands/lock';
 import { addSemaphore } from './commands/semaphore';
+import { addElect } from './commands/run';
 import { addStatus } from './commands/status';
 import { EXIT_TEXTS } from './exit-codes';
 import { wantsColour, type Terminal } from './terminal';
@@ -26,6 +27,7 @@ export function createProgram(terminal: Terminal): Command {
     .addHelpText('after', exitCodeHelp());
   addLock(program, terminal);
   addSemaphore(program, terminal);
+  addElect(program, terminal);
   addStatus(program, terminal);
   addContext(program, terminal);
   return program;

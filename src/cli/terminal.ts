@@ -11,10 +11,18 @@ export interface Terminal {
   /** The width of the terminal on `out`, in columns. Undefined: `out` is no terminal. */
   readonly columns: number | undefined;
   readonly outHasColour: boolean;
+  /** "user@host:pid", the label of this process beside its leases. */
+  readonly holderLabel: string;
   /** Whether `err` is a terminal, which shows progress. */
   readonly errIsTerminal: boolean;
   /** Aborts on the first SIGINT, SIGTERM or SIGHUP. */
   readonly interrupted: AbortSignal;
+  /**
+   * Gives all later signals for the process to `receive` instead. The function in the answer ends this.
+   */
+  forwardSignals(receive: (signal: NodeJS.Signals) => void): () => void;
+  /** The process ends with this code, after the command. */
+  exitWith(code: number): void;
 }
 
 /** https://no-color.org: any text except the empty one. */

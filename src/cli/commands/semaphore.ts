@@ -1,11 +1,13 @@
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { SemaphoreServiceService as service } from '../../../generated/typescript/holdfast/v1/semaphore_service';
+import { wholeNumber } from '../arguments';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
 import type { Terminal } from '../terminal';
 import { escapeText } from '../../wire/escape-text';
 import { timeOfDayMs } from '../time-of-day';
 import { required } from './requests';
+import { addSemaphoreRun } from './run';
 import { addResourceCommands } from './resources';
 import { resourceLines } from './resource-text';
 import { semaphoreKind } from './semaphore-kind';
@@ -14,6 +16,7 @@ export function addSemaphore(program: Command, terminal: Terminal): void {
   const semaphore = program
     .command('semaphore')
     .description('Run a command under permits of a semaphore; set limits; show and end leases.');
+  addSemaphoreRun(semaphore, terminal);
   addResourceCommands(semaphore, semaphoreKind, terminal);
   addSetLimit(semaphore, terminal);
   addDelete(semaphore, terminal);
@@ -27,8 +30,8 @@ function addSetLimit(parent: Command, terminal: Terminal): void {
       'Creates a semaphore, or changes its limit. Permits above a lowered limit stay until their holders release them.',
     )
     .argument('<name>', 'name of the semaphore')
-    .argument('<limit>', 'largest number of permits in use; 0 pauses the semaphore', limitNumber)
-    .option('--expected <limit>', 'change nothing unless this is the present limit', limitNumber);
+    .argument('<limit>', 'largest number of permits in use; 0 pauses the semaphore', wholeNumber(0))
+    .option('--expected <limit>', 'change nothing unless this is the present limit', wholeNumber(0));
   connected(printing(command)).action(
     async (name: string, limit: number, flags: ConnectionFlags & OutputFlags & { expected?: number }) => {
       const { semaphore } = await withClient(terminal, flags, (hf) =>
@@ -57,9 +60,4 @@ function addDelete(parent: Command, terminal: Terminal): void {
     );
     terminal.err.write(`deleted: semaphore "${escapeText(name)}"\n`);
   });
-}
-
-function limitNumber(text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of 0 or more.');
-  return Number(text);
 }

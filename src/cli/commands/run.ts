@@ -1,0 +1,160 @@
+import type { Command } from 'commander';
+import { ContendedError, type Holdfast, type Lease, type QueuePlace } from '../../../clients/typescript';
+import { escapeText } from '../../wire/escape-text';
+import { exitCodeNumber, timeSpan, wholeNumber } from '../arguments';
+import { connected, withClient } from '../command-setup';
+import type { ConnectionFlags } from '../connection/settings';
+import { CliError, EXIT } from '../exit-codes';
+import { spanText } from '../output/spans';
+import { runLimits } from '../run/run-limits';
+import { runUnderLease } from '../run/run-under-lease';
+import type { Terminal } from '../terminal';
+
+interface RunFlags extends ConnectionFlags {
+  ttl: number;
+  wait?: number;
+  grace?: number;
+  maxHold?: number;
+  holder?: string;
+  exitNotGranted: number;
+  quiet?: boolean;
+}
+
+/** What the three commands share in a request. */
+interface Common {
+  readonly ttl: number;
+  readonly wait?: number;
+  readonly maxHold?: number;
+  readonly signal: AbortSignal;
+  readonly onQueued: (place: QueuePlace) => void;
+}
+
+interface Runner<Flags> {
+  /** "lock", "semaphore" or "election". */
+  readonly word: string;
+  acquire(hf: Holdfast, name: string, common: Common, flags: Flags): Promise<Lease>;
+}
+
+export function addLockRun(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('run')
+    .summary('run a command while holding a lock')
+    .description('Waits for a lock, runs a command, and releases the lock.')
+    .option('--shared', 'hold the lock together with other shared holders');
+  finish(command, terminal, 'lock run deploy --wait 5m -- ./deploy.sh', {
+    word: 'lock',
+    acquire: (hf, name, common, { shared }: { shared?: boolean }) =>
+      hf.lock(name, { ...common, ...(shared && { mode: 'shared' as const }) }),
+  });
+}
+
+export function addSemaphoreRun(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('run')
+    .summary('run a command while holding permits')
+    .description('Waits for permits of a semaphore, runs a command, and releases the permits.')
+    .option('--permits <count>', 'number of permits', wholeNumber(1), 1)
+    .option(
+      '--limit <count>',
+      'limit of a semaphore that does not exist yet; an existing limit stays',
+      wholeNumber(1),
+    );
+  finish(command, terminal, 'semaphore run gpu --limit 8 --permits 2 -- python3 train.py', {
+    word: 'semaphore',
+    acquire: (hf, name, common, { permits, limit }: { permits: number; limit?: number }) =>
+      hf.permits(name, { ...common, permits, ...(limit !== undefined && { limit }) }),
+  });
+}
+
+export function addElect(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('elect')
+    .summary('run a command while this process is the leader')
+    .description(
+      'Stands in an election, runs a command as soon as this process is the leader, and resigns when the command ends. The leader holds the lock with the name of the election.',
+    )
+    .option('--value <text>', "the leader's value, for example an address, which observers see", '');
+  finish(command, terminal, 'elect scheduler --value "$HOSTNAME:8080" -- ./scheduler', {
+    word: 'election',
+    acquire: (hf, name, common, { value }: { value: string }) => hf.election(name).campaign(value, common),
+  });
+}
+
+/** Adds what is the same in the three commands. */
+function finish<Flags>(command: Command, terminal: Terminal, example: string, runner: Runner<Flags>): void {
+  command
+    .argument('<name>', `name of the ${runner.word}`)
+    .argument('<command...>', 'the command after "--", with its arguments; no shell is used')
+    .option('--ttl <time>', 'time after which the lease ends if holdfast vanishes', timeSpan, 30_000)
+    .option('--wait <time>', 'longest wait (default: no bound; 0s: try once)', timeSpan)
+    .option('--grace <time>', 'time between SIGTERM and SIGKILL (default: a quarter of --ttl)', timeSpan)
+    .option('--max-hold <time>', 'longest time for the command, which is ended then', timeSpan)
+    .option('--holder <label>', 'label that others see (default: user@host:pid)')
+    .option('-E, --exit-not-granted <code>', 'exit code after --wait', exitCodeNumber, EXIT.notGranted)
+    .option('-q, --quiet', 'do not show the place in the queue');
+  connected(command).addHelpText('after', runHelp(example));
+  command.action(async (name: string, words: [string, ...string[]], flags: RunFlags & Flags) => {
+    terminal.exitWith(await run(terminal, name, words, flags, runner));
+  });
+}
+
+async function run<Flags>(
+  terminal: Terminal,
+  name: string,
+  command: [string, ...string[]],
+  flags: RunFlags & Flags,
+  runner: Runner<Flags>,
+): Promise<number> {
+  const { ttl, wait, maxHold } = flags;
+  const limits = runLimits(ttl, flags.grace);
+  const place = placeLine(terminal, flags);
+  try {
+    return await withClient(
+      terminal,
+      flags,
+      (hf) =>
+        runUnderLease(terminal, {
+          command,
+          ttlMs: ttl,
+          limits,
+          acquire: (signal) => {
+            const bounds = { ...(wait !== undefined && { wait }), ...(maxHold !== undefined && { maxHold }) };
+            return runner.acquire(hf, name, { ttl, signal, onQueued: place, ...bounds }, flags);
+          },
+        }),
+      { holderId: flags.holder ?? terminal.holderLabel },
+    );
+  } catch (error) {
+    if (!(error instanceof ContendedError)) throw error;
+    const waited = wait === undefined || wait === 0 ? '' : ` within ${spanText(wait)}`;
+    const holder = error.holderId === '' ? '' : `: held by ${error.holderId}`;
+    throw new CliError(`${runner.word} "${name}" was not granted${waited}${holder}`, flags.exitNotGranted);
+  }
+}
+
+/** Shows the place in the queue, in a terminal only: mails of cron and logs would fill with it. */
+function placeLine(terminal: Terminal, { quiet }: RunFlags): (place: QueuePlace) => void {
+  if (!terminal.errIsTerminal || quiet) return () => undefined;
+  let last = '';
+  return ({ position, waiterCount, holder }) => {
+    const behind = holder?.holderId ? `, behind ${escapeText(holder.holderId)}` : '';
+    const line = `holdfast: waiting, place ${position} of ${waiterCount}${behind}\n`;
+    if (line !== last) terminal.err.write((last = line));
+  };
+}
+
+function runHelp(example: string): string {
+  return `
+The command runs in a process group of its own, without a shell. Signals to holdfast go to the group.
+If the lease cannot be renewed, or is lost, the group gets SIGTERM, and SIGKILL after --grace, in time
+before the lease ends. This also holds while holdfast is stopped, and after holdfast was killed. The lock
+is released after the last process of the group has ended.
+
+Environment of the command:
+  HOLDFAST_NAME           the name
+  HOLDFAST_FENCING_TOKEN  the token of the lease: pass it to the store, which refuses smaller tokens
+  HOLDFAST_DEADLINE_MS    end of the lease without a renewal (Unix time in milliseconds) at the start
+
+Example:
+  holdfast ${example}`;
+}

@@ -1,0 +1,43 @@
+/** The messages between `holdfast … run` and its watchdog. All times are times of the shared clock (ms). */
+
+/** The code of `failed` if the lease is about to end before the command has started. */
+export const TOO_LATE = 'TOO_LATE';
+
+export interface Limits {
+  /** The command must have ended before this time. */
+  readonly deadline: number;
+  /** The time between SIGTERM and SIGKILL. */
+  readonly graceMs: number;
+  /** SIGKILL comes this long before the deadline at the latest. */
+  readonly marginMs: number;
+}
+
+export interface StartMessage extends Limits {
+  readonly kind: 'start';
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export type ToWatchdog =
+  | StartMessage
+  /** A renewal has moved the deadline. */
+  | { readonly kind: 'deadline'; readonly deadline: number }
+  /** A signal for the command. */
+  | { readonly kind: 'signal'; readonly signal: NodeJS.Signals }
+  /** End the command now: the lease was lost. */
+  | { readonly kind: 'stop' };
+
+export type FromWatchdog =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'started'; readonly group: number }
+  /** The command cannot be executed. */
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  | {
+      readonly kind: 'ended';
+      /** The exit code of the command, or null after a signal. */
+      readonly code: number | null;
+      readonly signal: NodeJS.Signals | null;
+      /** The watchdog has ended the command, because of `stop` or because the deadline was near. */
+      readonly wasStopped: boolean;
+    };
