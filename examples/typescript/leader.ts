@@ -13,7 +13,7 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
 
 async function observe(election: Election): Promise<void> {
-  for await (const leader of election.observe(stop.signal)) {
+  for await (const leader of election.observe({ signal: stop.signal })) {
     console.log(leader ? `leader: ${leader.value} under token ${leader.fencingToken}` : 'leader: none');
   }
 }

@@ -17,7 +17,7 @@ export const lockKind: ResourceKind<Lock> = {
     return { rows: locks, nextPageToken, sampled };
   },
   async *watch(hf, name, signal) {
-    for await (const { lock } of hf.watch(service.watchLock, { name }, signal)) {
+    for await (const { lock } of hf.watch(service.watchLock, { name }, { signal })) {
       yield required(lock, `lock "${name}"`);
     }
   },

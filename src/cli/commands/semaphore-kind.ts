@@ -23,7 +23,7 @@ export const semaphoreKind: ResourceKind<Semaphore> = {
     return { rows: semaphores, nextPageToken, sampled };
   },
   async *watch(hf, name, signal) {
-    for await (const { semaphore } of hf.watch(service.watchSemaphore, { name }, signal)) {
+    for await (const { semaphore } of hf.watch(service.watchSemaphore, { name }, { signal })) {
       yield required(semaphore, `semaphore "${name}"`);
     }
   },

@@ -97,7 +97,7 @@ function exitCode(terminal: Terminal, lease: Lease, { code, signal, wasStopped }
 async function release(terminal: Terminal, lease: Lease): Promise<boolean> {
   try {
     const { released, lossCause } = await lease.release();
-    if (released || !EARLY_ENDS.has(lossCause)) return true;
+    if (released || lossCause === undefined || !EARLY_ENDS.has(lossCause)) return true;
     if (lease.loss === undefined) {
       terminal.err.write(
         `holdfast: the lease of ${quoted(lease.name)} ended before the command: ${lossCause}\n`,
