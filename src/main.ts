@@ -52,8 +52,9 @@ export async function run(options: RunOptions): Promise<void> {
     throw error;
   });
   const redis = config.redis.shown;
-  const { version } = server;
-  log.info({ listen, redis, version, ...(config.development && { development: true }) }, 'listening');
+  const { adminAddress: admin, version } = server;
+  const development = config.development ? true : undefined;
+  log.info({ listen, admin, redis, version, development }, 'listening');
   if (options.banner === undefined) return;
   const protection = { tls: config.tlsCert !== undefined, authentication: authenticates(config) };
   console.log(options.banner({ listen, redis, version, ...protection }));

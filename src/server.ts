@@ -20,6 +20,8 @@ import { StartError } from './startup/start-error';
 import { openAccess, type OpenedAccess } from './transport/access/open-access';
 import { UnusableFile } from './transport/access/watched-files';
 import type { CallContext } from './transport/grpc/call';
+import { AdminServer, type AdminPages } from './transport/admin/admin-server';
+import { probePages, type Phase } from './transport/admin/probe-pages';
 import { GrpcServer } from './transport/server/grpc-server';
 import { ListenError } from './transport/grpc/listen';
 import { readVersion } from './version';
@@ -39,6 +41,8 @@ export interface HoldfastServer {
   readonly version: string;
   /** Connects to the store and listens. Resolves to the address. Rejects with a StartError. */
   listen(): Promise<string>;
+  /** The address of the admin port, `host:port`. Undefined: there is no such port, or the server does not listen yet. */
+  readonly adminAddress: string | undefined;
   /** Ends calls and streams within the drain timeout, then closes the store. Safe to call twice or during `listen`. */
   drain(): Promise<void>;
   /** Counts of the work in flight. Undefined until the store is connected. */
@@ -58,6 +62,9 @@ class ComposedServer implements HoldfastServer {
   private grpc: GrpcServer | undefined;
   private opened: OpenedAccess | undefined;
   private readonly auditLog: Logger;
+  private readonly admin: AdminServer;
+  private phase: Phase = 'starting';
+  adminAddress: string | undefined;
   private listening: Promise<string> | undefined;
   private drained: Promise<void> | undefined;
 
@@ -65,7 +72,11 @@ class ComposedServer implements HoldfastServer {
     private readonly config: Config,
     private readonly dependencies: ServerDependencies,
   ) {
-    this.auditLog = auditLogOf(dependencies.log);
+    const { log } = dependencies;
+    this.auditLog = auditLogOf(log);
+    this.admin = new AdminServer(this.adminPages(), (error) =>
+      log.error({ err: error }, 'an admin page failed'),
+    );
   }
 
   listen(): Promise<string> {
@@ -91,6 +102,7 @@ class ComposedServer implements HoldfastServer {
       },
     );
     const { credentials } = this.opened;
+    await this.listenForAdmin();
     const serverId = randomUUID();
     routeGrpcLog(log);
     this.store = await openStore(config, serverId, log);
@@ -98,9 +110,32 @@ class ComposedServer implements HoldfastServer {
     logHealth(this.store.node, log);
     logExposure(config, log);
     await this.preload();
-    return this.grpc.listen(config.listen, credentials).catch((error: unknown) => {
-      if (!(error instanceof ListenError)) throw error;
-      throw new StartError(`${error.message} (HOLDFAST_LISTEN)`, { cause: error });
+    const address = await this.grpc
+      .listen(config.listen, credentials)
+      .catch((error: unknown) => cannotListen(error, 'HOLDFAST_LISTEN'));
+    this.phase = 'serving';
+    return address;
+  }
+
+  /** The port is open before the store is connected, so that probes see a server that starts. */
+  private async listenForAdmin(): Promise<void> {
+    const { adminListen } = this.config;
+    if (adminListen === undefined) return;
+    this.adminAddress = await this.admin
+      .listen(adminListen)
+      .catch((error: unknown) => cannotListen(error, 'HOLDFAST_ADMIN_LISTEN'));
+  }
+
+  private adminPages(): AdminPages {
+    const phase = (): Phase => this.phase;
+    const store = (): Store['node'] | undefined => this.store?.node;
+    return probePages({
+      get phase() {
+        return phase();
+      },
+      get store() {
+        return store();
+      },
     });
   }
 
@@ -158,12 +193,20 @@ class ComposedServer implements HoldfastServer {
   private async stop(): Promise<void> {
     // A start in progress must end first, so that its store and gRPC server are closed too. `listen` reports a failure.
     await this.listening?.catch(() => undefined);
+    this.phase = 'draining';
     await this.grpc?.drain(this.config.drainTimeoutMs);
     this.opened?.close();
     this.permits?.close();
     this.indexes?.close();
     this.store?.close();
+    // Last, so that the last numbers of a drain can be read.
+    await this.admin.close();
   }
+}
+
+function cannotListen(error: unknown, setting: string): never {
+  if (!(error instanceof ListenError)) throw error;
+  throw new StartError(`${error.message} (${setting})`, { cause: error });
 }
 
 /** The settings that limit the requests of callers. */

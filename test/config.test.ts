@@ -41,6 +41,7 @@ test('readConfig requires only HOLDFAST_REDIS_URL, and has a default for every o
     quotaEntries: undefined,
     quotaBytes: undefined,
     insecure: { tls: false, auth: false },
+    adminListen: { kind: 'tcp', host: '127.0.0.1', port: 50_052 },
     reflection: true,
     connectionMaxAgeMs: undefined,
     minTtlMs: 100,
@@ -65,6 +66,14 @@ test('readConfig requires only HOLDFAST_REDIS_URL, and has a default for every o
     logLevel: 'info',
     development: false,
   });
+});
+
+test('HOLDFAST_ADMIN_LISTEN is an address of TCP or off', () => {
+  expect(read({ HOLDFAST_ADMIN_LISTEN: 'off' }).adminListen).toBeUndefined();
+  expect(read({ HOLDFAST_ADMIN_LISTEN: '[::1]:0' }).adminListen).toMatchObject({ host: '::1', port: 0 });
+  expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_ADMIN_LISTEN: 'unix:/tmp/admin' })).toEqual([
+    'HOLDFAST_ADMIN_LISTEN must be off, host:port or [IPv6 address]:port',
+  ]);
 });
 
 test('readConfig freezes the settings and the objects inside them', () => {

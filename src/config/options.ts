@@ -1,7 +1,16 @@
 import { redisAddress, sentinelUser, storeAddress } from './redis-options';
 import { accessOptions } from './access-options';
 import { countOption, durationOption, fileOption, option, optional } from './option';
-import { byteCountOrAuto, durationOrOff, flag, keyPrefix, listenAddress, names, oneOf } from './values';
+import {
+  byteCountOrAuto,
+  durationOrOff,
+  flag,
+  keyPrefix,
+  listenAddress,
+  names,
+  oneOf,
+  tcpAddressOrOff,
+} from './values';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -20,6 +29,15 @@ export const options = {
     schema: listenAddress(),
   }),
   ...accessOptions,
+  adminListen: option({
+    name: 'HOLDFAST_ADMIN_LISTEN',
+    default: '127.0.0.1:50052',
+    format: '`host:port`, `[IPv6 address]:port` or `off`',
+    example: '0.0.0.0:50052',
+    about:
+      'The address of the HTTP port for monitoring, with the pages `/metrics`, `/livez` and `/readyz`. The port has no TLS and needs no credential; its pages show no names of locks, no holders and no identities. Port 0 lets the system choose a free port; the log line "listening" names the port. With `off` there is no such port.',
+    schema: tcpAddressOrOff(),
+  }),
   reflection: option({
     name: 'HOLDFAST_REFLECTION',
     default: '1',

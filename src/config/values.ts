@@ -86,9 +86,12 @@ export function count(min: number, max: number): z.ZodType<number, string> {
   });
 }
 
-export type ListenAddress =
-  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
-  | { readonly kind: 'unix'; readonly path: string };
+export interface TcpAddress {
+  readonly kind: 'tcp';
+  readonly host: string;
+  readonly port: number;
+}
+export type ListenAddress = TcpAddress | { readonly kind: 'unix'; readonly path: string };
 
 export function listenAddress(): z.ZodType<ListenAddress, string> {
   return parsed('host:port, [IPv6 address]:port or unix:/path', (text) => {
@@ -101,6 +104,16 @@ export function listenAddress(): z.ZodType<ListenAddress, string> {
     const port = Number(digits);
     return host !== undefined && port <= 65_535 ? Object.freeze({ kind: 'tcp', host, port }) : undefined;
   });
+}
+
+/** An address of TCP, or undefined for `off`. */
+export function tcpAddressOrOff(): z.ZodType<TcpAddress | undefined, string> {
+  const address = listenAddress();
+  return parsed('off, host:port or [IPv6 address]:port', (text) => {
+    if (text === 'off') return text;
+    const found = address.safeParse(text).data;
+    return found?.kind === 'tcp' ? found : undefined;
+  }).transform((value) => (value === 'off' ? undefined : value));
 }
 
 export function keyPrefix(): z.ZodType<string, string> {

@@ -96,6 +96,9 @@ describe('the server process refuses to start, and prints the reason without a s
     await expect(start({}, `127.0.0.1:${port}`)).rejects.toThrow(
       `cannot listen on 127.0.0.1:${port}: another program already listens there (HOLDFAST_LISTEN)`,
     );
+    await expect(start({ HOLDFAST_ADMIN_LISTEN: `127.0.0.1:${port}` })).rejects.toThrow(
+      `cannot listen on 127.0.0.1:${port}: another program already listens there (HOLDFAST_ADMIN_LISTEN)`,
+    );
   });
 });
 

@@ -27,7 +27,7 @@ class Started {
       command: process.execPath,
       args,
       cwd: folder,
-      env: { ...inherited, HOLDFAST_LISTEN: '127.0.0.1:0', ...env },
+      env: { ...inherited, HOLDFAST_LISTEN: '127.0.0.1:0', HOLDFAST_ADMIN_LISTEN: 'off', ...env },
       graceMs: 0,
       ...lifeline(),
       onExit: (exit) => (this.exit = exit),

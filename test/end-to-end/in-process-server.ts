@@ -24,6 +24,7 @@ export class InProcessServer {
     const config = readConfig({
       HOLDFAST_REDIS_URL: redisUrl,
       HOLDFAST_LISTEN: '127.0.0.1:0',
+      HOLDFAST_ADMIN_LISTEN: 'off',
       // A busy machine may take seconds for one command.
       HOLDFAST_COMMAND_TIMEOUT: '20s',
       HOLDFAST_DRAIN_TIMEOUT: '5s',
@@ -62,6 +63,11 @@ export class InProcessServer {
     const client = new AutocompleteClient(this.address);
     this.clients.push(client);
     return client;
+  }
+
+  /** The address of the admin port. Undefined unless HOLDFAST_ADMIN_LISTEN is set. */
+  get adminAddress(): string | undefined {
+    return this.server.adminAddress;
   }
 
   /** The counts of the engine's open operations. */

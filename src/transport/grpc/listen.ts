@@ -45,7 +45,8 @@ const EXPLANATIONS: readonly (readonly [RegExp, string])[] = [
   [/EINVAL|ENAMETOOLONG/, 'the path is too long for a socket, or is not a path'],
 ];
 
-function explain(message: string): string {
+/** Says why an address cannot be used, from the message of an error of Node or grpc-js. */
+export function explain(message: string): string {
   return EXPLANATIONS.find(([pattern]) => pattern.test(message))?.[1] ?? message;
 }
 

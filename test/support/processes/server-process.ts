@@ -62,6 +62,7 @@ export class ServerProcess {
         ...inheritedEnvironment(),
         HOLDFAST_REDIS_URL: redisUrl,
         HOLDFAST_LISTEN: listen,
+        HOLDFAST_ADMIN_LISTEN: 'off',
         HOLDFAST_STORE_IS_NEW: '1',
         ...env,
       },

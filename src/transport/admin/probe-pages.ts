@@ -1,0 +1,48 @@
+import type { StoreHealth } from '../../engine/store-health';
+import type { AdminAnswer, AdminPages } from './admin-server';
+
+/** What the server is doing. A server that starts or drains is not ready. */
+export type Phase = 'starting' | 'serving' | 'draining';
+
+export interface ProbedServer {
+  readonly phase: Phase;
+  /** Undefined: the server is not connected to the store yet. */
+  readonly store: StoreHealth | undefined;
+}
+
+const PHASES: Readonly<Record<Exclude<Phase, 'serving'>, string>> = {
+  starting: 'the server is starting',
+  draining: 'the server is draining',
+};
+
+/**
+ * The pages for probes. `/livez` says that the process runs, whatever the store does: a restart cannot repair the store.
+ * `/readyz` says what the health service says, with the reasons.
+ */
+export function probePages(server: ProbedServer): AdminPages {
+  return {
+    '/livez': () => json(200, { live: true }),
+    '/readyz': () => {
+      const reasons = whyNotReady(server);
+      const ready = reasons.length === 0;
+      // A quarantine stops grants, but renewals still need this server.
+      const { quarantine } = server.store ?? {};
+      const paused = quarantine && {
+        grants: `paused: quarantine (${quarantine.cause}), ${Math.ceil(quarantine.remainingMs / 1000)} s left`,
+      };
+      return json(ready ? 200 : 503, { ready, ...(!ready && { reasons }), ...paused });
+    },
+  };
+}
+
+function whyNotReady({ phase, store }: ProbedServer): string[] {
+  const reasons: string[] = phase === 'serving' ? [] : [PHASES[phase]];
+  if (store === undefined) return reasons;
+  if (!store.reachable) reasons.push('the store does not answer');
+  else if (!store.suitable) reasons.push('the store may drop leases', ...store.warnings);
+  return reasons;
+}
+
+function json(status: number, value: object): AdminAnswer {
+  return { status, contentType: 'application/json', body: `${JSON.stringify(value)}\n` };
+}
