@@ -25,6 +25,7 @@ const steps = [
   { title: 'Contract, format', command: 'buf format --diff --exit-code' },
   { title: 'Contract, breaking', command: 'buf breaking --against proto/baseline.binpb' },
   { title: 'Configuration page', command: 'node dist/tools/configuration-docs.js --check' },
+  { title: 'Metrics page', command: 'node dist/tools/metrics-docs.js --check' },
   { title: 'Error page', command: 'node tools/error-docs.mjs --check' },
   { title: 'Documents, links', command: 'node .ci/documents/links.mjs' },
   { title: 'Documents, citations', command: 'node .ci/documents/citations.mjs' },

@@ -11,6 +11,9 @@ import { defaultLimits, type Limits } from './engine/leases/limits';
 import { Permits, type PermitsStats } from './engine/leases/permits';
 import { defaultSessionLimits } from './engine/sessions/session-requests';
 import { Sessions } from './engine/sessions/sessions';
+import { metricsPage, unmeasured } from './metrics/composition';
+import { Metrics } from './metrics/prometheus';
+import type { MetricSources } from './metrics/sources';
 import type { Store } from './redis';
 import { accessSettings, logExposure } from './startup/access-settings';
 import { auditLogOf, logHealth, routeGrpcLog } from './startup/logging';
@@ -20,8 +23,8 @@ import { StartError } from './startup/start-error';
 import { openAccess, type OpenedAccess } from './transport/access/open-access';
 import { UnusableFile } from './transport/access/watched-files';
 import type { CallContext } from './transport/grpc/call';
-import { AdminServer, type AdminPages } from './transport/admin/admin-server';
-import { probePages, type Phase } from './transport/admin/probe-pages';
+import { AdminServer } from './transport/admin/admin-server';
+import { isReady, probePages, type ProbedServer } from './transport/admin/probe-pages';
 import { GrpcServer } from './transport/server/grpc-server';
 import { ListenError } from './transport/grpc/listen';
 import { readVersion } from './version';
@@ -54,16 +57,21 @@ export function createServer(config: Config, dependencies: ServerDependencies): 
   return new ComposedServer(config, dependencies);
 }
 
+type Changing<T> = { -readonly [Key in keyof T]: T[Key] };
+
 class ComposedServer implements HoldfastServer {
   readonly version = readVersion();
   private store: Store | undefined;
   private permits: Permits | undefined;
+  private sessions: Sessions | undefined;
+  private autocomplete: Autocomplete | undefined;
   private indexes: LoadedDictionaries | undefined;
   private grpc: GrpcServer | undefined;
   private opened: OpenedAccess | undefined;
   private readonly auditLog: Logger;
   private readonly admin: AdminServer;
-  private phase: Phase = 'starting';
+  private readonly probed: Changing<ProbedServer> = { phase: 'starting', store: undefined };
+  private readonly measured: Changing<MetricSources>;
   adminAddress: string | undefined;
   private listening: Promise<string> | undefined;
   private drained: Promise<void> | undefined;
@@ -74,9 +82,12 @@ class ComposedServer implements HoldfastServer {
   ) {
     const { log } = dependencies;
     this.auditLog = auditLogOf(log);
-    this.admin = new AdminServer(this.adminPages(), (error) =>
-      log.error({ err: error }, 'an admin page failed'),
-    );
+    this.measured = {
+      ...unmeasured(this.version),
+      isReady: () => isReady(this.probed),
+    };
+    const pages = { ...probePages(this.probed), ...metricsPage(new Metrics(this.measured)) };
+    this.admin = new AdminServer(pages, (error) => log.error({ err: error }, 'an admin page failed'));
   }
 
   listen(): Promise<string> {
@@ -105,15 +116,17 @@ class ComposedServer implements HoldfastServer {
     await this.listenForAdmin();
     const serverId = randomUUID();
     routeGrpcLog(log);
-    this.store = await openStore(config, serverId, log);
+    this.store = await openStore(config, serverId, log, this.measured.commands);
+    this.probed.store = this.store.node;
     this.grpc = this.compose(this.store, serverId);
+    this.measure(this.store);
     logHealth(this.store.node, log);
     logExposure(config, log);
     await this.preload();
     const address = await this.grpc
       .listen(config.listen, credentials)
       .catch((error: unknown) => cannotListen(error, 'HOLDFAST_LISTEN'));
-    this.phase = 'serving';
+    this.probed.phase = 'serving';
     return address;
   }
 
@@ -126,17 +139,18 @@ class ComposedServer implements HoldfastServer {
       .catch((error: unknown) => cannotListen(error, 'HOLDFAST_ADMIN_LISTEN'));
   }
 
-  private adminPages(): AdminPages {
-    const phase = (): Phase => this.phase;
-    const store = (): Store['node'] | undefined => this.store?.node;
-    return probePages({
-      get phase() {
-        return phase();
-      },
-      get store() {
-        return store();
-      },
+  private measure(store: Store): void {
+    const { permits, sessions, autocomplete, indexes, grpc, measured } = this;
+    Object.assign(measured, {
+      store: store.node,
+      permits,
+      sessions,
+      autocomplete,
+      indexes,
+      calls: grpc?.calls,
     });
+    measured.quarantine.watch(store.node);
+    measured.eventLoop.start();
   }
 
   private compose(store: Store, serverId: string): GrpcServer {
@@ -157,13 +171,13 @@ class ComposedServer implements HoldfastServer {
       onWarning: (text) => log.warn(text),
     });
     const random = (): number => systemIdentities.random();
-    const sessions = new Sessions({ ...shared, engine: this.permits, limits: defaultSessionLimits, random });
+    this.sessions = new Sessions({ ...shared, engine: this.permits, limits: defaultSessionLimits, random });
     const { entries, recents } = store;
-    const autocomplete = new Autocomplete({ ...shared, entries, recents, indexes: this.indexes });
+    this.autocomplete = new Autocomplete({ ...shared, entries, recents, indexes: this.indexes });
     return new GrpcServer({
       engine: this.permits,
-      autocomplete,
-      sessions,
+      autocomplete: this.autocomplete,
+      sessions: this.sessions,
       store: store.node,
       limits,
       version,
@@ -193,12 +207,13 @@ class ComposedServer implements HoldfastServer {
   private async stop(): Promise<void> {
     // A start in progress must end first, so that its store and gRPC server are closed too. `listen` reports a failure.
     await this.listening?.catch(() => undefined);
-    this.phase = 'draining';
+    this.probed.phase = 'draining';
     await this.grpc?.drain(this.config.drainTimeoutMs);
     this.opened?.close();
     this.permits?.close();
     this.indexes?.close();
     this.store?.close();
+    this.measured.eventLoop.close();
     // Last, so that the last numbers of a drain can be read.
     await this.admin.close();
   }

@@ -47,7 +47,7 @@ function section(option: Option<unknown>): string {
 }
 
 /** Breaks the text between words into lines of at most MAX_WIDTH columns. */
-function wrapped(text: string, firstIndent = '', indent = ''): string {
+export function wrapped(text: string, firstIndent = '', indent = ''): string {
   const lines: string[] = [];
   let line = firstIndent;
   for (const word of text.split(' ')) {

@@ -6,6 +6,7 @@ import type { StoreHealth, StoreOperations } from '../engine/store-health';
 import type { ClusterAddress, SentinelAddress, StoreAddress } from '../redis-address';
 import { RedisCluster } from './topology/cluster';
 import { ClusterNotifications } from './topology/cluster-notifications';
+import type { CommandMeters } from './connection/command-meters';
 import type { Commands } from './connection/command-runner';
 import { RedisConnection } from './connection/connection';
 import { singleEndpoint, tlsOptions, userOptions, type Security } from './connection/endpoint';
@@ -19,6 +20,7 @@ import { recentsScripts, RedisRecentsStore } from './autocomplete/recents-store'
 import { connectorFor } from './topology/sentinel-connector';
 import { Sentinels } from './topology/sentinels';
 
+export { CommandMeters } from './connection/command-meters';
 export type { Security } from './connection/endpoint';
 export { NotPermitted } from './connection/rights';
 export { probeStore, type HostFinding } from './store-probe';
@@ -43,6 +45,8 @@ export interface StoreOptions {
   /** How long a list of recents stays after the last add (ms); undefined: for ever. */
   readonly recentsRetentionMs: number | undefined;
   readonly clock: Clock;
+  /** Counts the commands of each node. Default: nobody counts. */
+  readonly meters?: CommandMeters | undefined;
   readonly onError: (error: Error) => void;
   /** Called with a sentence for the operator about the Redis of the dictionaries or the replica. */
   readonly onWarning?: (text: string) => void;

@@ -1,7 +1,14 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config';
 import { systemClock } from '../engine/clock';
-import { connectStore, NotPermitted, probeStore, quarantineMs, type Store } from '../redis';
+import {
+  connectStore,
+  type CommandMeters,
+  NotPermitted,
+  probeStore,
+  quarantineMs,
+  type Store,
+} from '../redis';
 import { StartError } from './start-error';
 import { storeTrouble } from './store-trouble';
 import { redisSecurity } from './tls';
@@ -13,7 +20,12 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const MOST_ERRORS = 20;
 
 /** Connects to Redis. Rejects with a StartError that says what is at the address, and what to do. */
-export async function openStore(config: Config, serverId: string, log: Logger): Promise<Store> {
+export async function openStore(
+  config: Config,
+  serverId: string,
+  log: Logger,
+  meters: CommandMeters,
+): Promise<Store> {
   const { redis } = config;
   /** The texts of the connection errors, the latest last. */
   const errors = new Set<string>();
@@ -31,6 +43,7 @@ export async function openStore(config: Config, serverId: string, log: Logger): 
     retentionMs: config.retentionMs,
     recentsRetentionMs: config.recentsRetentionMs,
     clock: systemClock,
+    meters,
     // Level debug, because each failed attempt to reconnect calls this function. `logHealth` reports a lost store once.
     onWarning: (text: string) => log.warn({}, text),
     onError: (error: Error) => {

@@ -20,6 +20,7 @@ import { Sessions } from '../../src/engine/sessions/sessions';
 import { openAccess, type AccessSettings, type OpenedAccess } from '../../src/transport/access/open-access';
 import type { CallContext } from '../../src/transport/grpc/call';
 import type { Log } from '../../src/transport/grpc/log';
+import type { MethodMeter } from '../../src/transport/grpc/call-meters';
 import { GrpcServer } from '../../src/transport/server/grpc-server';
 import type { IntakeLimits, IntakeStats } from '../../src/transport/grpc/unfinished-requests';
 import type { Address } from '../../src/transport/grpc/listen';
@@ -145,6 +146,13 @@ export class Harness {
   /** The number of open calls that the policy is checked for. */
   get openCalls(): number | undefined {
     return this.opened.authorization?.size;
+  }
+
+  /** The counts of the calls of a method, by its name without the service. */
+  meterOf(method: string): MethodMeter {
+    const meter = [...this.server.calls.all()].find((one) => one.method === method);
+    if (meter === undefined) throw new Error(`there is no method ${method}`);
+    return meter;
   }
 
   /** Counts of the requests that have not arrived completely. */

@@ -3,6 +3,7 @@ import type { SignsOfLife } from '../../src/engine/call-session';
 import { TimerQueue } from '../../src/engine/leases/timer-queue';
 import { CountedLeases } from '../../src/engine/leases/counted-leases';
 import { expireOffsetMs, type LeaseEnd } from '../../src/engine/leases/expire-offset';
+import { LeaseMeters } from '../../src/engine/leases/lease-meters';
 import { HeldLease, LATE_RELEASE_PAUSES } from '../../src/engine/leases/held-lease';
 import { Renewals } from '../../src/engine/leases/renewals';
 import type { LeaseOwner } from '../../src/engine/leases/requests';
@@ -39,6 +40,7 @@ export class HeldLeaseFixture {
   /** The time from which the stream's offsets count. */
   readonly receivedAt: number;
   readonly ttlMs: number;
+  readonly meters = new LeaseMeters();
   readonly lateReleases: BackgroundCommands;
   readonly lease: HeldLease;
   readonly defects: unknown[];
@@ -67,6 +69,7 @@ export class HeldLeaseFixture {
       lateReleases: this.lateReleases,
       renewals: this.renewals,
       countedLeases: new CountedLeases(this.clock, this.timers),
+      meters: this.meters,
       forget: (lease: HeldLease) => {
         this.renewals.delete(lease);
         this.forgotten.push(lease);

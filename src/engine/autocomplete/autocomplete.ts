@@ -31,6 +31,7 @@ import type {
   EntriesPage,
   ImportSession,
   ListRange,
+  MatchKind,
   Profile,
   Recent,
   RecentsQuery,
@@ -59,6 +60,15 @@ const EXTRA_FOR_RECENTS = 16;
  * engine matches recents and builds pages.
  */
 export class Autocomplete implements AutocompleteEngine {
+  /** The suggestions in all answers since the start, by the kind of match. */
+  readonly suggestedCounts: Record<MatchKind, number> = {
+    exact: 0,
+    prefix: 0,
+    'word-prefix': 0,
+    suffix: 0,
+    contains: 0,
+    typo: 0,
+  };
   private readonly sweeper: DictionarySweeper;
   private readonly owned: OwnedDictionaries;
   private readonly quotas: EntryQuotas;
@@ -88,7 +98,9 @@ export class Autocomplete implements AutocompleteEngine {
     { query, pageSize, kinds }: RecentsQuery,
   ): Promise<readonly Suggestion[]> {
     const recents = await readOf(this.options.recents.read(list), recentsText(list));
-    return suggestRecents(recents, { query, kinds, accents: 'dropped', typos: true }, pageSize);
+    const found = suggestRecents(recents, { query, kinds, accents: 'dropped', typos: true }, pageSize);
+    this.count(found);
+    return found;
   }
 
   deleteRecents(list: string): Promise<boolean> {
@@ -184,6 +196,7 @@ export class Autocomplete implements AutocompleteEngine {
     const rankedRecents =
       recents.length === 0 ? [] : rankRecents(recents, { query, kinds, ...ranked.profile });
     const page = mergePage(ranked, rankedRecents, after, query, pageSize);
+    this.count(page.suggestions);
     return {
       suggestions: page.suggestions,
       nextPageToken: page.next === undefined ? '' : encodePageToken(binding, page.next),
@@ -231,6 +244,10 @@ export class Autocomplete implements AutocompleteEngine {
     this.quotas.forget(name);
     this.sweeper.sweepSoon(name);
     return dropped;
+  }
+
+  private count(suggestions: readonly Suggestion[]): void {
+    for (const { kind } of suggestions) this.suggestedCounts[kind] += 1;
   }
 
   /** Lists the name of a dictionary that the writer may be about to create. */

@@ -1,5 +1,5 @@
 import type { Call } from '../call';
-import { StoreFailure } from '../errors';
+import { HoldfastError, StoreFailure } from '../errors';
 import { answeredTooLate, callCancelled, notGranted, notWithdrawn, refusal } from './acquire-refusals';
 import type { AttemptFacts, WaitEnding } from './acquire-refusals';
 import type { WaitEnd } from './call-end';
@@ -105,7 +105,13 @@ export class AcquireAttempt implements AttemptFacts {
     try {
       while (this.state !== 'granted') this.state = await this.next(this.state);
       if (account) context.countedLeases.lives(account, key, this.grant.remainingMs);
+      this.meter();
       return this.grant;
+    } catch (error) {
+      if (error instanceof HoldfastError && error.reason === 'CONTENDED') {
+        context.meters[resource.service].contendedCount += 1;
+      }
+      throw error;
     } finally {
       context.attempts.delete(wanted.attach);
       this.stopWaiting();
@@ -125,6 +131,13 @@ export class AcquireAttempt implements AttemptFacts {
     // The command of the grant may be older than this call. The store granted after the acquire of this call.
     this.direct = { ...grant, sentAt: Math.max(grant.sentAt, this.call.receivedAt) };
     if (this.state === 'waiting') this.waiter.raise('granted');
+  }
+
+  private meter(): void {
+    const { context, resource, call } = this;
+    const meters = context.meters[resource.service];
+    meters.grantMs.add(context.clock.now() - call.receivedAt);
+    if (this.endTimer !== undefined) meters.handOverCount += 1;
   }
 
   private next(state: Exclude<State, 'granted'>): State | Promise<State> {

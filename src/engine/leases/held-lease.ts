@@ -8,6 +8,7 @@ import { confirmedEnd, latestEnd, type LeaseEnd } from './expire-offset';
 import { requestKey, type LossCause, type Resource } from './lease';
 import { draining, leaseLost, reattach, superseded } from './lease-errors';
 import type { LeaseId } from './lease-id';
+import type { LeaseMeters, ServiceMeters } from './lease-meters';
 import type { CallRef, Granted, LeaseToRenew, PermitsStore, Renewed, RenewReply } from './permits-store';
 import type { RenewableLease, RenewalInFlight, Renewals } from './renewals';
 import type { LeaseOwner, OwnedLease } from './requests';
@@ -27,6 +28,7 @@ export interface HeldLeaseContext {
   /** Sends the releases and revocations of lost leases. */
   readonly lateReleases: BackgroundCommands;
   readonly countedLeases: CountedLeases;
+  readonly meters: LeaseMeters;
   readonly renewals: Renewals;
   /** Is told once when a lease is no longer held. */
   readonly forget: (lease: HeldLease) => void;
@@ -102,6 +104,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     this.confirmedEnd = confirmedEnd(granted);
     this.believedUntil = latestEnd(context.clock.now(), granted.remainingMs);
     this.renewAt = granted.sentAt + Math.min(granted.remainingMs / 2, this.renewalInterval());
+    this.meters.heldCount += 1;
     context.renewals.add(this);
     this.schedule();
   }
@@ -177,6 +180,11 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   /** The heartbeats of the client's session. Undefined: the lease is renewed while its stream is open. */
   private get signs(): SignsOfLife | undefined {
     return this.options.call.session?.signs;
+  }
+
+  private get meters(): ServiceMeters {
+    const { context, resource } = this.options;
+    return context.meters[resource.service];
   }
 
   private get clock(): Clock {
@@ -327,6 +335,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
 
   private handleRenewed(reply: Renewed): void {
     const { context, owner, call } = this.options;
+    this.meters.slackMs.add(this.confirmedEnd - this.clock.now());
     const newTtlMs = reply.ttlMs === this.ttlMs ? undefined : reply.ttlMs;
     this.ttlMs = reply.ttlMs;
     this.failing = false;
@@ -357,6 +366,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   /** Reports the failed renewal to the client, and schedules a retry. */
   private reportFailure(now: number): void {
     this.failing = true;
+    this.meters.failedRenewalCount += 1;
     this.options.owner.send({ kind: 'renewal-failed', end: this.confirmed, cause: 'store-unavailable' });
     if (this.closingError) return this.end(this.closingError);
     const pause = Math.max(this.ttlMs / 10, MIN_RETRY_INTERVAL_MS);
@@ -364,11 +374,14 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   }
 
   private endReleased(): void {
+    this.meters.holdMs.add(this.clock.now() - this.grantedAt);
     this.options.owner.send({ kind: 'released' });
     this.end(undefined);
   }
 
   private lose(cause: LossCause, byStore = false): void {
+    this.meters.lost[cause] += 1;
+    this.meters.holdMs.add(this.clock.now() - this.grantedAt);
     this.options.owner.send({ kind: 'lost', cause });
     this.end(leaseLost(this.options.resource, cause));
     if (!byStore) this.releaseLate();
@@ -389,6 +402,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   private end(status: HoldfastError | undefined): void {
     if (this.ended) return;
     this.ended = true;
+    this.meters.heldCount -= 1;
     this.timer?.cancel();
     const { context, owner } = this.options;
     context.forget(this);

@@ -64,13 +64,14 @@ export class HoldStreams {
     private readonly context: PermitsContext,
     private readonly onClosed: () => void,
   ) {
-    const { store, clock, timers, lateReleases, countedLeases, onDefect } = context;
+    const { store, clock, timers, lateReleases, countedLeases, meters, onDefect } = context;
     const renewals = new Renewals(store, onDefect);
     const forget = (lease: HeldLease): void => {
       renewals.delete(lease);
       if (this.held.get(lease.key) === lease) this.held.delete(lease.key);
     };
-    this.heldContext = { store, clock, timers, lateReleases, countedLeases, renewals, forget, onDefect };
+    const shared = { store, clock, timers, lateReleases, countedLeases, meters, onDefect };
+    this.heldContext = { ...shared, renewals, forget };
   }
 
   get streamCount(): number {

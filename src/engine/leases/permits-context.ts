@@ -6,6 +6,7 @@ import { BoundedSteps } from './bounded-steps';
 import { ageLimitAt, callDeadline } from './call-end';
 import { CountedLeases } from './counted-leases';
 import { LATE_RELEASE_PAUSES } from './held-lease';
+import { LeaseMeters } from './lease-meters';
 import type { Mode, Resource } from './lease';
 import { LOCK_LIMIT, type Limits } from './limits';
 import type { CallRef, Granted, PermitsStore, PermitsWanted } from './permits-store';
@@ -46,6 +47,7 @@ export class PermitsContext {
   readonly lateReleases: BackgroundCommands;
   readonly waitingCalls: WaitingCalls;
   readonly countedLeases: CountedLeases;
+  readonly meters = new LeaseMeters();
   /** The acquires in progress, by attach. */
   readonly attempts = new Map<string, GrantTaker>();
   isDraining = false;

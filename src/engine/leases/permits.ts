@@ -7,6 +7,7 @@ import { HoldStreams } from './hold-streams';
 import { requestKey, type Lease, type Resource, type ResourceView, type Service } from './lease';
 import * as errors from './lease-errors';
 import { parseLeaseId, type LeaseId } from './lease-id';
+import type { LeaseMeters } from './lease-meters';
 import { ResourceLists } from './resource-lists';
 import { PermitsContext, type PermitsOptions } from './permits-context';
 import type { PermitsEngine } from './permits-engine';
@@ -232,6 +233,16 @@ export class Permits implements PermitsEngine {
   /** Ends the work in the background. Call this after `drain`, before the store is closed. */
   close(): void {
     this.context.close();
+  }
+
+  /** What happened to leases on this server since the start. */
+  get meters(): LeaseMeters {
+    return this.context.meters;
+  }
+
+  /** The calls and commands that wait in the queue on this server. */
+  waiterCountOf(service: Service): number {
+    return this.context.queue.waiterCountOf(service);
   }
 
   stats(): PermitsStats {

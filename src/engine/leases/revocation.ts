@@ -14,7 +14,7 @@ const MAX_DURATION_MS = 60_000;
  * OUTCOME_UNKNOWN: the caller repeats the call.
  */
 export async function revoke(
-  { store, clock }: PermitsContext,
+  { store, clock, meters }: PermitsContext,
   call: Call,
   resource: Resource,
   { target, force }: RevokeRequest,
@@ -33,6 +33,7 @@ export async function revoke(
       throw errors.noSuchSemaphore(resource, 'there is nothing to revoke');
     }
     revokedCount += reply.count;
+    meters[resource.service].revokedCount += reply.count;
     if (reply.latestEndMs !== undefined) freeTimeMs = Math.max(freeTimeMs ?? 0, reply.latestEndMs);
     after = reply.next;
     if (after && (call.cancelled || clock.now() > giveUpAt)) throw errors.notAnswered(resource, 'same call');

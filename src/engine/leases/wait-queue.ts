@@ -1,7 +1,7 @@
 import type { Clock } from '../clock';
 import { reportDefect, StoreFailure } from '../errors';
 import type { BoundedSteps } from './bounded-steps';
-import { requestKey, resourceKey, type Resource } from './lease';
+import { requestKey, resourceKey, type Resource, type Service } from './lease';
 import type { Granted, PermitsStore, TouchReply } from './permits-store';
 import type { TimerEntry, TimerQueue } from './timer-queue';
 import type { Waiter } from './waiter';
@@ -49,6 +49,14 @@ export class WaitQueue {
   get waiterCount(): number {
     let count = 0;
     for (const watch of this.watches.values()) count += watch.waiters.size;
+    return count;
+  }
+
+  waiterCountOf(service: Service): number {
+    let count = 0;
+    for (const { resource, waiters } of this.watches.values()) {
+      if (resource.service === service) count += waiters.size;
+    }
     return count;
   }
 

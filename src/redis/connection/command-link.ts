@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../engine/clock';
 import type { AnsweringNode } from './answering-node';
+import type { CommandMeter } from './command-meters';
 import type { Redirection } from './failure-class';
 import type { EpochGuard, Operation } from './operation';
 
@@ -13,6 +14,8 @@ export interface CommandLink {
   readonly wasMaster: boolean;
   /** The Redis that answers the commands that are sent now. */
   readonly answering: AnsweringNode;
+  /** Counts the commands to the present Redis. Undefined: nobody counts. */
+  readonly meter?: CommandMeter | undefined;
   /** The latest Redis time that certainly precedes `deadline` (us). `deadline` is in ms of the monotonic clock. */
   notAfterUs(deadline: number): number;
   /** Resolves with true when commands can be sent; with false at the deadline, or once operations no longer wait. */

@@ -244,10 +244,12 @@ export class CommandRunner {
       ? bytes(verb, added)
       : commandText(verb, verb === 'eval' ? script.text : script.sha, keys, args.concat(added));
     const sentAt = this.options.clock.now();
-    const { answering } = this.link;
+    const { answering, meter } = this.link;
     const onOutcome: OnOutcome = (error, reply) => {
+      meter?.ms.add(this.options.clock.now() - sentAt);
       if (error) {
         this.window.leave(turn.priority, isReplyError(error) ? {} : undefined);
+        meter?.failed(failureClassOf(error));
         return this.onFailure(operation, error, mayHaveRun, asking);
       }
       if (operation.guard === undefined) {

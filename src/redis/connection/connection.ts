@@ -5,6 +5,7 @@ import { AnsweringNode } from './answering-node';
 import { ChangeSignal } from './change-signal';
 import { openClient, RECONNECT_PATIENCE_MS, safeOptions } from './client';
 import type { CommandLink, RedirectedOperation } from './command-link';
+import { nodeName, type CommandMeter, type CommandMeters } from './command-meters';
 import { CommandRunner } from './command-runner';
 import type { RedisEndpoint } from './endpoint';
 import type { Topology } from './node-answers';
@@ -32,6 +33,8 @@ export interface ConnectionOptions {
   readonly onRedirect?: (redirected: RedirectedOperation) => void;
   /** Called when commands can be sent, at first and after each new connection. */
   readonly onReady?: () => void;
+  /** Counts the commands of this connection. Default: nobody counts. */
+  readonly meters?: CommandMeters | undefined;
   /** Gets each report of the node, and guards the node's scripts. */
   readonly guard?: ProbeListener & EpochGuard;
 }
@@ -45,6 +48,7 @@ const NO_CONFIRMATIONS =
 /** One connection to Redis for commands: connects, reconnects, probes the node, and knows whether commands can be sent. */
 export class RedisConnection implements CommandLink {
   readonly commands: CommandRunner;
+  meter: CommandMeter | undefined;
   private hintsRefused = false;
   readonly client: Redis;
   private readonly probe: NodeProbe;
@@ -209,11 +213,20 @@ export class RedisConnection implements CommandLink {
     const { scripts = [], onError } = this.options;
     this.connected = true;
     this.downTimer?.cancel();
+    this.meter = this.options.meters?.of(this.nodeName());
     // The new connection may lead to another Redis. The probe reads its clock before any other command is sent.
     this.serverClock.forget();
     // Redis gets these commands before all others of the connection. If a script is missing later, its text is sent.
     for (const { text } of scripts) this.client.script('LOAD', text).catch(onError);
     this.probe.connected();
+  }
+
+  private nodeName(): string {
+    const named = nodeName(this.options.endpoint);
+    if (named !== undefined) return named;
+    // The sentinels have named the address, and may name another address for the next connection.
+    const { remoteAddress, remotePort } = this.client.stream;
+    return `${remoteAddress ?? 'unknown'}:${remotePort ?? ''}`;
   }
 
   /** Reports the loss only if the connection stays down, because commands wait for a connection that returns soon. */

@@ -35,6 +35,11 @@ export function probePages(server: ProbedServer): AdminPages {
   };
 }
 
+/** Whether the server accepts work, as health says. */
+export function isReady(server: ProbedServer): boolean {
+  return server.store !== undefined && whyNotReady(server).length === 0;
+}
+
 function whyNotReady({ phase, store }: ProbedServer): string[] {
   const reasons: string[] = phase === 'serving' ? [] : [PHASES[phase]];
   if (store === undefined) return reasons;

@@ -1,11 +1,27 @@
-import type { Metadata, ServerInterceptingCall, ServerInterceptingCallInterface } from '@grpc/grpc-js';
+import {
+  status as codes,
+  type Metadata,
+  type ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+} from '@grpc/grpc-js';
+import type { CallMeters, MethodMeter } from './call-meters';
 import { sendHeaders } from './grpc-internals';
 
 type Status = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
 
 interface Call extends ServerInterceptingCallInterface {
   firstStatus?: Status;
+  meter?: MethodMeter;
+  /** Monotonic time (ms). */
+  startedAt?: number;
+  /** Whether the end of the call is counted. */
+  isCounted?: boolean;
+  /** Runs when the call is cancelled, and at the end of each call. */
+  notifyOnCancel(): void;
 }
+
+const { OK, CANCELLED } = codes;
 
 /** The headers of each answer that has messages. */
 const HEADERS = {
@@ -25,7 +41,21 @@ function sendMetadata(this: Call, metadata: Metadata): void {
   else sendHeaders(this, HEADERS);
 }
 
+function countEnd(call: Call, code: number): void {
+  const { meter } = call;
+  if (meter === undefined || call.isCounted === true) return;
+  call.isCounted = true;
+  meter.end(code);
+  meter.ms?.add(performance.now() - (call.startedAt as number));
+}
+
+function notifyOnCancel(this: Call): void {
+  countEnd(this, CANCELLED);
+  (classOf(this) as Call).notifyOnCancel.call(this);
+}
+
 function sendStatus(this: Call, status: Status): void {
+  if (this.firstStatus === undefined) countEnd(this, status.code ?? OK);
   this.firstStatus ??= status;
   classOf(this).sendStatus.call(this, this.firstStatus);
 }
@@ -33,7 +63,10 @@ function sendStatus(this: Call, status: Status): void {
 function sendMessage(this: Call, ...[message, done]: Parameters<Call['sendMessage']>): void {
   // grpc-js does not send a second status, but cancels the call for its handler.
   if (this.firstStatus) classOf(this).sendStatus.call(this, this.firstStatus);
-  else classOf(this).sendMessage.call(this, message, done);
+  else {
+    if (this.meter !== undefined) this.meter.sentCount += 1;
+    classOf(this).sendMessage.call(this, message, done);
+  }
 }
 
 /**
@@ -42,12 +75,27 @@ function sendMessage(this: Call, ...[message, done]: Parameters<Call['sendMessag
  * message after such a status would break the HTTP/2 stream, and the client would receive neither the message nor the
  * status.
  *
+ * Counts the calls, their messages and their ends.
+ *
  * An interceptor that wraps the call would not see the statuses of grpc-js itself. All calls get the same functions:
  * with functions of its own, each call would be an object of a new shape for V8, and stay in memory for long.
  */
-export function callAnswers(_method: unknown, call: ServerInterceptingCallInterface): ServerInterceptingCall {
-  call.sendMetadata = sendMetadata;
-  call.sendStatus = sendStatus;
-  call.sendMessage = sendMessage;
-  return call as ServerInterceptingCall;
+export function callAnswers(meters: CallMeters): ServerInterceptor {
+  return (method, interceptedCall) => {
+    const call = interceptedCall as Call;
+    if (typeof call.notifyOnCancel !== 'function') {
+      throw new Error(
+        'calls of this version of @grpc/grpc-js have no method notifyOnCancel; use the pinned version',
+      );
+    }
+    const meter = meters.of(method);
+    meter.startedCount += 1;
+    call.meter = meter;
+    if (meter.ms !== undefined) call.startedAt = performance.now();
+    call.sendMetadata = sendMetadata;
+    call.sendStatus = sendStatus;
+    call.sendMessage = sendMessage;
+    call.notifyOnCancel = notifyOnCancel;
+    return call as unknown as ServerInterceptingCall;
+  };
 }

@@ -24,6 +24,8 @@ export interface CallGateOptions {
   readonly kindOf: (path: string) => CallKind;
   /** Whether the server knows the caller already. Default: the server asks for no credentials. */
   readonly isProven?: ((headers: IncomingHttpHeaders, session: Http2Session) => boolean) | undefined;
+  /** Told of each call that is answered before it begins, with the number of its status. */
+  readonly onRefused?: ((path: string, code: number) => void) | undefined;
   /** Proves the caller. Throws or rejects with the error for the client. Undefined: as with `isProven`. */
   readonly prove?: ((headers: IncomingHttpHeaders, session: Http2Session) => unknown) | undefined;
 }
@@ -180,7 +182,8 @@ export class CallGate {
   }
 
   /** Node 20 may crash if a stream is closed while its connection is read, so the call is answered in a later turn. */
-  private refuse({ stream, connection }: ArrivedCall, answer: OutgoingHttpHeaders): void {
+  private refuse({ stream, headers, connection }: ArrivedCall, answer: OutgoingHttpHeaders): void {
+    this.options.onRefused?.(String(headers[':path']), Number(answer['grpc-status']));
     surviveErrors(stream);
     this.reading.hold(connection);
     this.refused.push(connection, { stream, connection, answer });

@@ -11,6 +11,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Readable } from 'node:stream';
 import type { Server } from '@grpc/grpc-js';
+import type { MethodMeter } from './call-meters';
 import { keepRepeatedAuthorization } from '../access/repeated-authorization';
 
 /**
@@ -133,6 +134,8 @@ export interface IncomingCall {
   decoder: { write(data: Buffer): Buffer[] };
   /** The bound of a message after its decompression. */
   maxReceiveMessageSize: number;
+  /** Counts the call. Not a field of grpc-js. */
+  readonly meter?: MethodMeter | undefined;
   /** Whether the headers of the answer were sent. */
   metadataSent: boolean;
   /** Ends the call. Does nothing if the call has ended. */

@@ -81,6 +81,11 @@ abstract class IncomingRequest extends UnfinishedRequest {
 
   abstract write(data: Buffer): Buffer[];
 
+  protected counted(messages: Buffer[]): Buffer[] {
+    if (this.call.meter !== undefined) this.call.meter.receivedCount += messages.length;
+    return messages;
+  }
+
   onLength(bytes: number): void {
     const { path, maxBytes, unfinished } = this.parts;
     if (bytes > maxBytes) this.refuse(tooLong(path, bytes, maxBytes));
@@ -122,7 +127,7 @@ class SingleRequest extends IncomingRequest {
   }
 
   write(data: Buffer): Buffer[] {
-    return this.framing.write(data);
+    return this.counted(this.framing.write(data));
   }
 }
 
@@ -143,7 +148,7 @@ class StreamedRequest extends IncomingRequest {
   }
 
   write(data: Buffer): Buffer[] {
-    const messages = this.framing.write(data);
+    const messages = this.counted(this.framing.write(data));
     if (this.framing.partial) this.count();
     else this.parts.unfinished.release(this);
     return messages;

@@ -26,6 +26,7 @@ import type { Authorization } from '../access/authorization';
 import { readCallRules } from '../access/call-rules';
 import type { CallContext } from '../grpc/call';
 import { callAnswers } from '../grpc/call-answers';
+import { CallMeters } from '../grpc/call-meters';
 import { CallGate, type CallGateOptions } from '../grpc/call-gate';
 import { callKinds } from '../grpc/call-kinds';
 import { Connections } from '../grpc/connections';
@@ -107,6 +108,8 @@ export interface GrpcServerParts {
 
 /** The gRPC server: registers the services, listens, and drains. */
 export class GrpcServer {
+  /** Counts the calls of all clients. */
+  readonly calls = new CallMeters(OFFERED_SERVICES);
   private readonly server: Server;
   private readonly intake: RequestIntake;
   private readonly health: Health;
@@ -143,7 +146,7 @@ export class GrpcServer {
     this.server = new Server({
       // Nothing reads the channelz counters, and their updates would cost time in each call.
       'grpc.enable_channelz': 0,
-      interceptors: [callAnswers, this.connections.interceptor, this.intake.interceptor],
+      interceptors: [callAnswers(this.calls), this.connections.interceptor, this.intake.interceptor],
     });
     this.health = new Health(SERVICES);
     this.reflection = new Reflection(new Descriptors(descriptors), log);
@@ -169,7 +172,12 @@ export class GrpcServer {
     const target = await listen(this.server, address, credentials);
     const kindOf = callKinds(OFFERED_SERVICES, REQUEST_BYTES);
     const { clock, access } = this.parts;
-    const gate = new CallGate({ clock, kindOf, ...(access && proofs(access)) });
+    const gate = new CallGate({
+      clock,
+      kindOf,
+      onRefused: (path, code) => this.calls.refused(path, code),
+      ...(access && proofs(access)),
+    });
     this.connections.watch(this.server, gate);
     return target;
   }

@@ -64,6 +64,15 @@ export class LoadedDictionaries implements DictionaryIndexes {
     return this.options.memory.usedBytes;
   }
 
+  get budgetBytes(): number {
+    return this.options.memory.budgetBytes;
+  }
+
+  /** The dictionaries in memory, or on their way there. */
+  get count(): number {
+    return this.#dictionaries.size;
+  }
+
   rank(dictionary: string, request: RankingRequest, asked: AskedView): Promise<Ranking> {
     return this.#answer(dictionary, asked, (copy, by) => this.options.search.rank(copy, request, by));
   }

@@ -1,0 +1,83 @@
+import { status } from '@grpc/grpc-js';
+import type { MethodMeter } from '../transport/grpc/call-meters';
+import { MS, type Labels, type MetricDefinition, type NumberSample } from './definition';
+import type { MetricSources } from './sources';
+
+const METHOD_LABELS: Labels = {
+  grpc_type: '`unary`, `client_stream`, `server_stream`, `bidi_stream`',
+  grpc_service: 'full name of the service',
+  grpc_method: 'name of the method',
+};
+
+function labelsOf({ type, service, method }: MethodMeter): Labels {
+  return { grpc_type: type, grpc_service: service, grpc_method: method };
+}
+
+function metersOf({ calls }: MetricSources): readonly MethodMeter[] {
+  return calls === undefined ? [] : [...calls.all()];
+}
+
+const countsOf = (count: (meter: MethodMeter) => number) => (sources: MetricSources) =>
+  metersOf(sources).map((meter) => ({ labels: labelsOf(meter), value: count(meter) }));
+
+/** A status that never occurred has no sample, except OK. */
+function handledOf(meter: MethodMeter): NumberSample[] {
+  return meter.handled.flatMap((value, code) =>
+    value === 0 && code !== status.OK
+      ? []
+      : { labels: { ...labelsOf(meter), grpc_code: String(status[code]) }, value },
+  );
+}
+
+export const callMetrics: readonly MetricDefinition[] = [
+  {
+    name: 'grpc_server_started_total',
+    type: 'counter',
+    unit: 'count',
+    labels: METHOD_LABELS,
+    help: 'Calls that have arrived.',
+    rising: 'Callers do more work, or repeat failed calls.',
+    read: countsOf((meter) => meter.startedCount),
+  },
+  {
+    name: 'grpc_server_handled_total',
+    type: 'counter',
+    unit: 'count',
+    labels: { ...METHOD_LABELS, grpc_code: 'name of the status, such as `OK` or `UNAVAILABLE`' },
+    help: 'Calls that have ended, by status.',
+    rising:
+      'With `UNAVAILABLE`: the store does not answer, or the server drains. With `RESOURCE_EXHAUSTED`: overload or quotas. With `PERMISSION_DENIED` or `UNAUTHENTICATED`: refused callers, named by the audit log.',
+    read: (sources) => metersOf(sources).flatMap(handledOf),
+  },
+  {
+    name: 'grpc_server_msg_received_total',
+    type: 'counter',
+    unit: 'count',
+    labels: METHOD_LABELS,
+    help: 'Messages received from clients.',
+    rising: 'More commands in sessions and streams.',
+    read: countsOf((meter) => meter.receivedCount),
+  },
+  {
+    name: 'grpc_server_msg_sent_total',
+    type: 'counter',
+    unit: 'count',
+    labels: METHOD_LABELS,
+    help: 'Messages sent to clients.',
+    rising: 'More answers and events.',
+    read: countsOf((meter) => meter.sentCount),
+  },
+  {
+    name: 'grpc_server_handling_seconds',
+    type: 'histogram',
+    unit: 'seconds',
+    labels: METHOD_LABELS,
+    help: 'Time from the arrival of a unary call to its status, waits for a lease included. Streams and sessions do not count.',
+    rising:
+      'For calls without a wait: Redis or the server is slow. For AcquireLock and AcquirePermits: long queues.',
+    read: (sources) =>
+      metersOf(sources).flatMap((meter) =>
+        meter.ms === undefined ? [] : { labels: labelsOf(meter), distribution: meter.ms, scale: MS },
+      ),
+  },
+];

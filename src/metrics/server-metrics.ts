@@ -1,0 +1,149 @@
+import { MS, type MetricDefinition } from './definition';
+
+const MICROSECONDS = 1e-6;
+
+export const serverMetrics: readonly MetricDefinition[] = [
+  {
+    name: 'holdfast_build_info',
+    type: 'gauge',
+    unit: '0 or 1',
+    labels: { version: 'version of the server' },
+    help: 'Always 1, with the version of the server.',
+    rising: 'Never rises. Several versions at once: an upgrade is under way.',
+    read: ({ version }) => [{ labels: { version }, value: 1 }],
+  },
+  {
+    name: 'holdfast_ready',
+    type: 'gauge',
+    unit: '0 or 1',
+    labels: {},
+    help: 'Whether health is SERVING, as /readyz says.',
+    rising: '1 is good. 0: /readyz has the reasons.',
+    read: ({ isReady }) => [{ value: Number(isReady()) }],
+  },
+  {
+    name: 'holdfast_quarantine_remaining_seconds',
+    type: 'gauge',
+    unit: 'seconds',
+    labels: {},
+    help: 'Time until a quarantine ends. 0: there is no quarantine.',
+    rising: 'Redis may have lost leases, and nothing is granted until 0.',
+    read: ({ store }) => [{ value: (store?.quarantine?.remainingMs ?? 0) * MS }],
+  },
+  {
+    name: 'holdfast_quarantine_seconds_total',
+    type: 'counter',
+    unit: 'seconds',
+    labels: { cause: '`forgotten`, `restarted`, `clock`' },
+    help: 'Time that this server has spent in quarantine.',
+    rising: 'Grants pause. `restarted` after each restart of a Redis that may lose writes.',
+    read: ({ quarantine }) =>
+      Object.entries(quarantine.spentMs()).map(([cause, ms]) => ({ labels: { cause }, value: ms * MS })),
+  },
+  {
+    name: 'holdfast_redis_command_seconds',
+    type: 'histogram',
+    unit: 'seconds',
+    labels: { node: 'address of the Redis, at most 256 and then `other`' },
+    help: 'Time from the send of a command to its answer or failure.',
+    rising: 'Redis, its disk or the network is slow. Renewals then land late.',
+    read: ({ commands }) =>
+      [...commands.all()].map(({ node, ms }) => ({ labels: { node }, distribution: ms, scale: MS })),
+  },
+  {
+    name: 'holdfast_redis_command_failures_total',
+    type: 'counter',
+    unit: 'count',
+    labels: {
+      node: 'as above',
+      failure:
+        '`refused`, `redirected`, `full`, `unknown-script`, `not-written`, `connection-lost`, `timed-out`, `stopped`, `defect`',
+    },
+    help: 'Commands that failed. The server repeats most of them.',
+    rising:
+      '`connection-lost`, `timed-out`: Redis or the network. `full`: Redis has no memory. `redirected`: slots move. `unknown-script`: Redis has restarted.',
+    read: ({ commands }) =>
+      [...commands.all()].flatMap(({ node, failures }) =>
+        Object.entries(failures).map(([failure, value]) => ({ labels: { node, failure }, value })),
+      ),
+  },
+  {
+    name: 'holdfast_suggestions_total',
+    type: 'counter',
+    unit: 'count',
+    labels: { kind: '`exact`, `prefix`, `word-prefix`, `suffix`, `contains`, `typo`' },
+    help: 'Suggestions in answers, by the kind of match.',
+    rising: 'More queries. Many of kind `typo`: the dictionary lacks what users type.',
+    read: ({ autocomplete }) =>
+      Object.entries(autocomplete?.suggestedCounts ?? {}).map(([kind, value]) => ({
+        labels: { kind },
+        value,
+      })),
+  },
+  {
+    name: 'holdfast_dictionary_memory_bytes',
+    type: 'gauge',
+    unit: 'bytes',
+    labels: {},
+    help: 'Memory of the indexes of dictionaries, and of their builds.',
+    rising: 'Near the limit, dictionaries make room for others and are loaded again.',
+    read: ({ indexes }) => (indexes ? [{ value: indexes.usedBytes }] : []),
+  },
+  {
+    name: 'holdfast_dictionary_memory_limit_bytes',
+    type: 'gauge',
+    unit: 'bytes',
+    labels: {},
+    help: 'HOLDFAST_DICTIONARY_MEMORY.',
+    rising: 'Changes only with the setting.',
+    read: ({ indexes }) => (indexes ? [{ value: indexes.budgetBytes }] : []),
+  },
+  {
+    name: 'holdfast_dictionaries_loaded',
+    type: 'gauge',
+    unit: 'count',
+    labels: {},
+    help: 'Dictionaries in memory, or on their way there.',
+    rising: 'More dictionaries are in use.',
+    read: ({ indexes }) => (indexes ? [{ value: indexes.count }] : []),
+  },
+  {
+    name: 'holdfast_event_loop_delay_seconds',
+    type: 'histogram',
+    unit: 'seconds',
+    labels: {},
+    help: 'How late timers run, measured ten times a second.',
+    rising: 'The server has too little CPU, or the process was stopped. Renewals then land late.',
+    read: ({ eventLoop }) => [{ distribution: eventLoop.delayMs, scale: MS }],
+  },
+  {
+    name: 'process_cpu_seconds_total',
+    type: 'counter',
+    unit: 'seconds',
+    labels: {},
+    help: 'CPU time of the process, all threads.',
+    rising: 'More work. At 1 second per second the event loop is near its limit.',
+    read: () => {
+      const { user, system } = process.cpuUsage();
+      return [{ value: (user + system) * MICROSECONDS }];
+    },
+  },
+  {
+    name: 'process_resident_memory_bytes',
+    type: 'gauge',
+    unit: 'bytes',
+    labels: {},
+    help: 'Memory of the process.',
+    rising: 'More streams, sessions or dictionaries.',
+    read: () => [{ value: process.memoryUsage.rss() }],
+  },
+  {
+    name: 'process_start_time_seconds',
+    type: 'gauge',
+    unit: 'seconds',
+    labels: {},
+    help: 'Start of the process, in seconds since 1970.',
+    rising: 'The server has restarted.',
+    read: () => [{ value: performance.timeOrigin * MS }],
+  },
+];

@@ -1,0 +1,24 @@
+import type { LeaseMeters } from '../engine/leases/lease-meters';
+import type { Service } from '../engine/leases/lease';
+import type { StoreHealth } from '../engine/store-health';
+import type { CallMeters } from '../transport/grpc/call-meters';
+import type { CommandMeters } from '../redis';
+import type { EventLoopMeter } from './event-loop-meter';
+import type { QuarantineMeter } from './quarantine-meter';
+
+/** The parts of a server that metrics are read from. A part is undefined until the server has it. */
+export interface MetricSources {
+  readonly version: string;
+  readonly calls: CallMeters | undefined;
+  readonly permits: { readonly meters: LeaseMeters; waiterCountOf(service: Service): number } | undefined;
+  readonly sessions: { readonly size: number } | undefined;
+  readonly autocomplete: { readonly suggestedCounts: Readonly<Record<string, number>> } | undefined;
+  readonly indexes:
+    { readonly usedBytes: number; readonly budgetBytes: number; readonly count: number } | undefined;
+  readonly store: StoreHealth | undefined;
+  readonly commands: CommandMeters;
+  readonly quarantine: QuarantineMeter;
+  readonly eventLoop: EventLoopMeter;
+  /** Whether the server accepts work, as health and `/readyz` say. */
+  readonly isReady: () => boolean;
+}
