@@ -134,3 +134,23 @@ test('invalid requests, and calls that only hold leases or read, have no line', 
   await call(locks, locks.getLock, { name: 'x' }, ops);
   expect(lines()).toEqual([]);
 });
+
+test('an audit line has the traceparent and the x-request-id of its call, and leaves out what is not valid', async () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const revoke = async (headers: Record<string, string>) => {
+    const metadata = metadataOf('ops');
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+    const client = harness.client(LockServiceClient);
+    const target = { $case: 'fencingToken', value: 7n } as const;
+    const request = { name: 'traced', target, enqueueTime: undefined, force: false, reason: '' };
+    await call(client, client.revokeLock, request, { metadata }).catch(() => undefined);
+    return harness.audited.at(-1)?.fields;
+  };
+  expect(await revoke({ traceparent, 'x-request-id': 'job-7' })).toMatchObject({
+    traceparent,
+    callId: 'job-7',
+  });
+  const wrong = await revoke({ traceparent: '00-0-0-0' });
+  expect(wrong).toMatchObject({ name: 'traced' });
+  expect(Object.keys(wrong ?? {})).not.toContain('traceparent');
+});

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../engine/clock';
 import { escapeText } from '../../wire/escape-text';
+import type { CallTrace } from '../grpc/call-trace';
 import type { Log } from '../grpc/log';
 import type { AuditedAct } from './audited-acts';
 import type { Verb } from './verbs';
@@ -11,6 +12,8 @@ export interface AuditedCaller {
   /** The address of the client. */
   readonly peer: string;
   readonly method: string;
+  /** Read only when a line is written. */
+  readonly trace?: CallTrace | undefined;
 }
 
 /** A missing permission, or a quota that the caller has reached. */
@@ -104,8 +107,9 @@ function keyOf({ identity }: AuditedCaller, outcome: string): string {
   return `${outcome} ${identity}`;
 }
 
-function callerFields({ identity, peer, method }: AuditedCaller) {
-  return { identity: shown(identity), peer, method };
+function callerFields(caller: AuditedCaller) {
+  const { identity, peer, method } = caller;
+  return { identity: shown(identity), peer, method, ...caller.trace };
 }
 
 function shown(text: string): string {

@@ -9,7 +9,7 @@ import type {
   ServerWritableStream,
 } from '@grpc/grpc-js';
 import { HoldfastError } from '../../engine/errors';
-import { toCallStatus, type CallStatus } from './errors';
+import type { CallStatus } from './errors';
 import { RequestReader } from './request-reader';
 import {
   ServedCall,
@@ -91,7 +91,7 @@ async function serveSingle<Response>(
     call.end();
     call.auditOutcome(error instanceof HoldfastError ? error.reason : 'INTERNAL');
     call.auditQuota(error);
-    sendAnswer(context, grpcCall, () => callback(toCallStatus(error, grpcCall.getPath(), context.log)));
+    sendAnswer(context, grpcCall, () => callback(call.statusOf(error)));
     return;
   }
   call.end();
@@ -145,7 +145,7 @@ async function serveStream(
     if (!grpcCall.cancelled) await handle(call);
   } catch (error) {
     call.auditQuota(error);
-    failure = toCallStatus(error, grpcCall.getPath(), context.log);
+    failure = call.statusOf(error);
   }
   call.end();
   sendAnswer(context, grpcCall, () => {

@@ -21,6 +21,9 @@ const MAX_ENCODED_TEXT_BYTES = 2000;
 /** Printable ASCII characters. */
 const PLAIN = /^[ -~]*$/;
 
+/** The fields of a log line that say who called. Read only for a line. */
+export type LoggedCaller = () => object;
+
 /** The status of a failed call, in the shape that grpc-js takes. */
 export interface CallStatus {
   code: status;
@@ -32,8 +35,13 @@ export interface CallStatus {
  * Translates a value that a handler threw into the client's status. Only a HoldfastError keeps its text. Any other
  * value is a defect: the log contains the whole error, and the answer contains only the id of the log line.
  */
-export function toCallStatus(error: unknown, method: string, log: Log): CallStatus {
-  return statusOf(toHoldfastError(error, method, log));
+export function toCallStatus(
+  error: unknown,
+  method: string,
+  log: Log,
+  caller: LoggedCaller = () => ({}),
+): CallStatus {
+  return statusOf(toHoldfastError(error, method, log, caller));
 }
 
 /** An error that a stream reports in a message. The stream then continues. */
@@ -49,7 +57,7 @@ export interface ErrorSummary {
 
 /** Makes the parts of an error that a stream sends as a message, because the stream continues. */
 export function toErrorSummary(error: unknown, method: string, log: Log): ErrorSummary {
-  return summaryOf(toHoldfastError(error, method, log));
+  return summaryOf(toHoldfastError(error, method, log, () => ({})));
 }
 
 function summaryOf(error: HoldfastError): ErrorSummary {
@@ -66,7 +74,7 @@ function summaryOf(error: HoldfastError): ErrorSummary {
   };
 }
 
-function toHoldfastError(error: unknown, method: string, log: Log): HoldfastError {
+function toHoldfastError(error: unknown, method: string, log: Log, caller: LoggedCaller): HoldfastError {
   if (error instanceof HoldfastError) return error;
   if (error instanceof StoreFailure) {
     // The engine should have translated this error, because the engine knows the resource's name.
@@ -74,7 +82,7 @@ function toHoldfastError(error: unknown, method: string, log: Log): HoldfastErro
     return fromStoreFailure(error);
   }
   const errorId = randomUUID();
-  log.error({ err: error, method, errorId }, 'call failed');
+  log.error({ err: error, method, errorId, ...caller() }, 'call failed');
   return new HoldfastError('INTERNAL', `the server failed; search its log for ${errorId}`, {
     metadata: { error_id: errorId },
   });

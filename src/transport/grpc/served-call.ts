@@ -11,6 +11,7 @@ import type { Clock } from '../../engine/clock';
 import { HoldfastError } from '../../engine/errors';
 import { NO_QUOTAS, type Quotas } from '../../engine/quotas';
 import type { ReadableNames } from '../../engine/readable-names';
+import { escapeText } from '../../wire/escape-text';
 import type { Access, ArrivingCall } from '../access/access';
 import type { AuditedAct } from '../access/audited-acts';
 import { CallPermissions, type CheckedCall, type MissingPermission } from '../access/authorization';
@@ -19,7 +20,8 @@ import type { CallRule } from '../access/call-rules';
 import type { Caller, PresentedCertificate } from '../access/caller';
 import { endedCredential } from '../access/credential-errors';
 import type { EndableCall, OpenCall } from '../access/open-credentials';
-import { toCallStatus } from './errors';
+import { traceOf, type CallTrace } from './call-trace';
+import { toCallStatus, type CallStatus } from './errors';
 import { connectionOf, endCall, peerCertificateOf } from './grpc-internals';
 import type { Log } from './log';
 
@@ -195,7 +197,7 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
     context.control?.audit.refused(this, { service, verb, name, outcome: 'NOT_ALLOWED' });
     if (!afterReload) return;
     if (whenNotAllowed !== undefined) whenNotAllowed();
-    else endCall(grpcCall, toCallStatus(error, grpcCall.getPath(), context.log));
+    else endCall(grpcCall, this.statusOf(error));
   }
 
   get authorization(): readonly string[] {
@@ -212,6 +214,16 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
 
   get peer(): string {
     return this.grpcCall.getPeer();
+  }
+
+  get trace(): CallTrace {
+    return traceOf(this.grpcCall.metadata);
+  }
+
+  /** The status for an error. A defect is logged with the caller. */
+  statusOf(error: unknown): CallStatus {
+    const caller = () => ({ identity: escapeText(this.identity), ...this.trace });
+    return toCallStatus(error, this.method, this.context.log, caller);
   }
 
   /** Sets the identity. Throws, or rejects, if the caller is not proven. Makes no promise if the credential is known. */
