@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { InProcessServer } from '../end-to-end/in-process-server';
+import { RedisProcess } from '../support/processes/redis-process';
+import { ROOT } from '../support/root';
+
+/** The queries of the dashboard and of the alerts, against the metrics of a running server. */
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets: readonly { readonly expr: string }[];
+  }[];
+}
+interface Rules {
+  readonly groups: readonly {
+    readonly rules: readonly {
+      readonly alert: string;
+      readonly expr: string;
+      readonly annotations: { readonly runbook: string };
+    }[];
+  }[];
+}
+
+const dashboard = JSON.parse(read('deploy/grafana/holdfast.json')) as Dashboard;
+const rules = (parse(read('deploy/prometheus/alerts.yaml')) as Rules).groups.flatMap((group) => group.rules);
+
+/** Metrics that Prometheus itself makes. */
+const OF_PROMETHEUS = new Set(['up']);
+/** The words of a query that are no names of metrics: functions, labels and words of the language. */
+const WORDS = /\b(sum|by|rate|increase|histogram_quantile)\b|\{[^}]*\}|\bby \([^)]*\)|\[[^\]]*\]|"[^"]*"/g;
+
+function metricsIn(expression: string): string[] {
+  const bare = expression.replace(/\bby \([^)]*\)/g, '').replace(WORDS, '');
+  return (bare.match(/[a-z_][a-z0-9_]*/g) ?? []).filter(
+    (name) => /[a-z]{2}/.test(name) && !OF_PROMETHEUS.has(name),
+  );
+}
+
+/** The names of the samples and of the metrics without a sample yet. */
+let known: ReadonlySet<string>;
+beforeAll(async () => {
+  const redis = await RedisProcess.start();
+  const server = await InProcessServer.start(redis.url, { HOLDFAST_ADMIN_LISTEN: '127.0.0.1:0' });
+  try {
+    const text = await (await fetch(`http://${server.adminAddress}/metrics`)).text();
+    known = new Set(text.match(/^[a-z_]+|(?<=^# TYPE )[a-z_]+/gm));
+  } finally {
+    await server.close();
+    await redis.close();
+  }
+});
+
+test('the reader of queries finds the names of metrics', () => {
+  expect(metricsIn('sum by (job, le) (rate(holdfast_x_bucket{job="up_x"}[5m])) / 1e9 > process_y')).toEqual([
+    'holdfast_x_bucket',
+    'process_y',
+  ]);
+});
+
+test.each(dashboard.panels.map(({ title, targets }) => [title, targets.map(({ expr }) => expr)] as const))(
+  'the server has every metric of the panel %s',
+  (_title, expressions) => {
+    for (const expression of expressions) {
+      const names = metricsIn(expression);
+      expect(names).not.toEqual([]);
+      expect(names.filter((name) => !known.has(name))).toEqual([]);
+    }
+  },
+);
+
+test.each(rules.map(({ alert, expr }) => [alert, expr]))(
+  'the server has every metric of the alert %s',
+  (_alert, expr) => {
+    expect(metricsIn(expr).filter((name) => !known.has(name))).toEqual([]);
+  },
+);
+
+test('each alert has a runbook, a case in which the alert fires, and a case in which the alert is silent', () => {
+  const headings = read('docs/operations/alerts.md').match(/(?<=^## ).*$/gm);
+  expect(headings).toEqual(rules.map(({ alert }) => alert));
+  for (const { alert, annotations } of rules) {
+    expect(annotations.runbook).toBe(`docs/operations/alerts.md#${alert.toLowerCase()}`);
+  }
+  const { tests } = parse(read('deploy/prometheus/alerts.test.yaml')) as { tests: { name: string }[] };
+  expect(tests.map(({ name }) => name)).toEqual(
+    rules.flatMap(({ alert }) => [`${alert} fires`, `${alert} is silent`]),
+  );
+});
