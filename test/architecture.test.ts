@@ -263,8 +263,13 @@ test('only config.ts and the commands of the program holdfast read environment v
   expect(filesUsing('process', /^process\.(env|\*)$/)).toEqual(users);
 });
 
-test('only main.ts, cli/main.ts and the conformance driver, which are programs, end the process', () => {
-  const programs = ['cli/main.ts', 'main.ts', 'clients/typescript/conformance/driver.ts'];
+test('only programs end the process, and only process-group.ts sends signals', () => {
+  const programs = [
+    'cli/main.ts',
+    'cli/run/process-group.ts',
+    'main.ts',
+    'clients/typescript/conformance/driver.ts',
+  ];
   expect(filesUsing('process', /^process\.(exit|abort|kill|reallyExit)$/)).toEqual(programs);
 });
 

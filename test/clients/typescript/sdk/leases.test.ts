@@ -173,7 +173,7 @@ describe('lock', () => {
       'acquire_lock.name',
       'acquire_lock.ttl',
     ]);
-    expect(() => hf.lock('x', { ttl: 'soon' })).toThrow('ttl must be milliseconds');
+    await expect(hf.lock('x', { ttl: 'soon' })).rejects.toThrow('ttl must be milliseconds');
   });
 
   test.concurrent('shows neither the id of a lease nor its session in a log', async () => {
