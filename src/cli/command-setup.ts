@@ -43,19 +43,46 @@ export function printing(command: Command): Command {
     );
 }
 
-/** Connects, runs `body`, and closes the connection in every case. */
-export async function withClient<T>(
+/** Connects, runs `body`, and closes the connection in every case. The first Ctrl-C ends the wait for `body`. */
+export function withClient<T>(
+  terminal: Terminal,
+  flags: ConnectionFlags,
+  body: (hf: Holdfast) => Promise<T>,
+  more: ConnectOptions = {},
+): Promise<T> {
+  return withClientOfRun(terminal, flags, (hf) => unlessInterrupted(terminal, body(hf)), more);
+}
+
+/** As `withClient`, for a body that ends itself after Ctrl-C, because a lease must not be released before its command ends. */
+export async function withClientOfRun<T>(
   terminal: Terminal,
   flags: ConnectionFlags,
   body: (hf: Holdfast) => Promise<T>,
   more: ConnectOptions = {},
 ): Promise<T> {
   const { address, options } = connectionSettings(flags, terminal.env);
-  const hf = await connect(address, { ...options, ...more });
+  const hf = await unlessInterrupted(terminal, connect(address, { ...options, ...more }));
   try {
     return await body(hf);
   } finally {
     await hf.close();
+  }
+}
+
+/** Rejects with the reason of the interrupt if the interrupt comes before the end of `work`. */
+async function unlessInterrupted<T>({ interrupted }: Terminal, work: Promise<T>): Promise<T> {
+  let onAbort: (() => void) | undefined;
+  const end = new Promise<never>((_, reject) => {
+    onAbort = () => reject(interrupted.reason as Error);
+    if (interrupted.aborted) onAbort();
+    else interrupted.addEventListener('abort', onAbort);
+  });
+  try {
+    return await Promise.race([work, end]);
+  } finally {
+    if (onAbort) interrupted.removeEventListener('abort', onAbort);
+    // After an interrupt nobody waits for the work.
+    work.catch(() => undefined);
   }
 }
 

@@ -27,16 +27,23 @@ export const EXIT = {
 /** The rows of the table in `--help` and in the documents. */
 export const EXIT_TEXTS: readonly (readonly [code: string, meaning: string])[] = [
   ['0', 'done'],
-  ['1', 'refused by the server, or failed: the last line on stderr says why'],
+  ['1', 'refused by the server, or failed: the last line on stderr has the cause'],
   ['64', 'wrong usage, an invalid value or an invalid configuration'],
   ['69', 'no server answered, or the servers cannot reach their store'],
   ['70', 'a defect of holdfast'],
   ['75', 'not granted within --wait; --exit-not-granted sets another code'],
-  ['76', 'the lease was lost: the command was stopped before its deadline'],
+  ['76', 'the lease was lost, or --max-hold passed: the command was ended'],
   ['77', 'the server does not know the caller, or its policy refuses the call'],
   ['126, 127', 'the command cannot be executed, or was not found'],
-  ['128 + n', 'the command was ended by signal n; otherwise its own exit code'],
+  ['128 + n', 'signal n ended the command or holdfast'],
+  ['other', 'the exit code of the command'],
 ];
+
+/** The table for `--help`. */
+export function exitCodeHelp(): string {
+  const width = Math.max(...EXIT_TEXTS.map(([code]) => code.length));
+  return `\nExit codes:\n${EXIT_TEXTS.map(([code, text]) => `  ${code.padEnd(width)}  ${text}`).join('\n')}`;
+}
 
 /** An error with a message for the user. */
 export class CliError extends Error {

@@ -27,15 +27,16 @@ for (const signal of ENDING) {
   });
 }
 
+// Without a listener, SIGUSR1 would open the debugger of Node.
+for (const signal of FORWARDED) process.on(signal, () => receive?.(signal));
+
 function forwardSignals(to: (signal: NodeJS.Signals) => void): () => void {
   receive = to;
-  for (const signal of FORWARDED) process.on(signal, to);
-  return () => {
-    receive = undefined;
-    for (const signal of FORWARDED) process.off(signal, to);
-  };
+  return () => (receive = undefined);
 }
 
+// A command under a lease goes on when nobody reads the messages.
+process.stderr.on('error', () => undefined);
 // The reader has closed the pipe, as `head` does: there is nobody to print for.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
@@ -47,7 +48,10 @@ const terminal: Terminal = {
   env: process.env,
   out: stdout,
   err: stderr,
-  input: process.stdin,
+  // Only on demand: the stdin of a command under a lease belongs to the command.
+  get input() {
+    return process.stdin;
+  },
   columns: stdout.isTTY ? stdout.columns : undefined,
   outHasColour: wantsColour(process.env, stdout.isTTY),
   errIsTerminal: stderr.isTTY,
@@ -61,7 +65,11 @@ createProgram(terminal)
   .parseAsync(process.argv)
   .then(
     () => (process.exitCode ??= signalCode),
-    (error: unknown) => (process.exitCode = report(error)),
+    (error: unknown) => {
+      process.exitCode = report(error);
+      // An interrupt does not wait for a server that does not answer.
+      if (signalCode !== 0) process.exit();
+    },
   );
 
 /** A container may run as a user without a name. */

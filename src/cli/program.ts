@@ -5,7 +5,7 @@ import { addLock } from './commands/lock';
 import { addSemaphore } from './commands/semaphore';
 import { addElect } from './commands/run';
 import { addStatus } from './commands/status';
-import { EXIT_TEXTS } from './exit-codes';
+import { exitCodeHelp } from './exit-codes';
 import { wantsColour, type Terminal } from './terminal';
 
 /** The program with all commands. `parseAsync` rejects with a CommanderError, a CliError or a HoldfastError. */
@@ -31,9 +31,4 @@ export function createProgram(terminal: Terminal): Command {
   addStatus(program, terminal);
   addContext(program, terminal);
   return program;
-}
-
-function exitCodeHelp(): string {
-  const width = Math.max(...EXIT_TEXTS.map(([code]) => code.length));
-  return `\nExit codes:\n${EXIT_TEXTS.map(([code, text]) => `  ${code.padEnd(width)}  ${text}`).join('\n')}`;
 }

@@ -15,7 +15,7 @@ export interface Terminal {
   readonly holderLabel: string;
   /** Whether `err` is a terminal, which shows progress. */
   readonly errIsTerminal: boolean;
-  /** Aborts on the first SIGINT, SIGTERM or SIGHUP. */
+  /** Aborts on the first SIGINT, SIGTERM, SIGHUP or SIGQUIT. */
   readonly interrupted: AbortSignal;
   /**
    * Gives all later signals for the process to `receive` instead. The function in the answer ends this.

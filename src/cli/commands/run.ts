@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { ContendedError, type Holdfast, type Lease, type QueuePlace } from '../../../clients/typescript';
 import { escapeText } from '../../wire/escape-text';
 import { exitCodeNumber, timeSpan, wholeNumber } from '../arguments';
-import { connected, withClient } from '../command-setup';
+import { connected, withClientOfRun } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
-import { CliError, EXIT } from '../exit-codes';
+import { CliError, EXIT, exitCodeHelp } from '../exit-codes';
 import { spanText } from '../output/spans';
 import { runLimits } from '../run/run-limits';
 import { runUnderLease } from '../run/run-under-lease';
@@ -24,7 +24,6 @@ interface RunFlags extends ConnectionFlags {
 interface Common {
   readonly ttl: number;
   readonly wait?: number;
-  readonly maxHold?: number;
   readonly signal: AbortSignal;
   readonly onQueued: (place: QueuePlace) => void;
 }
@@ -88,7 +87,7 @@ function finish<Flags>(command: Command, terminal: Terminal, example: string, ru
     .option('--ttl <time>', 'time after which the lease ends if holdfast vanishes', timeSpan, 30_000)
     .option('--wait <time>', 'longest wait (default: no bound; 0s: try once)', timeSpan)
     .option('--grace <time>', 'time between SIGTERM and SIGKILL (default: a quarter of --ttl)', timeSpan)
-    .option('--max-hold <time>', 'longest time for the command, which is ended then', timeSpan)
+    .option('--max-hold <time>', 'longest time for the command, which gets SIGTERM then', timeSpan)
     .option('--holder <label>', 'label that others see (default: user@host:pid)')
     .option('-E, --exit-not-granted <code>', 'exit code after --wait', exitCodeNumber, EXIT.notGranted)
     .option('-q, --quiet', 'do not show the place in the queue');
@@ -109,17 +108,18 @@ async function run<Flags>(
   const limits = runLimits(ttl, flags.grace);
   const place = placeLine(terminal, flags);
   try {
-    return await withClient(
+    return await withClientOfRun(
       terminal,
       flags,
       (hf) =>
         runUnderLease(terminal, {
           command,
           ttlMs: ttl,
+          maxHoldMs: maxHold,
           limits,
           acquire: (signal) => {
-            const bounds = { ...(wait !== undefined && { wait }), ...(maxHold !== undefined && { maxHold }) };
-            return runner.acquire(hf, name, { ttl, signal, onQueued: place, ...bounds }, flags);
+            const bound = wait === undefined ? {} : { wait };
+            return runner.acquire(hf, name, { ttl, signal, onQueued: place, ...bound }, flags);
           },
         }),
       { holderId: flags.holder ?? terminal.holderLabel },
@@ -145,15 +145,20 @@ function placeLine(terminal: Terminal, { quiet }: RunFlags): (place: QueuePlace)
 
 function runHelp(example: string): string {
   return `
-The command runs in a process group of its own, without a shell. Signals to holdfast go to the group.
-If the lease cannot be renewed, or is lost, the group gets SIGTERM, and SIGKILL after --grace, in time
-before the lease ends. This also holds while holdfast is stopped, and after holdfast was killed. The lock
-is released after the last process of the group has ended.
+The command runs in a process group of its own, without a shell. Signals to
+holdfast go to the group. If the lease cannot be renewed, or is lost, the group
+gets SIGTERM, and SIGKILL after --grace, in time before the lease ends. This
+also holds while holdfast is stopped, and after holdfast was killed. The lease
+is released after the last process of the group has ended: processes that the
+command leaves behind get SIGTERM, and SIGKILL after --grace.
 
 Environment of the command:
   HOLDFAST_NAME           the name
-  HOLDFAST_FENCING_TOKEN  the token of the lease: pass it to the store, which refuses smaller tokens
-  HOLDFAST_DEADLINE_MS    end of the lease without a renewal (Unix time in milliseconds) at the start
+  HOLDFAST_FENCING_TOKEN  the token of the lease: pass it to the store, which
+                          refuses smaller tokens
+  HOLDFAST_DEADLINE_MS    end of the lease without a renewal at the start of
+                          the command (Unix time in milliseconds)
+${exitCodeHelp()}
 
 Example:
   holdfast ${example}`;

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError, EXIT } from '../exit-codes';
 import { ProcessGroup } from './process-group';
-import { TOO_LATE, type FromWatchdog, type StartMessage, type ToWatchdog } from './protocol';
+import { INVALID_NAME, TOO_LATE, type FromWatchdog, type StartMessage, type ToWatchdog } from './protocol';
+import { sharedNow } from './shared-clock';
 
 export interface Ended {
   /** The exit code of the command; 128 + n after the signal n is the caller's affair. */
@@ -12,48 +13,57 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
   /** The watchdog has ended the command. */
   readonly wasStopped: boolean;
+  /** The time from the deadline to the end of the last process. 0: the end was in time. */
+  readonly lateMs: number;
 }
 
 /** How long the watchdog may take to start (ms). */
 const START_MS = 60_000;
 /** How often a killed group is looked at until it has ended (ms). */
 const RECHECK_MS = 20;
+/** The longest sleep: a timer does not count the time while the machine was suspended, the shared clock does. */
+const LONGEST_SLEEP_MS = 1000;
 
-/** A command under a watchdog. */
+/**
+ * A command under a watchdog. Each of two processes ends the command in time without the other: the watchdog, and after
+ * half of the margin this process, in case the watchdog is stopped or was killed.
+ */
 export class GuardedCommand {
   private group: ProcessGroup | undefined;
+  private start: StartMessage | undefined;
+  private deadline = Infinity;
   /** The command has ended, or was not executed. */
   private isOver = false;
-  private readonly ready: Promise<void>;
+  private isSending = false;
+  private timer: NodeJS.Timeout | undefined;
+  private readonly isReady: Promise<void>;
   private readonly finished: Promise<Ended>;
 
   private constructor(private readonly watchdog: ChildProcess) {
     let onReady: () => void;
-    this.ready = new Promise((resolve) => (onReady = resolve));
+    this.isReady = new Promise((resolve) => (onReady = resolve));
     this.finished = new Promise((resolve, reject) => {
       watchdog.on('message', (message: FromWatchdog) => {
         if (message.kind === 'ready') onReady();
         else if (message.kind === 'started') this.group = new ProcessGroup(message.group);
         else {
-          this.isOver = true;
+          this.end();
           if (message.kind === 'failed') reject(notExecuted(message));
           else resolve(message);
         }
       });
       watchdog.on('error', (error) => reject(new CliError(`the watchdog cannot start: ${error.message}`)));
       // The event comes after the last message. After `ended` and `failed` its rejection has no effect.
-      watchdog.on('disconnect', () => void this.replaceWatchdog().then(reject));
+      watchdog.on('disconnect', () => void this.replaceWatchdog().then(reject, reject));
     });
-    // `start` or `ended` reports the error.
+    // `ready` or `ended` reports the error.
     this.finished.catch(() => undefined);
   }
 
   /** Starts the watchdog, before the lease is requested: its start takes no time of the lease. */
   static create(): GuardedCommand {
-    const program = join(
-      __dirname,
-      existsSync(join(__dirname, 'watchdog.js')) ? 'watchdog.js' : 'watchdog.ts',
-    );
+    const built = join(__dirname, 'watchdog.js');
+    const program = existsSync(built) ? built : join(__dirname, 'watchdog.ts');
     const watchdog = spawn(process.execPath, [program], {
       detached: true,
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
@@ -61,25 +71,35 @@ export class GuardedCommand {
     return new GuardedCommand(watchdog);
   }
 
-  /** Starts the command. Rejects with a CliError if the watchdog does not start. */
-  async start(message: Omit<StartMessage, 'kind'>): Promise<void> {
+  /** Resolves when the watchdog can start a command at once. Rejects with a CliError if the watchdog does not start. */
+  async ready(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new CliError('the watchdog has not started within a minute')),
-        START_MS,
-      );
+      const error = new CliError('the watchdog has not started within a minute');
+      timer = setTimeout(() => reject(error), START_MS);
     });
     try {
-      await Promise.race([this.ready, late, this.finished]);
+      await Promise.race([this.isReady, late, this.finished]);
     } finally {
       clearTimeout(timer);
     }
-    this.send({ kind: 'start', ...message });
   }
 
+  /** Starts the command, after `ready`. Signals that are sent after this call reach the command. */
+  run(message: Omit<StartMessage, 'kind'>): void {
+    this.start = { kind: 'start', ...message };
+    this.deadline = message.deadline;
+    this.send(this.start);
+    this.guard();
+  }
+
+  /** A renewal has moved the deadline. */
   moveDeadline(deadline: number): void {
-    this.send({ kind: 'deadline', deadline });
+    this.deadline = deadline;
+    // A stopped watchdog reads nothing, and its unread messages must not fill the memory. The next deadline is sent.
+    if (this.isSending) return;
+    this.isSending = true;
+    this.send({ kind: 'deadline', deadline }, () => (this.isSending = false));
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -98,27 +118,51 @@ export class GuardedCommand {
 
   /** Ends the watchdog, and the command if the command still runs. */
   close(): void {
-    this.isOver = true;
+    this.end();
     if (this.watchdog.connected) this.watchdog.disconnect();
+    // A stopped watchdog must not keep this process from its end.
+    this.watchdog.unref();
+  }
+
+  private end(): void {
+    this.isOver = true;
+    clearTimeout(this.timer);
+  }
+
+  /** Kills the command and the watchdog if the watchdog has not killed the command in time. */
+  private guard(): void {
+    if (this.isOver || this.start === undefined) return;
+    const wait = this.deadline - this.start.marginMs / 2 - sharedNow();
+    if (wait <= 0) {
+      this.group?.signal('SIGKILL');
+      this.watchdog.kill('SIGKILL');
+      return;
+    }
+    this.timer = setTimeout(() => this.guard(), Math.min(wait, LONGEST_SLEEP_MS));
   }
 
   /** Nobody else ends the command in time after a watchdog was killed. */
   private async replaceWatchdog(): Promise<CliError> {
+    if (this.start === undefined)
+      return new CliError('the watchdog has ended before the start of the command', EXIT.defect);
     if (!this.isOver) {
       this.group?.signal('SIGKILL');
       while (this.group?.isAlive) await sleep(RECHECK_MS);
+      this.end();
     }
-    return new CliError('the watchdog was killed, so the command was killed too', EXIT.lost);
+    return new CliError('the watchdog was killed or did not answer, so the command was killed', EXIT.lost);
   }
 
-  private send(message: ToWatchdog): void {
-    // The callback ignores the error of a watchdog that has just ended. Its 'exit' event is handled.
-    if (this.watchdog.connected) this.watchdog.send(message, () => undefined);
+  private send(message: ToWatchdog, then: () => void = () => undefined): void {
+    // The callback ignores the error of a watchdog that has just ended. Its 'disconnect' event is handled.
+    if (this.watchdog.connected) this.watchdog.send(message, then);
   }
 }
 
 function notExecuted({ code, message }: { code: string; message: string }): CliError {
   if (code === TOO_LATE) return new CliError(`the command was not started: ${message}`, EXIT.lost);
-  if (code === 'ENOENT') return new CliError(`the command was not found: ${message}`, EXIT.notFound);
+  if (code === 'ENOENT' || code === INVALID_NAME) {
+    return new CliError(`the command was not found: ${message}`, EXIT.notFound);
+  }
   return new CliError(`the command cannot be executed: ${message}`, EXIT.notExecutable);
 }

@@ -30,21 +30,36 @@ export class ProcessGroup {
       this.isGone = true;
       return false;
     }
-    this.isGone = process.platform === 'linux' && !hasRunningProcess(this.id);
+    this.isGone = hasOnlyZombies(this.id);
     return !this.isGone;
   }
 }
 
-function hasRunningProcess(group: number): boolean {
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const [state, , processGroup] = statFields(name);
-    if (Number(processGroup) === group && state !== 'Z' && state !== 'X') return true;
+/** False without /proc, as on macOS: then only the kernel's answer counts. */
+function hasOnlyZombies(group: number): boolean {
+  let names;
+  try {
+    names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  } catch {
+    return false;
   }
-  return false;
+  // This process is in /proc, unless /proc belongs to other processes.
+  if (!names.includes(String(process.pid))) return false;
+  const members = names.map(statFields).filter((fields) => Number(fields[GROUP]) === group);
+  // A member that nobody may see, with the mount option hidepid, is alive.
+  return members.length > 0 && members.every(isZombie);
 }
 
-/** The fields of /proc/PID/stat after the program name, which may have spaces and parentheses: state, parent, group. */
+/** The positions in the fields of `statFields`. */
+const [STATE, GROUP, THREAD_COUNT] = [0, 2, 17];
+
+/** A process whose first thread has ended is shown as a zombie too, while its other threads work. */
+function isZombie(fields: readonly string[]): boolean {
+  const state = fields[STATE];
+  return state === 'X' || (state === 'Z' && Number(fields[THREAD_COUNT]) <= 1);
+}
+
+/** The fields of /proc/PID/stat after the program name, which may have spaces and parentheses. */
 function statFields(pid: string): readonly string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

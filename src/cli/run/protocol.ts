@@ -2,6 +2,8 @@
 
 /** The code of `failed` if the lease is about to end before the command has started. */
 export const TOO_LATE = 'TOO_LATE';
+/** The code of `failed` if Node refuses the name of the command, for example an empty name. */
+export const INVALID_NAME = 'ERR_INVALID_ARG_VALUE';
 
 export interface Limits {
   /** The command must have ended before this time. */
@@ -40,4 +42,6 @@ export type FromWatchdog =
       readonly signal: NodeJS.Signals | null;
       /** The watchdog has ended the command, because of `stop` or because the deadline was near. */
       readonly wasStopped: boolean;
+      /** The time from the deadline to the end of the last process. 0: the end was in time. */
+      readonly lateMs: number;
     };

@@ -12,12 +12,16 @@ import { sharedDeadline } from './shared-clock';
 export interface GuardedRun {
   readonly command: readonly [program: string, ...args: string[]];
   readonly ttlMs: number;
+  /** The command gets SIGTERM after this time. Undefined: no bound. */
+  readonly maxHoldMs: number | undefined;
   readonly limits: RunLimits;
   /** Waits for the lease. */
   acquire(signal: AbortSignal): Promise<Lease>;
 }
 
-/** After these ends others may have held the lease before its deadline. */
+/** After these losses nobody else gets the lease before its deadline. */
+const LATE_LOSSES: ReadonlySet<string> = new Set(['DEADLINE', 'EXPIRED', 'STORE_UNAVAILABLE']);
+/** After these answers to a release others may have held the lease before the release. */
 const EARLY_ENDS: ReadonlySet<string> = new Set(['REVOKED', 'STORE_RESET']);
 
 /** How often the watchdog hears a later deadline, as a part of the ttl. */
@@ -48,26 +52,47 @@ async function runCommand(
   terminal: Terminal,
   guarded: GuardedCommand,
   lease: Lease,
-  { command: [program, ...args], ttlMs, limits }: GuardedRun,
+  { command: [program, ...args], ttlMs, maxHoldMs, limits }: GuardedRun,
 ): Promise<number> {
-  // A signal between the grant and this line has aborted `interrupted`.
+  await guarded.ready();
+  // No line up to `forwardSignals` waits, so no signal is lost: a signal before this line has aborted `interrupted`.
   terminal.interrupted.throwIfAborted();
-  const stopForwarding = terminal.forwardSignals((signal) => guarded.signal(signal));
   const deadline = () => sharedDeadline(() => lease.remaining());
+  const env = { ...terminal.env, ...variables(lease) };
+  guarded.run({ command: program, args, env, deadline: deadline(), ...limits });
+  const stopForwarding = terminal.forwardSignals((signal) => guarded.signal(signal));
   const onLoss = () => guarded.stop();
+  lease.signal.addEventListener('abort', onLoss);
+  if (lease.signal.aborted) onLoss();
   const updates = setInterval(() => {
     if (lease.isValid) guarded.moveDeadline(deadline());
   }, ttlMs / UPDATES_PER_TTL);
+  const bound = new HoldBound(maxHoldMs, onLoss);
   try {
-    const env = { ...terminal.env, ...variables(lease) };
-    await guarded.start({ command: program, args, env, deadline: deadline(), ...limits });
-    lease.signal.addEventListener('abort', onLoss);
-    if (lease.signal.aborted) onLoss();
-    return exitCode(terminal, lease, await guarded.ended());
+    return exitCode(terminal, lease, await guarded.ended(), bound);
   } finally {
     lease.signal.removeEventListener('abort', onLoss);
     clearInterval(updates);
+    bound.clear();
     stopForwarding();
+  }
+}
+
+/** The bound of --max-hold. */
+class HoldBound {
+  hasPassed = false;
+  private readonly timer: NodeJS.Timeout | undefined;
+
+  constructor(maxHoldMs: number | undefined, onPassed: () => void) {
+    if (maxHoldMs === undefined) return;
+    this.timer = setTimeout(() => {
+      this.hasPassed = true;
+      onPassed();
+    }, maxHoldMs);
+  }
+
+  clear(): void {
+    clearTimeout(this.timer);
   }
 }
 
@@ -80,14 +105,29 @@ function variables(lease: Lease): NodeJS.ProcessEnv {
   };
 }
 
-function exitCode(terminal: Terminal, lease: Lease, { code, signal, wasStopped }: Ended): number {
-  const { loss } = lease;
-  if (loss !== undefined || wasStopped) {
-    const why = loss?.message ?? `the lease of ${quoted(lease.name)} was not renewed in time`;
-    terminal.err.write(`holdfast: ${escapeText(why)}; the command was ended before the deadline\n`);
+/** A command that has ended by itself before the deadline keeps its exit code, although the lease was lost meanwhile. */
+function exitCode(terminal: Terminal, lease: Lease, ended: Ended, bound: HoldBound): number {
+  const { code, signal, wasStopped, lateMs } = ended;
+  const loss = lease.loss;
+  const mayOverlap = lateMs > 0 || (loss !== undefined && !LATE_LOSSES.has(loss.lossCause));
+  if (wasStopped || mayOverlap) {
+    const why = bound.hasPassed ? `--max-hold has passed for ${quoted(lease.name)}` : lossText(lease);
+    terminal.err.write(`holdfast: ${why}; ${endText(wasStopped, lateMs)}\n`);
     return EXIT.lost;
   }
   return signal === null ? (code ?? EXIT.failed) : 128 + constants.signals[signal];
+}
+
+function lossText(lease: Lease): string {
+  return lease.loss
+    ? escapeText(lease.loss.message)
+    : `the lease of ${quoted(lease.name)} was not renewed in time`;
+}
+
+function endText(wasStopped: boolean, lateMs: number): string {
+  const end = wasStopped ? 'the command was ended' : 'the command has ended';
+  if (lateMs === 0) return wasStopped ? `${end} before the deadline` : `${end} by itself`;
+  return `${end} ${lateMs} ms after the deadline, so another holder may have worked at the same time`;
 }
 
 /**

@@ -8,10 +8,10 @@ import { ProcessGroup } from './process-group';
 import { TOO_LATE, type FromWatchdog, type StartMessage, type ToWatchdog } from './protocol';
 import { sharedNow } from './shared-clock';
 
-/** How often the watchdog looks whether processes that the command has left are gone. */
+/** How often the watchdog looks whether the processes of a command that must end are gone. */
 const RECHECK_MS = 20;
-/** The longest sleep. A later deadline moves the next wake-up. */
-const LONGEST_SLEEP_MS = 60_000;
+/** The longest sleep: a timer does not count the time while the machine was suspended, the shared clock does. */
+const LONGEST_SLEEP_MS = 1000;
 
 class Watchdog {
   private readonly group: ProcessGroup;
@@ -33,10 +33,9 @@ class Watchdog {
     this.deadline = start.deadline;
     child.on('exit', (code, signal) => {
       this.result = { code, signal };
-      // The release must not come before the end of all work, so processes that the command has left end now.
-      if (this.group.isAlive) this.group.signal('SIGTERM');
-      this.stoppedAt ??= sharedNow();
       this.wasStopped ??= false;
+      // The release must not come before the end of all work, so processes that the command has left end now.
+      if (this.stoppedAt === undefined && this.group.isAlive) this.terminate();
       this.check();
     });
     this.check();
@@ -52,14 +51,21 @@ class Watchdog {
   }
 
   stop(): void {
-    if (this.stoppedAt === undefined) {
-      this.stoppedAt = sharedNow();
-      this.wasStopped = true;
-      this.group.signal('SIGTERM');
-      // A stopped process handles SIGTERM only after SIGCONT.
-      this.group.signal('SIGCONT');
-    }
+    this.wasStopped ??= true;
+    if (this.stoppedAt === undefined) this.terminate();
     this.check();
+  }
+
+  /** For a defect of this process: nobody would end the command later. */
+  kill(): void {
+    this.group.signal('SIGKILL');
+  }
+
+  private terminate(): void {
+    this.stoppedAt = sharedNow();
+    this.group.signal('SIGTERM');
+    // A stopped process handles SIGTERM only after SIGCONT.
+    this.group.signal('SIGCONT');
   }
 
   /** Does what is due, and sets the timer for the next step. */
@@ -79,7 +85,8 @@ class Watchdog {
 
   private leave(result: { code: number | null; signal: NodeJS.Signals | null }): void {
     this.isLeft = true;
-    send({ kind: 'ended', ...result, wasStopped: this.wasStopped === true }, disconnect);
+    const lateMs = Math.max(0, Math.round(sharedNow() - this.deadline));
+    send({ kind: 'ended', ...result, wasStopped: this.wasStopped === true, lateMs }, disconnect);
   }
 }
 
@@ -91,15 +98,24 @@ function start(message: StartMessage): void {
   if (sharedNow() >= deadline - marginMs - graceMs) {
     return send({ kind: 'failed', code: TOO_LATE, message: 'the lease is about to end' }, disconnect);
   }
-  // A process group of its own, in a session of its own: signals reach all processes of the command, and only them.
-  const child = spawn(command, [...args], { env, stdio: 'inherit', detached: true });
+  let child: ChildProcess;
+  try {
+    // A process group of its own, in a session of its own: signals reach all processes of the command, and only them.
+    child = spawn(command, [...args], { env, stdio: 'inherit', detached: true });
+  } catch (error) {
+    // Some errors are thrown, for example ENOEXEC of a script without "#!", and E2BIG.
+    return notStarted(error as NodeJS.ErrnoException);
+  }
   child.on('error', (error: NodeJS.ErrnoException) => {
-    if (child.pid !== undefined) return;
-    send({ kind: 'failed', code: error.code ?? '', message: error.message }, disconnect);
+    if (child.pid === undefined) notStarted(error);
   });
   if (child.pid === undefined) return;
   watchdog = new Watchdog(child, child.pid, message);
   send({ kind: 'started', group: child.pid });
+}
+
+function notStarted({ code = '', message }: NodeJS.ErrnoException): void {
+  send({ kind: 'failed', code, message }, disconnect);
 }
 
 function send(message: FromWatchdog, then: () => void = () => undefined): void {
@@ -120,5 +136,13 @@ process.on('message', (message: ToWatchdog) => {
 });
 // `holdfast` has ended, so nobody renews the lease.
 process.on('disconnect', () => watchdog?.stop());
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => watchdog?.stop());
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
+  process.on(signal, () => watchdog?.stop());
+}
+process.on('uncaughtException', (error) => {
+  watchdog?.kill();
+  process.stderr.write(`holdfast: a defect of the watchdog: ${error.stack ?? error.message}\n`, () =>
+    process.exit(70),
+  );
+});
 send({ kind: 'ready' });
