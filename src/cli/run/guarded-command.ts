@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError, EXIT } from '../exit-codes';
@@ -62,9 +61,7 @@ export class GuardedCommand {
 
   /** Starts the watchdog, before the lease is requested: its start takes no time of the lease. */
   static create(): GuardedCommand {
-    const built = join(__dirname, 'watchdog.js');
-    const program = existsSync(built) ? built : join(__dirname, 'watchdog.ts');
-    const watchdog = spawn(process.execPath, [program], {
+    const watchdog = spawn(process.execPath, [watchdogProgram()], {
       detached: true,
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     });
@@ -157,6 +154,14 @@ export class GuardedCommand {
     // The callback ignores the error of a watchdog that has just ended. Its 'disconnect' event is handled.
     if (this.watchdog.connected) this.watchdog.send(message, then);
   }
+}
+
+/** Tests run this file from its source, but the watchdog must be built. */
+function watchdogProgram(): string {
+  const root = join(__dirname, '..', '..', '..');
+  return __filename.endsWith('.ts')
+    ? join(root, 'dist', 'src', 'cli', 'run', 'watchdog.js')
+    : join(__dirname, 'watchdog.js');
 }
 
 function notExecuted({ code, message }: { code: string; message: string }): CliError {

@@ -1,0 +1,167 @@
+import { connect, type Holdfast } from '../../clients/typescript';
+import { KillRound, type KillRoundOptions, type RoundResult } from '../support/cli/kill-round';
+import { watchdogOf } from '../support/cli/processes';
+import { closeAll } from '../support/close-all';
+import { RedisProcess } from '../support/processes/redis-process';
+import { ServerProcess } from '../support/processes/server-process';
+import { scratchFolder } from '../support/scratch-folder';
+
+/** The rounds of each kind. KILL_ROUNDS=100 is the number of the documented run. */
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 10);
+/** The rounds that run at a time. */
+const TOGETHER = 5;
+/** The time of a round on a machine with busy cores. */
+const ROUND_MS = 60_000;
+
+interface Kind {
+  readonly title: string;
+  readonly modes: readonly string[];
+  fault(round: KillRound): unknown;
+  /** The exit codes of `holdfast`. */
+  readonly codes: readonly (number | null)[];
+}
+
+const LOST = [76];
+/** `holdfast` itself was killed. */
+const KILLED = [null];
+
+let redis: RedisProcess;
+/** The server of `holdfast`, which some rounds kill. */
+let server: ServerProcess;
+/** The server of the next holder. */
+let other: ServerProcess;
+let next: Holdfast;
+let folder: string;
+let started = 0;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start({ inMemory: true });
+  server = await startServer();
+  other = await startServer();
+  next = await connect(other.listen);
+  folder = scratchFolder();
+});
+
+afterAll(() =>
+  closeAll(
+    () => next.close(),
+    () => server.close(),
+    () => other.close(),
+    () => redis.close(),
+  ),
+);
+
+function startServer(listen?: string): Promise<ServerProcess> {
+  return ServerProcess.start({ redisUrl: redis.url, ...(listen !== undefined && { listen }) });
+}
+
+function options(modes: readonly string[]): KillRoundOptions {
+  const port = Number(server.listen.split(':').pop());
+  return { name: `round-${started++}`, folder, port, modes, next };
+}
+
+/** Runs some rounds at a time. `fault` gets all of them, because a server is killed for all. */
+async function together(count: number, modes: readonly string[], fault: (rounds: KillRound[]) => unknown) {
+  const rounds: KillRound[] = [];
+  try {
+    for (let i = 0; i < count; i++) rounds.push(await KillRound.start(options(modes)));
+    await Promise.all(rounds.map((round) => round.writing()));
+    await fault(rounds);
+    return await Promise.all(rounds.map((round) => round.result()));
+  } finally {
+    await closeAll(...rounds.map((round) => () => round.close()));
+  }
+}
+
+async function allRounds(modes: readonly string[], fault: (rounds: KillRound[]) => unknown) {
+  const results: RoundResult[] = [];
+  while (results.length < ROUNDS) {
+    const count = Math.min(TOGETHER, ROUNDS - results.length);
+    results.push(...(await together(count, modes, fault)));
+  }
+  return results;
+}
+
+function expectProtected(results: readonly RoundResult[], codes: Kind['codes']): void {
+  const late = results.filter(({ lateWrites, survivors }) => lateWrites > 0 || survivors.length > 0);
+  expect(late).toEqual([]);
+  expect(results.filter(({ exit }) => !codes.includes(exit.code))).toEqual([]);
+  expect(results.every(({ writes, gapMs }) => writes > 0 && gapMs > 0)).toBe(true);
+  const writes = results.reduce((sum, round) => sum + round.writes, 0);
+  const leastGap = Math.round(Math.min(...results.map(({ gapMs }) => gapMs)));
+  const numbers = `${results.length} rounds, ${writes} writes, last write ≥ ${leastGap} ms before the next grant`;
+  if (process.env['KILL_ROUNDS']) process.stdout.write(`${expect.getState().currentTestName}: ${numbers}\n`);
+}
+
+const KINDS: readonly Kind[] = [
+  { title: 'the network is cut', modes: [], codes: LOST, fault: (round) => round.cutNetwork() },
+  { title: 'holdfast is stopped', modes: [], codes: LOST, fault: (round) => round.cli.signal('SIGSTOP') },
+  { title: 'holdfast is killed', modes: [], codes: KILLED, fault: (round) => round.cli.signal('SIGKILL') },
+  {
+    title: 'the network is cut and the command ignores SIGTERM',
+    modes: ['stubborn'],
+    codes: LOST,
+    fault: (round) => round.cutNetwork(),
+  },
+  {
+    title: 'holdfast is stopped and the command has grandchildren that ignore SIGTERM',
+    modes: ['stubborn', 'family'],
+    codes: LOST,
+    fault: (round) => round.cli.signal('SIGSTOP'),
+  },
+  {
+    title: 'holdfast is killed and the command has grandchildren that ignore SIGTERM',
+    modes: ['stubborn', 'family'],
+    codes: KILLED,
+    fault: (round) => round.cli.signal('SIGKILL'),
+  },
+  {
+    title: 'the watchdog is killed',
+    modes: ['stubborn', 'family'],
+    codes: LOST,
+    fault: (round) => round.killWatchdog('SIGKILL'),
+  },
+  {
+    title: 'the watchdog is stopped and the network is cut',
+    modes: ['stubborn'],
+    codes: LOST,
+    fault: (round) => {
+      round.killWatchdog('SIGSTOP');
+      round.cutNetwork();
+    },
+  },
+];
+
+test.each(KINDS)(
+  'a command never writes after the next grant when $title',
+  async ({ modes, codes, fault }) => {
+    const results = await allRounds(modes, (rounds) => rounds.forEach(fault));
+    expectProtected(results, codes);
+  },
+  ROUND_MS * Math.ceil(ROUNDS / TOGETHER),
+);
+
+test(
+  'a command never writes after the next grant when the server is killed',
+  async () => {
+    const results: RoundResult[] = [];
+    while (results.length < ROUNDS) {
+      const { listen } = server;
+      results.push(...(await together(TOGETHER, ['stubborn'], () => server.kill())));
+      server = await startServer(listen);
+    }
+    expectProtected(results, LOST);
+  },
+  ROUND_MS * Math.ceil(ROUNDS / TOGETHER),
+);
+
+test('the store sees late writes after SIGKILL of both holdfast and the watchdog, as documented', async () => {
+  const [result] = await together(1, [], ([round]) => {
+    if (round === undefined) throw new Error('no round');
+    const watchdog = watchdogOf(round.cli.pid);
+    round.cli.signal('SIGSTOP');
+    if (watchdog) process.kill(watchdog.pid, 'SIGKILL');
+    round.cli.signal('SIGKILL');
+  });
+  expect(result?.survivors).toHaveLength(1);
+});

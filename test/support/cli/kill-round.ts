@@ -1,0 +1,94 @@
+import { join } from 'node:path';
+import type { Holdfast } from '../../../clients/typescript';
+import { eventually } from '../eventually';
+import { TcpProxy } from '../proxy/tcp-proxy';
+import { CliProcess, type CliExit } from './cli-process';
+import { isRunning, processState, watchdogOf } from './processes';
+import { ProtectedStore, type LateWrites } from './protected-store';
+
+const WRITER = join(__dirname, 'writer.cjs');
+/** Short, so that rounds are short. */
+export const TTL_MS = 2500;
+
+export interface KillRoundOptions {
+  readonly name: string;
+  readonly folder: string;
+  /** The port of the server that `holdfast` uses. */
+  readonly port: number;
+  /** Modes of writer.cjs. */
+  readonly modes: readonly string[];
+  /** The client of the next holder, over a server that stays. */
+  readonly next: Holdfast;
+}
+
+export interface RoundResult extends LateWrites {
+  readonly name: string;
+  readonly exit: CliExit;
+  readonly stderr: string;
+}
+
+/** One `holdfast lock run` of a writer, behind a proxy, and the next holder, who waits. */
+export class KillRound {
+  readonly store: ProtectedStore;
+  private next: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    private readonly options: KillRoundOptions,
+    readonly proxy: TcpProxy,
+    readonly cli: CliProcess,
+    file: string,
+  ) {
+    this.store = new ProtectedStore(file);
+  }
+
+  static async start(options: KillRoundOptions): Promise<KillRound> {
+    const { name, folder, port, modes } = options;
+    const proxy = await TcpProxy.open({ targetPort: port, protocol: 'tcp' });
+    const file = join(folder, name);
+    const writer = [process.execPath, WRITER, file, ...modes];
+    const args = ['lock', 'run', name, '--ttl', `${TTL_MS}ms`, '-a', proxy.address, '--', ...writer];
+    return new KillRound(options, proxy, new CliProcess(args), file);
+  }
+
+  /** Waits until all processes write, and puts the next holder into the queue. */
+  async writing(): Promise<void> {
+    const { modes, name, next } = this.options;
+    const wanted = modes.includes('family') ? 5 : 1;
+    const writes = () => this.store.writers.length === wanted;
+    await eventually(`the writers of ${name}: ${this.cli.stderr}`, writes, { timeoutMs: 60_000 });
+    this.next = next.lock(name, { ttl: '10s', wait: '60s' }).then((lease) => {
+      this.store.granted(lease.token);
+      return lease.release();
+    });
+  }
+
+  /** Holds all bytes, also of new connections, as a network does that has lost its link. */
+  cutNetwork(): void {
+    this.proxy.blackHole('both');
+  }
+
+  killWatchdog(signal: NodeJS.Signals): void {
+    const watchdog = watchdogOf(this.cli.pid);
+    if (watchdog === undefined) throw new Error('holdfast has no watchdog');
+    process.kill(watchdog.pid, signal);
+  }
+
+  /** Waits for the grant to the next holder and for the end of `holdfast`. */
+  async result(): Promise<RoundResult> {
+    await this.next;
+    const counted = this.store.count();
+    for (const pid of counted.survivors) process.kill(pid, 'SIGKILL');
+    // A stopped `holdfast` tells the end of its command only after it continues.
+    if (processState(this.cli.pid)?.state === 'T') this.cli.signal('SIGCONT');
+    const exit = await this.cli.ended();
+    return { name: this.options.name, ...counted, exit, stderr: this.cli.stderr };
+  }
+
+  /** Ends everything of the round, whatever has happened. */
+  async close(): Promise<void> {
+    for (const pid of this.store.writers.filter(isRunning)) process.kill(pid, 'SIGKILL');
+    if (this.cli.exit === undefined) this.cli.signal('SIGCONT');
+    await this.cli.close();
+    await this.proxy.close();
+  }
+}
