@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs';
 import type { ConnectOptions } from '../../../clients/typescript';
 import { CLIENT_VARIABLES } from '../../config/client-variables';
 import { UsageError } from '../exit-codes';
@@ -35,6 +36,7 @@ export function connectionSettings(flags: ConnectionFlags, env: NodeJS.ProcessEn
     ...(key && { key }),
     ...(serverName && { serverName }),
   };
+  for (const file of [ca, cert, key]) if (file) checkReadable(file);
   const wantsTls = flags.tls ?? tlsVariable(variable('tls')) ?? context.tls;
   if (wantsTls === false && Object.keys(files).length > 0) {
     throw new UsageError(
@@ -80,11 +82,25 @@ function tokenOf(
   tokenFile: string | undefined,
   context: Context,
 ): ConnectOptions['token'] {
-  if (flags.tokenFile) return { file: flags.tokenFile };
+  if (flags.tokenFile) return fileToken(flags.tokenFile);
   if (token !== undefined && tokenFile !== undefined) {
     throw new UsageError(`set ${CLIENT_VARIABLES.token} or ${CLIENT_VARIABLES.tokenFile}, not both`);
   }
   if (token !== undefined) return token;
   const file = tokenFile ?? context.tokenFile;
-  return file === undefined ? undefined : { file };
+  return file === undefined ? undefined : fileToken(file);
+}
+
+function fileToken(file: string): { file: string } {
+  checkReadable(file);
+  return { file };
+}
+
+/** A file that is not there is a mistake of the caller. The client would wait for the file until --timeout. */
+function checkReadable(file: string): void {
+  try {
+    accessSync(file, constants.R_OK);
+  } catch (error) {
+    throw new UsageError(`the file ${file} cannot be read: ${(error as Error).message}`);
+  }
 }

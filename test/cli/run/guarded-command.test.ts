@@ -1,0 +1,185 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GuardedCommand } from '../../../src/cli/run/guarded-command';
+import type { StartMessage } from '../../../src/cli/run/protocol';
+import { sharedNow } from '../../../src/cli/run/shared-clock';
+import { allProcesses, isRunning, watchdogOf, type ProcessState } from '../../support/cli/processes';
+import { eventually } from '../../support/eventually';
+import { scratchFolder } from '../../support/scratch-folder';
+
+const LONG_MS = 60_000;
+/** A mark in the arguments by which a test finds its processes. */
+let mark: string;
+let guarded: GuardedCommand;
+
+beforeEach(async () => {
+  mark = `mark-${process.pid}-${expect.getState().currentTestName?.length}-${performance.now()}`;
+  guarded = GuardedCommand.create();
+  await guarded.ready();
+});
+
+afterEach(async () => {
+  guarded.close();
+  await eventually('the end of the watchdog', () => watchdog() === undefined);
+});
+
+function watchdog(): ProcessState | undefined {
+  return watchdogOf(process.pid);
+}
+
+/** Runs a shell with these words. The deadline is far away unless `limits` says otherwise. */
+function run(script: string, limits: Partial<StartMessage> = {}): void {
+  guarded.run({
+    command: 'sh',
+    args: ['-c', script, mark],
+    env: process.env,
+    deadline: sharedNow() + LONG_MS,
+    graceMs: 500,
+    marginMs: 250,
+    ...limits,
+  });
+}
+
+/** The processes of the command that still run. */
+function members(): number[] {
+  const shell = allProcesses().find(({ command }) => command.endsWith(mark));
+  return allProcesses()
+    .filter(({ group, pid }) => group === shell?.group && isRunning(pid))
+    .map(({ pid }) => pid);
+}
+
+async function untilRunning(count: number): Promise<number[]> {
+  await eventually(`${count} processes of the command`, () => members().length === count);
+  return members();
+}
+
+test('tells the exit code of the command', async () => {
+  run('exit 7');
+  expect(await guarded.ended()).toEqual({
+    kind: 'ended',
+    code: 7,
+    signal: null,
+    wasStopped: false,
+    lateMs: 0,
+  });
+});
+
+test('tells the signal that has ended the command', async () => {
+  run('kill -KILL $$');
+  expect(await guarded.ended()).toMatchObject({ code: null, signal: 'SIGKILL', wasStopped: false });
+});
+
+test('gives SIGTERM before the deadline, so that a command can end in order', async () => {
+  const deadline = sharedNow() + 3000;
+  run('trap "exit 3" TERM; sleep 60 & wait', { deadline, graceMs: 1000 });
+  expect(await guarded.ended()).toMatchObject({ code: 3, wasStopped: true, lateMs: 0 });
+  // SIGTERM comes 1.25 s before the deadline. 30 ms are the resolution of the clocks.
+  expect(sharedNow()).toBeGreaterThan(deadline - 1250 - 30);
+});
+
+test('kills a command that ignores SIGTERM before the deadline', async () => {
+  const deadline = sharedNow() + 2000;
+  run('trap "" TERM; sleep 60 & while :; do wait; done', { deadline });
+  expect(await guarded.ended()).toMatchObject({ signal: 'SIGKILL', wasStopped: true, lateMs: 0 });
+  expect(sharedNow()).toBeLessThan(deadline);
+  expect(members()).toEqual([]);
+});
+
+test('ends grandchildren that ignore SIGTERM before the deadline, after the command itself has ended', async () => {
+  const stubborn = `sh -c 'trap "" TERM; while :; do sleep 0.1; done'`;
+  run(`${stubborn} & ${stubborn} & wait`);
+  const pids = await untilRunning(3).catch(() => members());
+  const deadline = sharedNow() + 1500;
+  guarded.moveDeadline(deadline);
+  expect(await guarded.ended()).toMatchObject({ signal: 'SIGTERM', wasStopped: true, lateMs: 0 });
+  expect(pids.filter(isRunning)).toEqual([]);
+});
+
+test('lets a command run on when a renewal moves the deadline', async () => {
+  run('sleep 3; exit 5', { deadline: sharedNow() + 2000, graceMs: 500 });
+  guarded.moveDeadline(sharedNow() + LONG_MS);
+  expect(await guarded.ended()).toMatchObject({ code: 5, wasStopped: false });
+});
+
+test('ends what a command leaves in the background, and keeps its exit code', async () => {
+  run('sleep 60 & exit 4');
+  expect(await guarded.ended()).toMatchObject({ code: 4, wasStopped: false });
+  expect(members()).toEqual([]);
+});
+
+test('ends a stopped command after a loss', async () => {
+  run('kill -STOP $$; exit 0');
+  await eventually('the stop', () =>
+    allProcesses().some((one) => one.state === 'T' && one.command.endsWith(mark)),
+  );
+  guarded.stop();
+  expect(await guarded.ended()).toMatchObject({ signal: 'SIGTERM', wasStopped: true });
+});
+
+test('passes a signal to the command that comes right after the start', async () => {
+  run('sleep 60');
+  guarded.signal('SIGINT');
+  expect(await guarded.ended()).toMatchObject({ signal: 'SIGINT', wasStopped: false });
+});
+
+test('kills the command when the watchdog is killed', async () => {
+  run('trap "" TERM; sleep 60 & while :; do wait; done');
+  const pids = await untilRunning(2);
+  process.kill(watchdog()?.pid ?? NaN, 'SIGKILL');
+  await expect(guarded.ended()).rejects.toMatchObject({
+    exitCode: 76,
+    message: 'the watchdog was killed or did not answer, so the command was killed',
+  });
+  expect(pids.filter(isRunning)).toEqual([]);
+});
+
+test('kills the command before the deadline when the watchdog is stopped', async () => {
+  const deadline = sharedNow() + 2500;
+  run('trap "" TERM; sleep 60 & while :; do wait; done', { deadline });
+  const pids = await untilRunning(2);
+  process.kill(watchdog()?.pid ?? NaN, 'SIGSTOP');
+  await expect(guarded.ended()).rejects.toMatchObject({ exitCode: 76 });
+  expect(sharedNow()).toBeLessThan(deadline);
+  expect(pids.filter(isRunning)).toEqual([]);
+});
+
+test('ends the command when the watchdog gets SIGTERM', async () => {
+  run('sleep 60 & wait');
+  await untilRunning(2);
+  process.kill(watchdog()?.pid ?? NaN, 'SIGTERM');
+  expect(await guarded.ended()).toMatchObject({ wasStopped: true });
+});
+
+test('starts no command whose lease is about to end', async () => {
+  run('exit 0', { deadline: sharedNow() + 700 });
+  await expect(guarded.ended()).rejects.toMatchObject({
+    exitCode: 76,
+    message: 'the command was not started: the lease is about to end',
+  });
+});
+
+describe('a command that cannot be executed', () => {
+  const file = (text: string, mode: number) => {
+    const path = join(scratchFolder(), 'command');
+    writeFileSync(path, text);
+    chmodSync(path, mode);
+    return path;
+  };
+
+  test.each([
+    ['is not found with 127: an unknown name', () => 'no-such-command', 127],
+    ['is not found with 127: an empty name', () => '', 127],
+    ['is not executable with 126: a file without the right', () => file('#!/bin/sh\n', 0o644), 126],
+    ['is not executable with 126: a folder', () => scratchFolder(), 126],
+    ['is not executable with 126: a file below a file', () => join(file('', 0o755), 'command'), 126],
+  ])('%s', async (_title, command, exitCode) => {
+    run('', { command: command(), args: [] });
+    await expect(guarded.ended()).rejects.toMatchObject({ exitCode });
+  });
+
+  // The system refuses an argument above 128 KiB.
+  test('is not executable with 126: an argument that is too long', async () => {
+    run('', { command: 'true', args: ['x'.repeat(1 << 18)] });
+    await expect(guarded.ended()).rejects.toMatchObject({ exitCode: 126 });
+  });
+});
