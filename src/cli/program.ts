@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { readVersion } from '../version';
+import { addComplete } from './commands/complete';
 import { addContext } from './commands/context';
 import { addLock } from './commands/lock';
 import { addSemaphore } from './commands/semaphore';
@@ -28,6 +29,7 @@ export function createProgram(terminal: Terminal): Command {
   addLock(program, terminal);
   addSemaphore(program, terminal);
   addElect(program, terminal);
+  addComplete(program, terminal);
   addStatus(program, terminal);
   addContext(program, terminal);
   return program;
