@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import { readVersion } from '../version';
 import { addComplete } from './commands/complete';
+import { addExport } from './commands/export';
+import { addImport } from './commands/import';
 import { addContext } from './commands/context';
 import { addLock } from './commands/lock';
 import { addSemaphore } from './commands/semaphore';
@@ -30,6 +32,8 @@ export function createProgram(terminal: Terminal): Command {
   addSemaphore(program, terminal);
   addElect(program, terminal);
   addComplete(program, terminal);
+  addExport(program, terminal);
+  addImport(program, terminal);
   addStatus(program, terminal);
   addContext(program, terminal);
   return program;
