@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { readVersion } from '../version';
+import { addCall } from './commands/call';
 import { addComplete } from './commands/complete';
 import { addExport } from './commands/export';
 import { addImport } from './commands/import';
@@ -8,6 +9,7 @@ import { addLock } from './commands/lock';
 import { addSemaphore } from './commands/semaphore';
 import { addElect } from './commands/run';
 import { addStatus } from './commands/status';
+import { addTop } from './commands/top';
 import { exitCodeHelp } from './exit-codes';
 import { wantsColour, type Terminal } from './terminal';
 
@@ -34,6 +36,8 @@ export function createProgram(terminal: Terminal): Command {
   addComplete(program, terminal);
   addExport(program, terminal);
   addImport(program, terminal);
+  addTop(program, terminal);
+  addCall(program, terminal);
   addStatus(program, terminal);
   addContext(program, terminal);
   return program;
