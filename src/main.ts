@@ -125,10 +125,15 @@ function exitAfterLines(log: Logger, code: number): void {
   log.flush(exit);
 }
 
-if (require.main === module) {
-  run({ env: process.env }).catch((error: unknown) => {
+/** The program of `npm run serve` and `holdfast serve`. If the server cannot start, prints the reason and ends. */
+export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
+  try {
+    await run({ env });
+  } catch (error) {
     const expected = error instanceof ConfigError || error instanceof StartError;
     console.error(expected ? `holdfast: ${error.message}` : error);
     process.exit(EXIT.notStarted);
-  });
+  }
 }
+
+if (require.main === module) void serve(process.env);

@@ -17,15 +17,14 @@ const FORWARDED = ['SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 const interrupted = new AbortController();
 let signalCode = 0;
 let receive: ((signal: NodeJS.Signals) => void) | undefined;
-for (const signal of ENDING) {
-  process.on(signal, () => {
-    if (receive !== undefined) return receive(signal);
-    // The second signal ends a program that hangs.
-    if (signalCode !== 0) process.exit(signalCode);
-    signalCode = 128 + constants.signals[signal];
-    interrupted.abort(new CliError(`ended by ${signal}`, signalCode));
-  });
+function onEnding(signal: NodeJS.Signals): void {
+  if (receive !== undefined) return receive(signal);
+  // The second signal ends a program that hangs.
+  if (signalCode !== 0) process.exit(signalCode);
+  signalCode = 128 + constants.signals[signal];
+  interrupted.abort(new CliError(`ended by ${signal}`, signalCode));
 }
+for (const signal of ENDING) process.on(signal, onEnding);
 
 // Without a listener, SIGUSR1 would open the debugger of Node.
 for (const signal of FORWARDED) process.on(signal, () => receive?.(signal));
@@ -38,10 +37,16 @@ function forwardSignals(to: (signal: NodeJS.Signals) => void): () => void {
 // A command under a lease goes on when nobody reads the messages.
 process.stderr.on('error', () => undefined);
 // The reader has closed the pipe, as `head` does: there is nobody to print for.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+function onOutputError(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   process.exit(EXIT.done);
-});
+}
+process.stdout.on('error', onOutputError);
+
+function releaseProcess(): void {
+  for (const signal of ENDING) process.off(signal, onEnding);
+  process.stdout.off('error', onOutputError);
+}
 
 const { stdout, stderr } = process;
 const terminal: Terminal = {
@@ -58,6 +63,7 @@ const terminal: Terminal = {
   holderLabel: `${userName()}@${hostname()}:${process.pid}`,
   interrupted: interrupted.signal,
   forwardSignals,
+  releaseProcess,
   exitWith: (code) => (process.exitCode = code),
 };
 

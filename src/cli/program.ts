@@ -9,6 +9,8 @@ import { addLock } from './commands/lock';
 import { addSemaphore } from './commands/semaphore';
 import { addElect } from './commands/run';
 import { addStatus } from './commands/status';
+import { addChecks } from './commands/checks';
+import { addServers } from './commands/servers';
 import { addTop } from './commands/top';
 import { exitCodeHelp } from './exit-codes';
 import { wantsColour, type Terminal } from './terminal';
@@ -40,5 +42,7 @@ export function createProgram(terminal: Terminal): Command {
   addCall(program, terminal);
   addStatus(program, terminal);
   addContext(program, terminal);
+  addServers(program, terminal);
+  addChecks(program, terminal);
   return program;
 }

@@ -21,6 +21,8 @@ export interface Terminal {
    * Gives all later signals for the process to `receive` instead. The function in the answer ends this.
    */
   forwardSignals(receive: (signal: NodeJS.Signals) => void): () => void;
+  /** Removes the reactions of this program to signals and to a closed pipe, because a server has its own. */
+  releaseProcess(): void;
   /** The process ends with this code, after the command. */
   exitWith(code: number): void;
 }

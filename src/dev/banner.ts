@@ -22,22 +22,16 @@ function clientAddress(listen: string): string {
   return listen.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 }
 
-/**
- * The command for a first call. `buf curl` finds the methods by reflection, so no proto files are needed. With
- * `wait_timeout` 0 a second call is refused immediately and does not wait.
- */
-function firstCall(listen: string): string {
-  const data = '{"name":"hello","holder_id":"alice","ttl":"30s","wait_timeout":"0s"}';
-  const method = 'holdfast.v1.LockService/AcquireLock';
-  const socket = /^unix:(.+)$/.exec(listen)?.[1];
-  const where =
-    socket === undefined
-      ? `http://${clientAddress(listen)}/${method}`
-      : `--unix-socket '${socket}' http://localhost/${method}`;
-  return `npx buf curl --protocol grpc --data '${data}' ${where}`;
+/** The address that the program `holdfast` calls without `--address`. */
+const DEFAULT_ADDRESS = '127.0.0.1:50051';
+
+/** A command of the program `holdfast` for this server. */
+function command(words: string, listen: string, more = ''): string {
+  const address = clientAddress(listen);
+  return `npx holdfast ${words}${address === DEFAULT_ADDRESS ? '' : ` --address ${address}`}${more}`;
 }
 
-/** The text that `npm start` prints when the server is ready. */
+/** The text that `npm start` and `holdfast dev` print when the server is ready. */
 export function banner(server: ServerInfo, store: StoreInfo): string {
   const { listen, version, tls = false, authentication = false } = server;
   const protection = `${tls ? 'TLS' : 'no TLS'}, ${authentication ? 'credentials required' : 'no credentials'}`;
@@ -52,9 +46,10 @@ export function banner(server: ServerInfo, store: StoreInfo): string {
     '',
     ...rows.map(([name, value]) => `  ${`${name}:`.padEnd(7)}${value}`),
     '',
-    '  Acquire a lock. Run the command again within 30 s to see it refused:',
+    '  Run a command under a lock in a second terminal, and look at the holder in a third:',
     '',
-    `    ${firstCall(listen)}`,
+    `    ${command('lock run hello', listen, ' -- sleep 5')}`,
+    `    ${command('lock get hello', listen)}`,
     '',
     '  Start two candidates, each in its own terminal. Ctrl-C in one of them, and the other leads:',
     '',

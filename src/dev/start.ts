@@ -1,5 +1,5 @@
 /**
- * The program of `npm start`. Runs the same server as `npm run serve`, with a private Redis if HOLDFAST_REDIS_URL is
+ * The program of `npm start` and `holdfast dev`. Runs the same server as `npm run serve`, with a private Redis if HOLDFAST_REDIS_URL is
  * not set.
  */
 import { join } from 'node:path';
@@ -44,17 +44,18 @@ async function startWithConfiguredRedis(env: NodeJS.ProcessEnv): Promise<void> {
   });
 }
 
-async function main(env: NodeJS.ProcessEnv): Promise<void> {
-  endWithNpm(env);
-  if (env['HOLDFAST_REDIS_URL']) await startWithConfiguredRedis(env);
-  else await startWithPrivateRedis(env);
-}
-
 /** Names of the errors with a message for the operator. Any other error is a defect and is printed with its stack. */
 const EXPECTED = ['Error', 'ConfigError', 'StartError'];
 
-main(process.env).catch((error: unknown) => {
-  const expected = error instanceof Error && EXPECTED.includes(error.name);
-  console.error(expected ? `[start] ${error.message}` : error);
-  process.exitCode = 1;
-});
+/** Resolves when the server listens, or when the reason of a failed start is printed and the exit code is set. */
+export async function startDevelopment(env: NodeJS.ProcessEnv): Promise<void> {
+  endWithNpm(env);
+  try {
+    if (env['HOLDFAST_REDIS_URL']) await startWithConfiguredRedis(env);
+    else await startWithPrivateRedis(env);
+  } catch (error) {
+    const expected = error instanceof Error && EXPECTED.includes(error.name);
+    console.error(expected ? `[start] ${error.message}` : error);
+    process.exitCode = 1;
+  }
+}

@@ -2,14 +2,12 @@ import { banner } from '../../src/dev/banner';
 
 const STORE = { description: 'Redis 7.0.15, private', dataFolder: '/home/u/holdfast/.holdfast/redis' };
 
-function firstCall(listen: string): string {
+function commands(listen: string): string[] {
   const text = banner({ listen, redis: 'unused', version: '1.2.3' }, STORE);
-  return (
-    text
-      .split('\n')
-      .find((line) => line.includes('buf curl'))
-      ?.trim() ?? ''
-  );
+  return text
+    .split('\n')
+    .filter((line) => line.includes('npx holdfast'))
+    .map((line) => line.trim());
 }
 
 describe('the banner of npm start', () => {
@@ -29,14 +27,17 @@ describe('the banner of npm start', () => {
     expect(text).toContain('DEVELOPMENT: one machine, TLS, credentials required');
   });
 
-  it('shows a command for a first call to the address of the server', () => {
-    expect(firstCall('127.0.0.1:50051')).toBe(
-      'npx buf curl --protocol grpc ' +
-        `--data '{"name":"hello","holder_id":"alice","ttl":"30s","wait_timeout":"0s"}' ` +
-        'http://127.0.0.1:50051/holdfast.v1.LockService/AcquireLock',
-    );
-    expect(firstCall('0.0.0.0:7')).toContain('http://127.0.0.1:7/');
-    expect(firstCall('[::]:7')).toContain('http://[::1]:7/');
-    expect(firstCall('unix:/run/h.sock')).toContain("--unix-socket '/run/h.sock' http://localhost/");
+  it('shows commands of the program holdfast for the address of the server', () => {
+    expect(commands('127.0.0.1:50051')).toEqual([
+      'npx holdfast lock run hello -- sleep 5',
+      'npx holdfast lock get hello',
+    ]);
+    expect(commands('0.0.0.0:50051')).toEqual(commands('127.0.0.1:50051'));
+    expect(commands('0.0.0.0:7')).toEqual([
+      'npx holdfast lock run hello --address 127.0.0.1:7 -- sleep 5',
+      'npx holdfast lock get hello --address 127.0.0.1:7',
+    ]);
+    expect(commands('[::]:7')[1]).toBe('npx holdfast lock get hello --address [::1]:7');
+    expect(commands('unix:/run/h.sock')[1]).toBe('npx holdfast lock get hello --address unix:/run/h.sock');
   });
 });

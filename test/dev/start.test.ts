@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
@@ -9,10 +11,10 @@ import { lifeline } from '../support/processes/lifeline';
 import { RedisProcess } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
 
-const PROGRAM = resolve(__dirname, '../../dist/src/dev/start.js');
+const PROGRAM = resolve(__dirname, '../../dist/src/cli/main.js');
 const LONG_WAIT = { timeoutMs: 20_000 };
 
-/** The program behind `npm start`, run as a child process. */
+/** `holdfast dev`, the program behind `npm start`, run as a child process. */
 class Started {
   readonly output: string[] = [];
   exit: ChildExit | undefined;
@@ -20,7 +22,7 @@ class Started {
 
   constructor(
     folder: string,
-    { env = {}, args = [PROGRAM] }: { env?: NodeJS.ProcessEnv; args?: string[] } = {},
+    { env = {}, args = [PROGRAM, 'dev'] }: { env?: NodeJS.ProcessEnv; args?: string[] } = {},
   ) {
     const { HOLDFAST_REDIS_URL: _configured, npm_lifecycle_event: _npm, ...inherited } = process.env;
     this.supervisor = new ChildSupervisor({
@@ -102,7 +104,21 @@ describe('npm start', () => {
     const listen = /"listen":"(127\.0\.0\.1:\d+)"/.exec(text)?.[1];
     expect(text).toContain('DEVELOPMENT');
     expect(text).toContain(join(folder, '.holdfast', 'redis'));
-    expect(text).toContain(`http://${listen}/holdfast.v1.LockService/AcquireLock`);
+    expect(text).toContain(`npx holdfast lock run hello --address ${listen} -- sleep 5`);
+  });
+
+  it('prints commands that work: one runs under a lock, and the other shows its holder', async () => {
+    const { text } = await start().ready();
+    const [run = '', get = ''] = [...text.matchAll(/npx holdfast (.+)/g)].map(([, words]) => words);
+    const holdfast = (words: string) =>
+      promisify(execFile)(process.execPath, [PROGRAM, ...words.trim().split(' ')], { cwd: folder });
+    const running = holdfast(run);
+    await eventually(
+      'the holder of the lock',
+      async () => (await holdfast(get)).stdout.includes(`:${running.child.pid}`),
+      LONG_WAIT,
+    );
+    expect((await running).stderr).not.toContain('lost');
   });
 
   it('drains on SIGTERM, stops its Redis, and has the same data after the next start', async () => {
@@ -130,7 +146,7 @@ describe('npm start', () => {
     const npm = `
       const { spawn } = require('node:child_process');
       const env = { ...process.env, npm_lifecycle_event: 'start' };
-      spawn(process.execPath, [${JSON.stringify(PROGRAM)}], { env, stdio: 'inherit' });
+      spawn(process.execPath, [${JSON.stringify(PROGRAM)}, 'dev'], { env, stdio: 'inherit' });
     `;
     const started = await start({ args: ['-e', npm] }).ready();
     const pid = await redisPid();

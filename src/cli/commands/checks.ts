@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises';
+import { Option, type Command } from 'commander';
+import { escapeText } from '../../wire/escape-text';
+import type { PolicyQuestion } from '../../transport/access/policy-decision';
+import type { PolicyContent } from '../../transport/access/policy-text';
+import { CliError, EXIT, UsageError } from '../exit-codes';
+import type { Terminal } from '../terminal';
+
+interface QuestionFlags {
+  identity?: string;
+  verb?: PolicyQuestion['verb'];
+  service?: PolicyQuestion['service'];
+  name?: string;
+}
+
+/** Words of a policy. The test compares them with the policy reader, which is loaded only when a policy is checked. */
+export const POLICY_VERBS = ['read', 'use', 'limit', 'revoke', 'import', 'admin'] as const;
+export const POLICY_SERVICES = [
+  'LockService',
+  'SemaphoreService',
+  'AutocompleteService',
+  'ServerService',
+] as const;
+
+/** Adds `check-config` and `check-policy`. Their actions load the modules of the server that read these texts. */
+export function addChecks(program: Command, terminal: Terminal): void {
+  program
+    .command('check-config')
+    .summary('check the settings of a server')
+    .description(
+      'Checks the settings in the environment as a server does at its start, and prints each problem. Does not read the files that the settings name, and does not connect to Redis.',
+    )
+    .option('--show', 'print every setting with its value; passwords are left out')
+    .action((flags: { show?: boolean }) => checkConfig(terminal, flags.show === true));
+
+  program
+    .command('check-policy')
+    .summary('check a policy file')
+    .description(
+      `Checks a policy file and prints each problem. With --identity, says whether the policy allows a call, and which rules decide; exit code ${EXIT.denied} if the call is denied.`,
+    )
+    .argument('<file>', 'policy file (HOLDFAST_POLICY)')
+    .option('--identity <identity>', 'identity of the caller, for example token:alice')
+    .addOption(new Option('--verb <verb>', 'verb of the call').choices(POLICY_VERBS))
+    .addOption(new Option('--service <service>', 'service of the call').choices(POLICY_SERVICES))
+    .option('--name <name>', 'name of the lock, semaphore or dictionary (default: the empty name)')
+    .addHelpText(
+      'after',
+      '\nExample:\n  holdfast check-policy policy.yaml --identity token:alice --verb use --service LockService --name jobs/1',
+    )
+    .action((file: string, flags: QuestionFlags) => checkPolicy(terminal, file, flags));
+}
+
+async function checkConfig(terminal: Terminal, show: boolean): Promise<void> {
+  const { readConfig } = await import('../../config/config.js');
+  const { shownSettings } = await import('../../config/shown-settings.js');
+  try {
+    readConfig(terminal.env);
+  } catch (error) {
+    const { problems } = error as { problems?: readonly string[] };
+    if (problems === undefined) throw error;
+    for (const problem of problems) terminal.err.write(`${escapeText(problem)}\n`);
+    throw new CliError(count(problems, 'problem in the settings', 'problems in the settings'), EXIT.usage);
+  }
+  if (!show) terminal.err.write('the settings are valid\n');
+  for (const { name, value, isDefault } of show ? shownSettings(terminal.env) : []) {
+    terminal.out.write(`${name}=${escapeText(value)}${isDefault ? '  # default' : ''}\n`);
+  }
+}
+
+async function checkPolicy(terminal: Terminal, file: string, flags: QuestionFlags): Promise<void> {
+  const question = questionOf(flags);
+  const { readPolicy } = await import('../../transport/access/policy-text.js');
+  const content = readPolicy(await textOf(file));
+  if ('problems' in content) {
+    for (const problem of content.problems) terminal.err.write(`${problem}\n`);
+    throw new CliError(count(content.problems, `problem in ${file}`, `problems in ${file}`), EXIT.usage);
+  }
+  for (const warning of content.warnings) terminal.err.write(`warning: ${warning}\n`);
+  if (question === undefined) {
+    const rules = count(content.rules, 'rule', 'rules');
+    terminal.err.write(`the policy is valid: ${rules}, ${count(content.quotas, 'quota', 'quotas')}\n`);
+    return;
+  }
+  await answer(terminal, content, question);
+}
+
+async function answer(terminal: Terminal, { rules }: PolicyContent, question: PolicyQuestion): Promise<void> {
+  const { decide } = await import('../../transport/access/policy-decision.js');
+  const { isAllowed, prefix, deciding } = decide(rules, question);
+  const why =
+    prefix === undefined
+      ? `no rule has the identity, ${question.service} and a prefix of the name`
+      : `${deciding.map((index) => `rules[${index}]`).join(', ')}, by the prefix ${JSON.stringify(prefix)}`;
+  terminal.out.write(`${isAllowed ? 'allowed' : 'denied'}: ${escapeText(why)}\n`);
+  if (!isAllowed) terminal.exitWith(EXIT.denied);
+}
+
+function questionOf({ identity, verb, service, name }: QuestionFlags): PolicyQuestion | undefined {
+  if (identity === undefined) {
+    if (verb ?? service ?? name) throw new UsageError('--verb, --service and --name need --identity');
+    return undefined;
+  }
+  if (verb === undefined || service === undefined) {
+    throw new UsageError('--identity needs --verb and --service');
+  }
+  return { identity, verb, service, name: name ?? '' };
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`cannot read the policy: ${(error as Error).message}`);
+  }
+}
+
+function count(list: readonly unknown[], one: string, many: string): string {
+  return `${list.length} ${list.length === 1 ? one : many}`;
+}

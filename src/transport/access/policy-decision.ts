@@ -1,0 +1,38 @@
+import { identityGlob } from './identity-glob';
+import type { PolicyRule } from './policy';
+import type { ServiceName, Verb } from './verbs';
+
+export interface PolicyQuestion {
+  readonly identity: string;
+  readonly verb: Verb;
+  readonly service: ServiceName;
+  /** The empty text for calls without a name. */
+  readonly name: string;
+}
+
+export interface PolicyDecision {
+  readonly isAllowed: boolean;
+  /** The longest prefix of the name in rules for the identity and the service. Undefined: no rule has one. */
+  readonly prefix: string | undefined;
+  /** The indexes of the rules with this prefix. If the call is allowed: only the rules that allow it. */
+  readonly deciding: readonly number[];
+}
+
+/**
+ * Explains the decision of `Policy` for one call to an operator. Reads the rules one by one and keeps nothing, because a
+ * server never calls this function.
+ */
+export function decide(rules: readonly PolicyRule[], question: PolicyQuestion): PolicyDecision {
+  const { identity, verb, service, name } = question;
+  const matching = [...rules.entries()].filter(
+    ([, rule]) =>
+      rule.services.includes(service) && rule.identities.some((glob) => identityGlob(glob)(identity)),
+  );
+  const prefixes = matching.flatMap(([, rule]) => rule.names.filter((prefix) => name.startsWith(prefix)));
+  if (prefixes.length === 0) return { isAllowed: false, prefix: undefined, deciding: [] };
+  const longest = prefixes.reduce((one, other) => (other.length > one.length ? other : one));
+  const equal = matching.filter(([, rule]) => rule.names.includes(longest));
+  const allowing = equal.filter(([, rule]) => rule.allow.includes(verb));
+  const isAllowed = allowing.length > 0;
+  return { isAllowed, prefix: longest, deciding: (isAllowed ? allowing : equal).map(([index]) => index) };
+}

@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { POLICY_SERVICES, POLICY_VERBS } from '../../src/cli/commands/checks';
+import { SERVICES, VERBS } from '../../src/transport/access/verbs';
+import { ROOT } from '../support/root';
+import { scratchFolder } from '../support/scratch-folder';
+
+const PROGRAM = join(ROOT, 'dist', 'src', 'cli', 'main.js');
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the built program, because the commands load the modules of the server when they run. */
+function holdfast(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const { PATH } = process.env;
+  return new Promise((resolve) => {
+    execFile(process.execPath, [PROGRAM, ...words], { env: { PATH, ...env } }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
+  });
+}
+
+describe('holdfast check-config', () => {
+  it('accepts valid settings', async () => {
+    const ended = await holdfast(['check-config'], { HOLDFAST_REDIS_URL: 'redis://redis:6379' });
+    expect(ended).toEqual({ code: 0, stdout: '', stderr: 'the settings are valid\n' });
+  });
+
+  it('names every problem on a line of its own, with the exit code 64', async () => {
+    const { code, stderr } = await holdfast(['check-config'], {
+      HOLDFAST_MAX_TTL: 'long',
+      HOLDFAST_MAXTTL: '5m',
+    });
+    expect(code).toBe(64);
+    expect(stderr).toMatch(/^HOLDFAST_MAXTTL is not a setting/m);
+    expect(stderr).toMatch(/^HOLDFAST_REDIS_URL is required/m);
+    expect(stderr).toMatch(/^HOLDFAST_MAX_TTL must/m);
+    expect(stderr).toMatch(/^holdfast: 3 problems in the settings\n$/m);
+  });
+
+  it('shows every setting in force with --show, without passwords', async () => {
+    const { code, stdout } = await holdfast(['check-config', '--show'], {
+      HOLDFAST_REDIS_URL: 'redis+sentinel://user:hunter2@s1:26379,s2:26379/main',
+      HOLDFAST_REDIS_SENTINEL_AUTH: ':hunter3',
+      HOLDFAST_DICTIONARY_REDIS_URL: 'redis://:hunter4@words:6379',
+      HOLDFAST_REDIS_REPLICA_URL: 'redis://:hunter5@replica:6379/2',
+      HOLDFAST_DRAIN_TIMEOUT: '20s',
+    });
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('hunter');
+    const lines = stdout.split('\n');
+    expect(lines).toContain('HOLDFAST_REDIS_URL=redis+sentinel://s1:26379,s2:26379/main');
+    expect(lines).toContain('HOLDFAST_REDIS_SENTINEL_AUTH=(hidden)');
+    expect(lines).toContain('HOLDFAST_REDIS_REPLICA_URL=redis://replica:6379/2');
+    expect(lines).toContain('HOLDFAST_DRAIN_TIMEOUT=20s');
+    expect(lines).toContain('HOLDFAST_LISTEN=127.0.0.1:50051  # default');
+    expect(stdout).not.toContain('HOLDFAST_TLS_CERT');
+  });
+});
+
+describe('holdfast check-policy', () => {
+  const folder = { path: '' };
+  const file = (name: string) => join(folder.path, name);
+  const ask = (name: string, verb: string, more: readonly string[] = []) =>
+    holdfast([
+      ...['check-policy', file('policy.yaml'), '--identity', 'token:alice', '--verb', verb],
+      ...['--service', 'LockService', '--name', name, ...more],
+    ]);
+
+  beforeAll(() => {
+    folder.path = scratchFolder();
+    const rules = [
+      'rules:',
+      '  - { identities: ["token:*"], services: [LockService], names: [""], allow: [read] }',
+      '  - { identities: ["token:alice"], services: [LockService], names: ["jobs/"], allow: [use] }',
+      '  - { identities: ["token:alice"], services: [LockService], names: ["jobs/night"], allow: [] }',
+      '',
+    ];
+    writeFileSync(file('policy.yaml'), rules.join('\n'));
+    writeFileSync(
+      file('bad.yaml'),
+      'rules:\n  - { identities: [a], services: [Locks], names: [""], allow: [us] }\n',
+    );
+  });
+
+  it('accepts a valid policy, and says how many rules it has', async () => {
+    const ended = await holdfast(['check-policy', file('policy.yaml')]);
+    expect(ended).toEqual({ code: 0, stdout: '', stderr: 'the policy is valid: 3 rules, 0 quotas\n' });
+  });
+
+  it('names each problem with its line, with the exit code 64', async () => {
+    const { code, stderr } = await holdfast(['check-policy', file('bad.yaml')]);
+    expect(code).toBe(64);
+    expect(stderr).toContain('line 2: rules[0].services[0]: must be one of LockService');
+    expect(stderr).toContain('line 2: rules[0].allow[0]: must be one of read');
+    expect(await holdfast(['check-policy', file('none.yaml')])).toMatchObject({ code: 64 });
+  });
+
+  it('says that a call is allowed, and by which rule', async () => {
+    const ended = await ask('jobs/1', 'use');
+    expect(ended).toEqual({ code: 0, stdout: 'allowed: rules[1], by the prefix "jobs/"\n', stderr: '' });
+  });
+
+  it('says which rule denies a call, with the exit code 77', async () => {
+    expect(await ask('jobs/1', 'read')).toMatchObject({
+      code: 77,
+      stdout: 'denied: rules[1], by the prefix "jobs/"\n',
+    });
+    expect(await ask('jobs/nightly', 'use')).toMatchObject({
+      code: 77,
+      stdout: 'denied: rules[2], by the prefix "jobs/night"\n',
+    });
+    const other = ['--identity', 'dns:bob'];
+    expect((await ask('jobs/1', 'read', other)).stdout).toMatch(/^denied: no rule has the identity/);
+  });
+
+  it('needs a whole question', async () => {
+    const policy = file('policy.yaml');
+    expect(await holdfast(['check-policy', policy, '--identity', 'token:a'])).toMatchObject({ code: 64 });
+    expect(await holdfast(['check-policy', policy, '--verb', 'use'])).toMatchObject({ code: 64 });
+  });
+
+  it('knows all verbs and services of a policy', () => {
+    expect(POLICY_VERBS).toEqual(VERBS);
+    expect(POLICY_SERVICES).toEqual(SERVICES);
+  });
+});
