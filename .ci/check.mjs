@@ -27,6 +27,7 @@ const steps = [
   { title: 'Configuration page', command: 'node dist/tools/configuration-docs.js --check' },
   { title: 'Metrics page', command: 'node dist/tools/metrics-docs.js --check' },
   { title: 'Error page', command: 'node tools/error-docs.mjs --check' },
+  { title: 'Versions', command: 'node tools/release-check.mjs' },
   { title: 'Documents, links', command: 'node .ci/documents/links.mjs' },
   { title: 'Documents, citations', command: 'node .ci/documents/citations.mjs' },
   { title: 'Documents, widths', command: 'node .ci/documents/widths.mjs' },
