@@ -42,7 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** For each package, the rooms that may import the package. */
 const PACKAGE_STAYS_IN: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['redis'],
-  '@grpc/grpc-js': ['transport', 'clients/typescript', 'server', 'startup', 'metrics'],
+  '@grpc/grpc-js': ['transport', 'cli', 'clients/typescript', 'server', 'startup', 'metrics'],
   'prom-client': ['metrics'],
   zod: ['config', 'transport'],
   yaml: ['transport', 'cli'],
@@ -267,6 +267,7 @@ test('only programs end the process, and only process-group.ts sends signals', (
   const programs = [
     'cli/main.ts',
     'cli/run/process-group.ts',
+    'cli/run/watchdog.ts',
     'main.ts',
     'clients/typescript/conformance/driver.ts',
   ];
