@@ -52,7 +52,8 @@ report(
   filesWith(CITING)
     .filter((file) => !file.startsWith(join('.ci', 'documents')))
     .flatMap((file) => {
-      const text = unwrapped(readFileSync(join(ROOT, file), 'utf8'));
+      // A URL may name a page of another project.
+      const text = unwrapped(readFileSync(join(ROOT, file), 'utf8')).replace(/https?:\/\/\S+/g, '');
       const withPath = [...text.matchAll(PATH)].flatMap(([all, page, numbers]) =>
         problemsOf(all, page, numbers),
       );
