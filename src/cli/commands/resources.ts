@@ -52,7 +52,7 @@ function addList<T extends Resource>(parent: Command, kind: ResourceKind<T>, ter
     .command('list')
     .summary(`list the ${kind.word}s that are in use`)
     .description(
-      `Lists the ${kind.word}s that have a holder, a waiter${kind.word === 'semaphore' ? ' or a limit' : ''}. The order is not alphabetical.`,
+      `Lists the ${kind.word}s that have a holder${kind.word === 'semaphore' ? ', a waiter or a limit' : ' or a waiter'}. The order is not alphabetical.`,
     )
     .argument('[prefix]', 'only names that begin with this text', '')
     .option('--holder <label>', 'only with a holder or a waiter of this label')
