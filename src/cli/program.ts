@@ -9,6 +9,7 @@ import { addLock } from './commands/lock';
 import { addSemaphore } from './commands/semaphore';
 import { addElect } from './commands/run';
 import { addStatus } from './commands/status';
+import { addHealth } from './commands/health';
 import { addChecks } from './commands/checks';
 import { addServers } from './commands/servers';
 import { addTop } from './commands/top';
@@ -42,6 +43,7 @@ export function createProgram(terminal: Terminal): Command {
   addCall(program, terminal);
   addStatus(program, terminal);
   addContext(program, terminal);
+  addHealth(program, terminal);
   addServers(program, terminal);
   addChecks(program, terminal);
   return program;

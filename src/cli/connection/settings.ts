@@ -50,7 +50,7 @@ export function connectionSettings(flags: ConnectionFlags, env: NodeJS.ProcessEn
     options: {
       ...(tls && { tls }),
       ...(token && { token }),
-      ...(flags.timeout && { connectTimeout: flags.timeout }),
+      ...(flags.timeout && { timeout: flags.timeout }),
     },
   };
 }
