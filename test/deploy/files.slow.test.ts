@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { cpSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { parseAllDocuments } from 'yaml';
 import { sayNotChecked } from '../support/not-checked';
 import { ROOT } from '../support/root';
 import { scratchFolder } from '../support/scratch-folder';
@@ -39,5 +40,54 @@ describe('the files of deploy/', () => {
     const { services } = JSON.parse(stdout) as { services: Record<string, { read_only?: boolean }> };
     expect(Object.keys(services).sort()).toEqual(['redis', 'server']);
     expect(services['server']?.read_only).toBe(true);
+  });
+
+  it('have Kubernetes objects that an API server accepts, with pods of the standard "restricted"', async () => {
+    if (missing !== undefined) return;
+    const { stdout } = await validate('kubernetes', join(folder, 'deploy', 'kubernetes'));
+    const kinds = parseAllDocuments(stdout).map((document) => String(document.get('kind')));
+    expect(kinds.sort()).toEqual([
+      ...['ConfigMap', 'Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'Service'],
+    ]);
+  });
+
+  /** Each change is a mistake that the validator must find: else its silence would prove nothing. */
+  it.each([
+    ['a misspelt field', 'deployment.yaml', 'minReadySeconds', 'minReadySecond', /unknown field/],
+    ['a value of a wrong type', 'deployment.yaml', 'replicas: 3', 'replicas: three', /replicas/],
+    ['an unknown capability rule', 'deployment.yaml', 'drop: [ALL]', 'drop: []', /not restricted.*ALL/],
+    ['a port without a name', 'deployment.yaml', 'name: grpc', 'name: GRPC', /ports\[0\]\.name/],
+    [
+      'a volume that no volume has',
+      'deployment.yaml',
+      'name: tmp\n',
+      'name: temp\n',
+      /volumeMounts.*not found/i,
+    ],
+    [
+      'another selector',
+      'deployment.yaml',
+      'matchLabels:\n      app',
+      'matchLabels:\n      other',
+      /selector/,
+    ],
+    [
+      'a budget without a number',
+      'disruption-budget.yaml',
+      'maxUnavailable: 1',
+      'maxUnavailable: -1',
+      /maxUnavailable/,
+    ],
+    ['an unknown protocol', 'network-policy.yaml', 'protocol: UDP', 'protocol: UTP', /protocol/],
+  ])('are refused with %s', async (_, file, text, mistake, problem) => {
+    if (missing !== undefined) return;
+    const broken = join(folder, `broken-${file}-${String(text).length}`);
+    cpSync(join(folder, 'deploy', 'kubernetes'), broken, { recursive: true });
+    const source = readFileSync(join(broken, file), 'utf8');
+    expect(source).toContain(text);
+    writeFileSync(join(broken, file), source.replace(text, mistake));
+    await expect(validate('kubernetes', broken)).rejects.toMatchObject({
+      stderr: expect.stringMatching(problem),
+    });
   });
 });

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -21,6 +22,8 @@ import (
 	"k8s.io/kubernetes/pkg/apis/policy"
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
 	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
+	admission "k8s.io/pod-security-admission/api"
+	podsecurity "k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
@@ -59,6 +62,9 @@ func checkObject(text []byte) error {
 		return err
 	}
 	legacyscheme.Scheme.Default(external)
+	if err := checkPodSecurity(external); err != nil {
+		return err
+	}
 	internal, err := legacyscheme.Scheme.ConvertToVersion(external, runtime.InternalGroupVersioner)
 	if err != nil {
 		return err
@@ -70,6 +76,24 @@ func checkObject(text []byte) error {
 	}
 	if len(list) > 0 {
 		return fmt.Errorf("%s", strings.ReplaceAll(list.ToAggregate().Error(), "\n", " "))
+	}
+	return nil
+}
+
+// checkPodSecurity applies the Pod Security Standard "restricted" to the pods of a Deployment.
+func checkPodSecurity(object runtime.Object) error {
+	deployment, ok := object.(*appsv1.Deployment)
+	if !ok {
+		return nil
+	}
+	evaluator, err := podsecurity.NewEvaluator(podsecurity.DefaultChecks())
+	if err != nil {
+		return err
+	}
+	level := admission.LevelVersion{Level: admission.LevelRestricted, Version: admission.LatestVersion()}
+	pod := &deployment.Spec.Template
+	if result := podsecurity.AggregateCheckResults(evaluator.EvaluatePod(level, &pod.ObjectMeta, &pod.Spec)); !result.Allowed {
+		return fmt.Errorf("not restricted: %s", result.ForbiddenDetail())
 	}
 	return nil
 }
@@ -91,6 +115,11 @@ func validate(object runtime.Object) (field.ErrorList, bool) {
 		options := pods.GetValidationOptionsFromPodTemplate(&typed.Spec.Template, nil)
 		return appsvalidation.ValidateDeployment(typed, options), true
 	case *core.Service:
+		// The API server fills these fields before it validates.
+		typed.Spec.ClusterIPs = []string{typed.Spec.ClusterIP}
+		typed.Spec.IPFamilies = []core.IPFamily{core.IPv4Protocol}
+		policy := core.IPFamilyPolicySingleStack
+		typed.Spec.IPFamilyPolicy = &policy
 		return corevalidation.ValidateServiceCreate(typed), true
 	case *core.ConfigMap:
 		return corevalidation.ValidateConfigMap(typed), true
