@@ -93,7 +93,7 @@ describe('behind nginx', () => {
   async function through(configuration: string) {
     nginx = await NginxProcess.start(program!, configuration, [server!.listen]);
     client = await Client.connect(nginx.listen);
-    return { address: nginx.listen, client };
+    return { address: nginx.listen, user: client };
   }
 
   /** Sends SENT_BYTES in one session, or until the session is cut. */
@@ -110,19 +110,19 @@ describe('behind nginx', () => {
     'a session lives past 1 MiB and a silent stream past 60 s, with the documented configuration',
     async () => {
       if (program === undefined) return;
-      const { address, client: client } = await through(documentedConfiguration());
+      const { address, user } = await through(documentedConfiguration());
       const silent = watch(address);
       try {
         await eventually('the first state', () => silent.isOpen());
         const start = performance.now();
-        await sendMuch(client);
+        await sendMuch(user);
         await eventually('a minute of silence', () => performance.now() - start > SILENCE_MS, {
           timeoutMs: CUT_TIMEOUT_MS,
         });
         expect(silent.error()).toBeUndefined();
         expect(silent.isOpen()).toBe(true);
-        expect(client.ended).toEqual([]);
-        expect(client.started).toBe(1);
+        expect(user.ended).toEqual([]);
+        expect(user.started).toBe(1);
       } finally {
         silent.close();
       }
@@ -134,13 +134,13 @@ describe('behind nginx', () => {
     'with the defaults of nginx, a session is cut at 1 MiB and a silent stream after 60 s, and no lease is lost',
     async () => {
       if (program === undefined) return;
-      const { address, client: client } = await through(defaultConfiguration());
+      const { address, user } = await through(defaultConfiguration());
       const silent = watch(address);
       try {
         await eventually('the first state', () => silent.isOpen());
-        await sendMuch(client);
-        await eventually('the cut of the session', () => client.ended.length > 0);
-        await eventually('the next session', () => client.started > 1);
+        await sendMuch(user);
+        await eventually('the cut of the session', () => user.ended.length > 0);
+        await eventually('the next session', () => user.started > 1);
         await eventually('the cut of the silent stream', () => silent.error(), { timeoutMs: CUT_TIMEOUT_MS });
       } finally {
         silent.close();
