@@ -23,23 +23,23 @@ const CUT_TIMEOUT_MS = 120_000;
 const TEST_TIMEOUT_MS = 240_000;
 
 /** A client whose session passes a proxy. */
-class Client {
-  /** How often a session has started or ended. */
-  started = 0;
-  ended: string[] = [];
+interface User {
+  readonly hf: Holdfast;
+  /** How many sessions have started. */
+  started: number;
+  /** The messages about sessions that have ended. */
+  readonly ended: string[];
+}
 
-  private constructor(readonly hf: Holdfast | undefined) {}
-
-  static async connect(address: string): Promise<Client & { readonly hf: Holdfast }> {
-    const client = new Client(undefined);
-    const log = (message: string): void => {
-      if (message.endsWith('has started')) client.started += 1;
-      if (message.includes('has ended')) client.ended.push(message);
-    };
-    const logger = { debug: () => undefined, info: log, warn: log, error: log };
-    const hf = await connect(address, { logger, timeout: '60s' });
-    return Object.assign(client, { hf });
-  }
+async function connectUser(address: string): Promise<User> {
+  const seen = { started: 0, ended: [] as string[] };
+  const log = (message: string): void => {
+    if (message.endsWith('has started')) seen.started += 1;
+    if (message.includes('has ended')) seen.ended.push(message);
+  };
+  const logger = { debug: () => undefined, info: log, warn: log, error: log };
+  const hf = await connect(address, { logger, timeout: '60s' });
+  return Object.assign(seen, { hf });
 }
 
 /** A watch that hears nothing after the first state, and how it ended. */
@@ -66,7 +66,7 @@ describe('behind nginx', () => {
   let redis: RedisProcess | undefined;
   let server: ServerProcess | undefined;
   let nginx: NginxProcess | undefined;
-  let client: (Client & { readonly hf: Holdfast }) | undefined;
+  let user: User | undefined;
 
   beforeAll(async () => {
     const found = await findNginx();
@@ -79,7 +79,7 @@ describe('behind nginx', () => {
   }, TEST_TIMEOUT_MS);
   afterEach(() =>
     closeAll(
-      () => client?.hf.close(),
+      () => user?.hf.close(),
       () => nginx?.close(),
     ),
   );
@@ -92,12 +92,12 @@ describe('behind nginx', () => {
 
   async function through(configuration: string) {
     nginx = await NginxProcess.start(program!, configuration, [server!.listen]);
-    client = await Client.connect(nginx.listen);
-    return { address: nginx.listen, user: client };
+    user = await connectUser(nginx.listen);
+    return { address: nginx.listen, user };
   }
 
   /** Sends SENT_BYTES in one session, or until the session is cut. */
-  async function sendMuch({ hf, ended }: Client & { readonly hf: Holdfast }): Promise<void> {
+  async function sendMuch({ hf, ended }: User): Promise<void> {
     const lease = await hf.lock('much', { ttl: '60s', wait: '60s' });
     for (let sent = 0; sent < SENT_BYTES && ended.length === 0; sent += METADATA_BYTES) {
       await lease.updateMetadata({ text: String(sent).padEnd(METADATA_BYTES, '.') });
