@@ -17,7 +17,7 @@ interface Deployment {
         readonly terminationGracePeriodSeconds: number;
         readonly containers: readonly [
           {
-            readonly ports: readonly [{ readonly containerPort: number }];
+            readonly ports: readonly { readonly containerPort: number }[];
             readonly lifecycle: {
               readonly preStop: { readonly exec: { readonly command: readonly string[] } };
             };
@@ -42,9 +42,11 @@ const pod = deployment.spec.template.spec;
 const [container] = pod.containers;
 
 describe('the Kubernetes manifests', () => {
-  it('have settings that the server accepts, on the port of the container', () => {
+  it('have settings that the server accepts, on the ports of the container', () => {
     const config = readConfig({ ...env, HOLDFAST_REDIS_URL: 'redis://redis:6379' });
-    expect(config.listen).toMatchObject({ port: container.ports[0].containerPort });
+    const [grpc, metrics] = container.ports.map(({ containerPort }) => containerPort);
+    expect(config.listen).toMatchObject({ port: grpc });
+    expect(config.adminListen).toMatchObject({ port: metrics });
     expect(config.connectionMaxAgeMs).toBe(30 * 60_000);
   });
 
