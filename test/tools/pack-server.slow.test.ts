@@ -77,7 +77,7 @@ describe('the package holdfast', () => {
         label: 'holdfast dev',
         command: 'sh',
         args: ['-c', 'cd "$1" && exec "$2" dev', 'sh', cwd, program()],
-        env: { ...inheritedEnvironment(), HOLDFAST_LISTEN: address },
+        env: { ...inheritedEnvironment(), HOLDFAST_LISTEN: address, HOLDFAST_ADMIN_LISTEN: 'off' },
       });
       await dev.start();
       try {
