@@ -98,7 +98,7 @@ export const leaseMetrics: readonly MetricDefinition[] = [
     labels: { ...SERVICE_LABEL, cause: '`expired`, `revoked`, `store-reset`, `store-unavailable`' },
     help: 'Leases that streams and sessions of this server have lost.',
     rising:
-      '`store-unavailable`: Redis did not answer for a ttl. `store-reset`: Redis has lost data. `expired`: the server stood still, or the client of a session was silent. `revoked`: operators or the policy.',
+      '`store-unavailable`: Redis did not answer for a ttl. `store-reset`: Redis has lost data. `expired`: the server stood still, the client of a session was silent, or Redis did not answer a release. `revoked`: operators or the policy.',
     read: lossesOf,
   },
   {

@@ -61,7 +61,7 @@ export const serverMetrics: readonly MetricDefinition[] = [
     },
     help: 'Commands that failed. The server repeats most of them.',
     rising:
-      '`connection-lost`, `timed-out`: Redis or the network. `full`: Redis has no memory. `redirected`: slots move. `unknown-script`: Redis has restarted.',
+      '`connection-lost`, `timed-out`: Redis or the network. `not-written`: there is no connection to Redis. `full`: Redis has no memory. `redirected`: slots move. `unknown-script`: Redis has restarted.',
     read: ({ commands }) =>
       [...commands.all()].flatMap(({ node, failures }) =>
         Object.entries(failures).map(([failure, value]) => ({ labels: { node, failure }, value })),

@@ -57,3 +57,21 @@ test('counts a held lease, its wait, its hand-over and its release, and shows no
     expect(text).not.toContain('secret');
   });
 });
+
+test('counts the commands that a Redis without a connection does not get, in a series that was there before', async () => {
+  const client = server.client();
+  const sample = `holdfast_redis_command_failures_total{node="127.0.0.1:${redis.port}",failure="not-written"}`;
+  const before = valueOf(await scrape(), sample);
+  expect(before).toBeGreaterThanOrEqual(0);
+  await redis.kill();
+  try {
+    await eventuallyPasses('the count of failures', async () => {
+      await expect(client.get('metrics/unreachable')).rejects.toThrow('UNAVAILABLE');
+      expect(valueOf(await scrape(), sample)).toBeGreaterThan(before!);
+    });
+  } finally {
+    await redis.restart();
+    // The server has logged that the store did not answer.
+    server.warnings.splice(0);
+  }
+});

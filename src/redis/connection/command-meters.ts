@@ -12,12 +12,23 @@ export const OTHER_NODES = 'other';
 export class CommandMeter {
   /** From the send to the answer or the failure (ms). */
   readonly ms = new Distribution(BOUNDS);
-  readonly failures: Partial<Record<FailureClass, number>> = {};
+  /** Every class from the start, because Prometheus sees no increase in a series that appears with its first failures. */
+  readonly failures: Record<FailureClass, number> = {
+    refused: 0,
+    redirected: 0,
+    full: 0,
+    'unknown-script': 0,
+    'not-written': 0,
+    'connection-lost': 0,
+    'timed-out': 0,
+    stopped: 0,
+    defect: 0,
+  };
 
   constructor(readonly node: string) {}
 
   failed(failure: FailureClass): void {
-    this.failures[failure] = (this.failures[failure] ?? 0) + 1;
+    this.failures[failure] += 1;
   }
 }
 

@@ -184,8 +184,10 @@ export class CommandRunner {
   }
 
   private sendOrRetry<T>(operation: Operation<T>, mayHaveRun: boolean): void {
-    if (this.link.isReady) this.submit(operation, 'evalsha', mayHaveRun);
-    else this.retry(operation, mayHaveRun);
+    if (this.link.isReady) return this.submit(operation, 'evalsha', mayHaveRun);
+    // Else a Redis that cannot be reached has no failures, because no command is sent.
+    this.link.meter?.failed('not-written');
+    this.retry(operation, mayHaveRun);
   }
 
   /** Sends the operation when the window has a place for it. */
