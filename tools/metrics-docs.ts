@@ -30,8 +30,31 @@ ${wrapped(
 )}
 `;
 
+const PICTURE = `## The dashboard without Grafana
+
+${wrapped(
+  '[holdfast.json](../../deploy/grafana/holdfast.json) is a dashboard for Grafana. A built checkout draws the ' +
+    'dashboard without Grafana, from the last minutes of a Prometheus:',
+)}
+
+\`\`\`console
+$ node dist/tools/dashboard-picture.js --prometheus http://127.0.0.1:9090 --minutes 60 --out dashboard.svg
+\`\`\`
+
+${wrapped(
+  '[dashboard.svg](dashboard.svg) is such a picture of two servers: a calm phase, a kill of Redis, the recovery, ' +
+    'and load. The program that made the run and the picture fetches Prometheus from Debian:',
+)}
+
+\`\`\`console
+$ node dist/test/deploy/dashboard-run.js dashboard.svg
+\`\`\`
+
+${wrapped('A panel without data says why: an empty "Redis failures" is good, an empty "Time to grant" means no grants.')}
+`;
+
 export function metricsPage(): string {
-  return [HEAD, ...metrics.map(section)].join('\n');
+  return [HEAD, PICTURE, ...metrics.map(section)].join('\n');
 }
 
 function section({ name, type, unit, labels, help, rising }: MetricDefinition): string {
