@@ -1,131 +1,238 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AutocompleteClient } from '../support/clients/autocomplete-client';
 import { LockClient } from '../support/clients/lock-client';
 import { eventuallyPasses } from '../support/eventually';
 import { freePort } from '../support/processes/free-port';
-import { prometheusProgram } from '../support/processes/prometheus';
+import { PrometheusProcess } from '../support/processes/prometheus-process';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
-import { ROOT } from '../support/root';
-import { scratchFolder } from '../support/scratch-folder';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
+import { shippedRules, shortRules } from './short-rules';
 
 /**
- * The alerts in a Prometheus that reads a real server: silent while all is well, and firing in faults. The rules have
- * shorter times than in deploy/, so that the test takes minutes instead of hours.
+ * The alerts in a Prometheus that reads two real servers: silent while all is well, and during a rolling restart, and
+ * firing in faults. Faults need the rules with short times. The last test says that every alert has fired.
  */
 
 const LEASE_TTL_MS = 10_000;
-const CALM_MS = 15_000;
-const PATIENCE = { timeoutMs: 90_000 };
+/** Short ttls, so that a slow Redis leaves renewals little time. Several, because the delay of a busy machine varies. */
+const SHORT_TTLS_MS = [1500, 1750, 2000, 2500, 3000];
+/** The delay of each answer of Redis: longer than the alerts permit, shorter than HOLDFAST_COMMAND_TIMEOUT. */
+const DELAY_MS = 700;
+/** The pause of a worker after each call, so that Prometheus and the server keep a core. */
+const PAUSE_MS = 20;
+const COMMANDS_PER_SECOND = 50;
+/** Entries with long texts fill 16 MiB quickly. Many small dictionaries, because a load needs four times its index. */
+const ENTRIES = Array.from({ length: 1000 }, (_, id) => ({
+  entryId: `${id}`,
+  text: `entry ${id} ${'with a text of many words '.repeat(8)}`.trim(),
+}));
+const CALM_MS = 12_000;
+const PATIENCE = { timeoutMs: 60_000, everyMs: 200 };
+
+/** A busy machine is slow for seconds. The shipped rules need five minutes, so only these must be silent then. */
+const BUSY_MACHINE = ['HoldfastRedisSlow', 'HoldfastEventLoopSlow'];
 
 let redis: RedisProcess;
-let server: ServerProcess;
+let proxy: TcpProxy;
+let servers: ServerProcess[];
+let admins: string[];
 let client: LockClient;
-let prometheus: ChildProcess;
-let prometheusUrl: string;
+let prometheus: PrometheusProcess;
+const fired = new Set<string>();
 
-/** The rules with windows of seconds in place of minutes. */
-function shortRules(): string {
-  const rules = readFileSync(join(ROOT, 'deploy/prometheus/alerts.yaml'), 'utf8');
-  return rules.replaceAll(/\[\d+m\]/g, '[10s]').replaceAll(/for: \d+m/g, 'for: 2s');
+async function startServer(admin: string, listen?: string): Promise<ServerProcess> {
+  return ServerProcess.start({
+    redisUrl: redis.url.replace(`:${redis.port}`, `:${proxy.port}`),
+    ...(listen !== undefined && { listen }),
+    env: {
+      HOLDFAST_ADMIN_LISTEN: admin,
+      HOLDFAST_DICTIONARY_MEMORY: '16MiB',
+      HOLDFAST_QUOTA_COMMANDS_PER_SECOND: String(COMMANDS_PER_SECOND),
+    },
+  });
 }
 
-async function startPrometheus(target: string): Promise<void> {
-  const folder = scratchFolder();
-  const port = await freePort();
-  writeFileSync(join(folder, 'rules.yaml'), shortRules());
-  writeFileSync(
-    join(folder, 'prometheus.yaml'),
-    JSON.stringify({
-      global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
-      rule_files: ['rules.yaml'],
-      scrape_configs: [{ job_name: 'holdfast', static_configs: [{ targets: [target] }] }],
-    }),
-  );
-  prometheusUrl = `http://127.0.0.1:${port}`;
-  prometheus = spawn(
-    await prometheusProgram('prometheus'),
-    [
-      `--config.file=${join(folder, 'prometheus.yaml')}`,
-      `--storage.tsdb.path=${join(folder, 'data')}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-    ],
-    { stdio: 'ignore' },
-  );
-}
+const firing = (file: 'short.yaml' | 'shipped.yaml'): Promise<string[]> => prometheus.firing(file);
 
-/** The names of the alerts that fire now. */
-async function firing(): Promise<string[]> {
-  const answer = await fetch(`${prometheusUrl}/api/v1/alerts`);
-  const { data } = (await answer.json()) as {
-    data: { alerts: { state: string; labels: { alertname: string } }[] };
-  };
-  return data.alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname);
-}
-
-const fires = (...names: string[]): Promise<void> =>
-  eventuallyPasses(
+async function fires(...names: string[]): Promise<void> {
+  await eventuallyPasses(
     `the alerts ${names.join(', ')}`,
     async () => {
-      expect(await firing()).toEqual(expect.arrayContaining(names));
+      expect(await firing('short.yaml')).toEqual(expect.arrayContaining(names));
+    },
+    PATIENCE,
+  );
+  for (const name of names) fired.add(name);
+}
+
+/** Waits until the windows of a former fault have passed. */
+const isSilent = (name: string): Promise<void> =>
+  eventuallyPasses(
+    `no alert ${name}`,
+    async () => {
+      expect(await firing('short.yaml')).not.toContain(name);
     },
     PATIENCE,
   );
 
-async function hold(name: string): Promise<void> {
-  const stream = client.hold({ name, ttlMs: LEASE_TTL_MS });
-  await stream.next('granted');
+/** Fails if an alert fires that `expected` does not list. */
+async function staysSilent(until: () => boolean, expected: readonly string[] = []): Promise<void> {
+  const allowed = new Set([...expected, ...BUSY_MACHINE]);
+  while (!until()) {
+    expect((await firing('short.yaml')).filter((name) => !allowed.has(name))).toEqual([]);
+    expect(await firing('shipped.yaml')).toEqual([]);
+    await sleep(PATIENCE.everyMs);
+  }
+}
+
+/** Holds a lease, and acquires again after each loss, until `isOver`. */
+async function keepHolding(name: string, ttlMs: number, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    const stream = client.hold({ name, ttlMs });
+    const over = setInterval(() => isOver() && stream.cancel(), 100);
+    await stream.ending;
+    clearInterval(over);
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function repeat(work: () => Promise<unknown>, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    // Calls that fail are a part of the load.
+    await work().catch(() => undefined);
+    await sleep(PAUSE_MS);
+  }
+}
+
+/** Runs the load while `work` runs. */
+async function during(load: (isOver: () => boolean) => Promise<unknown>, work: () => Promise<void>) {
+  let isOver = false;
+  const ended = load(() => isOver);
+  try {
+    await work();
+  } finally {
+    isOver = true;
+    await ended;
+  }
+}
+
+/** Imports and loads a dictionary. */
+async function loadDictionary(autocomplete: AutocompleteClient, name: string): Promise<void> {
+  const upload = autocomplete.startImport(name);
+  await upload.send(ENTRIES, ENTRIES.length);
+  expect(await upload.commit()).toMatchObject({ code: 'OK' });
+  await autocomplete.suggest({ dictionary: name, query: 'en' });
 }
 
 beforeAll(async () => {
   redis = await RedisProcess.start();
-  const admin = `127.0.0.1:${await freePort()}`;
-  server = await ServerProcess.start({ redisUrl: redis.url, env: { HOLDFAST_ADMIN_LISTEN: admin } });
-  client = new LockClient(server.listen);
-  await startPrometheus(admin);
-  await eventuallyPasses(
-    'Prometheus reads the server',
-    async () => {
-      const answer = await fetch(`${prometheusUrl}/api/v1/query?query=holdfast_ready`);
-      expect(await answer.text()).toContain('"holdfast_ready"');
-    },
-    PATIENCE,
-  );
+  proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'tcp' });
+  admins = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  servers = await Promise.all(admins.map((admin) => startServer(admin)));
+  client = new LockClient(servers[0]!.listen);
+  prometheus = await PrometheusProcess.start({
+    targets: admins,
+    rules: { 'short.yaml': shortRules(), 'shipped.yaml': shippedRules() },
+  });
 });
 
 afterAll(async () => {
-  prometheus?.kill('SIGKILL');
+  await prometheus?.close();
   client?.close();
-  await server?.close();
+  for (const server of servers ?? []) await server.close();
+  await proxy?.close();
   await redis?.cont();
   await redis?.close();
 });
 
-test('no alert fires while a server holds leases and all is well', async () => {
-  for (let count = 0; count < 5; count += 1) await hold(`calm-${count}`);
-  const until = performance.now() + CALM_MS;
-  while (performance.now() < until) {
-    expect(await firing()).toEqual([]);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+test('no alert fires after the start, and while servers hold leases and all is well', async () => {
+  for (let count = 0; count < 5; count += 1) {
+    await client.hold({ name: `calm-${count}`, ttlMs: LEASE_TTL_MS }).next('granted');
+  }
+  const end = performance.now() + CALM_MS;
+  await staysSilent(() => performance.now() > end);
+});
+
+test('only the alerts about the restarted server itself fire while one server after another restarts', async () => {
+  let restarted = false;
+  const restart = async (): Promise<void> => {
+    for (const [index, admin] of admins.entries()) {
+      const old = servers[index]!;
+      await old.term();
+      servers[index] = await startServer(admin, old.listen);
+    }
+    restarted = true;
+  };
+  await during(
+    (isOver) => keepHolding('rolling', LEASE_TTL_MS, isOver),
+    async () => {
+      await Promise.all([restart(), staysSilent(() => restarted, ['HoldfastDown', 'HoldfastNotReady'])]);
+    },
+  );
+});
+
+test('a slow connection to Redis makes the alerts about slow commands and late renewals fire', async () => {
+  await during(
+    (isOver) => Promise.all(SHORT_TTLS_MS.map((ttlMs) => keepHolding(`short-${ttlMs}`, ttlMs, isOver))),
+    async () => {
+      proxy.delay('toClient', DELAY_MS);
+      await fires('HoldfastRedisSlow', 'HoldfastRenewalSlackLow').finally(() => proxy.passEverything());
+    },
+  );
+});
+
+test('a cut connection to Redis makes the alert about failed commands fire', async () => {
+  await isSilent('HoldfastRedisFails');
+  await during(
+    (isOver) => repeat(() => client.get('cut'), isOver),
+    async () => {
+      proxy.refuseNew();
+      proxy.cutAll();
+      await fires('HoldfastRedisFails').finally(() => proxy.passEverything());
+    },
+  );
+});
+
+test('callers above a quota make the alert about refused calls fire', async () => {
+  await during(
+    (isOver) => Promise.all(Array.from({ length: 10 }, () => repeat(() => client.get('flood'), isOver))),
+    () => fires('HoldfastOverloaded'),
+  );
+});
+
+test('dictionaries that fill their memory make the alert about their memory fire', async () => {
+  const autocomplete = new AutocompleteClient(servers[1]!.listen);
+  const fill = async (isOver: () => boolean): Promise<void> => {
+    for (let count = 0; !isOver(); count += 1) await loadDictionary(autocomplete, `dictionary-${count}`);
+  };
+  try {
+    await during(fill, () => fires('HoldfastDictionaryMemoryFull'));
+  } finally {
+    autocomplete.close();
   }
 });
 
 test('a Redis that stands still makes the alerts about Redis, renewals and lost leases fire', async () => {
+  await client.hold({ name: 'lost', ttlMs: LEASE_TTL_MS }).next('granted');
   await redis.stop();
-  await fires('HoldfastNotReady', 'HoldfastRenewalsFail', 'HoldfastLeasesLost');
-  await redis.cont();
+  await fires('HoldfastNotReady', 'HoldfastRenewalsFail', 'HoldfastLeasesLost').finally(() => redis.cont());
 });
 
 test('a Redis that was emptied makes the alert about the quarantine fire', async () => {
-  expect(await firing()).not.toContain('HoldfastQuarantine');
+  expect(await firing('short.yaml')).not.toContain('HoldfastQuarantine');
   await redis.command('FLUSHALL');
   await fires('HoldfastQuarantine');
 });
 
 test('a server that stands still makes two alerts fire: unreachable, then late timers', async () => {
-  server.stop();
-  await fires('HoldfastDown');
-  server.cont();
+  servers[0]!.stop();
+  await fires('HoldfastDown').finally(() => servers[0]!.cont());
   await fires('HoldfastEventLoopSlow');
+});
+
+test('every alert has fired', () => {
+  expect([...fired].sort()).toEqual(
+    [...shippedRules().matchAll(/- alert: (\w+)/g)].map(([, name]) => name).sort(),
+  );
 });
