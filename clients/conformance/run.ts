@@ -6,6 +6,7 @@ import { ROOT } from '../../test/support/root';
 import { attempt, type Attempt } from './kit/attempt';
 import { casesOf } from './kit/case-folder';
 import type { Case, CaseSet } from './kit/case-file';
+import { prepareCertificates } from './kit/certificates';
 import { declaredLanguages, prepareLanguage, type Language } from './kit/languages';
 import { declaredMutants } from './kit/mutants';
 import { failures, isFailure, summary, table, total } from './kit/report';
@@ -87,6 +88,7 @@ async function runAll({ cases, jobs, times }: Options, languages: readonly Langu
   const waiting = languages.flatMap((language) =>
     Array.from({ length: times }, () => cases.map((one) => ({ one, language }))).flat(),
   );
+  prepareCertificates(cases);
   const attempts: Attempt[] = [];
   const worker = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {

@@ -1,17 +1,15 @@
-import { join } from 'node:path';
-import { copyFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
-import { Authority } from '../../../test/support/certificates';
 import { Catalogue } from '../server/catalogue';
 import { Records } from '../server/records';
 import type { Wanted } from '../server/resource';
-import { ScriptedServer, type ServerTls } from '../server/scripted-server';
+import { ScriptedServer } from '../server/scripted-server';
 import { SessionChecks } from '../server/session-checks';
 import { statusSpec } from '../server/status-spec';
 import { Store, type Holding } from '../server/store';
 import { takeover } from '../server/takeovers';
 import { changeBehaviour, sendResponse } from './acts';
 import type { Case, Step, Values } from './case-file';
+import { serverTls } from './certificates';
 import type { World } from './world';
 
 const STRANGER = randomUUID();
@@ -119,22 +117,11 @@ export class ScriptedWorld implements World {
     const { store, catalogue, records, checks } = this;
     const options = { name, store, catalogue, records, checks };
     const server = await ScriptedServer.start(
-      tls === undefined ? options : { ...options, tls: this.certificates(tls === 'client') },
+      tls === undefined ? options : { ...options, tls: serverTls(this.folder, tls === 'client') },
     );
     this.servers.set(name, server);
     changeBehaviour(server, behaviour);
     if (down === true) server.stop();
-  }
-
-  /** The files that README.md promises to cases. */
-  private certificates(clients: boolean): ServerTls {
-    const authority = new Authority(this.folder);
-    const server = authority.issueForServer();
-    const client = authority.issue({ commonName: 'driver' });
-    copyFileSync(authority.cert, join(this.folder, 'ca.pem'));
-    copyFileSync(client.cert, join(this.folder, 'client.pem'));
-    copyFileSync(client.key, join(this.folder, 'client.key'));
-    return { ca: authority.cert, ...server, clients };
   }
 }
 
