@@ -40,7 +40,7 @@ func (e *engine) sessionStarted(s *session) {
 	e.failure = nil
 	e.hasStarted = true
 	e.tellReady()
-	e.notes.add(slog.LevelDebug, "session started", "address", s.address, "session", s.number)
+	e.notes.add(slog.LevelInfo, "session started", "address", s.address, "session", s.number)
 }
 
 func (e *engine) sessionLeaving(s *session, delay time.Duration) {
@@ -71,7 +71,7 @@ func (e *engine) sessionEnded(s *session, err error, isSilent bool) {
 	if isSilent {
 		failed = noAnswer(s.address+" is silent", nil)
 	}
-	e.notes.add(slog.LevelInfo, "session ended", "address", s.address, "session", s.number, "error", failed)
+	e.notes.add(slog.LevelWarn, "session ended", "address", s.address, "session", s.number, "error", failed)
 	if !s.isStarted {
 		e.failures++
 	}

@@ -47,7 +47,7 @@ function write(logger: Logger, news: SessionNews): void {
     case 'renewalFailed':
       return logger.warn(`holdfast: a renewal of the lease of ${quoted(news.lease.name)} has failed`);
     case 'lost':
-      return logger.error(`holdfast: ${news.lease.loss?.message}`);
+      return logger.warn(`holdfast: ${news.lease.loss?.message}`);
     case 'callbackFailed':
       return callbackFailed(logger, `holdfast: onQueued of ${quoted(news.name)} has failed: ${news.error}`);
   }

@@ -30,7 +30,7 @@ pub(super) fn renewal_failed(name: &str) {
 }
 
 pub(super) fn lost(name: &str, cause: LossCause) {
-    harmless(|| tracing::error!(%name, %cause, "holdfast: a lease is lost"));
+    harmless(|| tracing::warn!(%name, %cause, "holdfast: a lease is lost"));
 }
 
 pub(super) fn callback_panicked() {

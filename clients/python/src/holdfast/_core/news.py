@@ -29,7 +29,7 @@ class News:
         self._say(logging.WARNING, "a renewal of the lease of %s has failed", _quoted(lease))
 
     def lost(self, lease: HeldLease) -> None:
-        self._say(logging.ERROR, "%s", lease.loss)
+        self._say(logging.WARNING, "%s", lease.loss)
 
     def _say(self, level: int, text: str, *values: Any) -> None:
         """A logger that raises ends no session. There is nowhere to report its error."""

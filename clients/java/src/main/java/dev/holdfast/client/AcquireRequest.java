@@ -3,7 +3,9 @@ package dev.holdfast.client;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -64,6 +66,22 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
     return with(copy -> copy.metadata = given);
   }
 
+  /**
+   * Ends the wait, and nothing else, when the stage completes, also exceptionally: {@code acquire},
+   * {@code run} and {@code call} then throw a {@link CancellationException}. A grant that was under
+   * way is released. Work that has begun goes on. An interrupt ends the wait too, but would reach
+   * the work if it comes later.
+   *
+   * <pre>{@code
+   * CompletableFuture<Void> stop = new CompletableFuture<>(); // completed at SIGTERM
+   * hf.lock("report").stopWaitingAt(stop).run(lease -> write(lease));
+   * }</pre>
+   */
+  public final R stopWaitingAt(CompletionStage<?> stop) {
+    CompletableFuture<?> given = stop.toCompletableFuture();
+    return with(copy -> copy.stop = given);
+  }
+
   /** Called with the place in the queue while the request waits, at most every 2 s. */
   public final R onQueued(Consumer<QueuePlace> listener) {
     return with(copy -> copy.onQueued = listener);
@@ -73,6 +91,7 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
    * Waits for the lease. Close the lease after the work.
    *
    * @throws ContendedException if others held it during the whole wait
+   * @throws CancellationException if the stage of {@link #stopWaitingAt} completed first
    * @throws InterruptedException if the thread was interrupted; a grant that was under way is
    *     released
    */
@@ -85,6 +104,9 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
       RuntimeException error = Await.unwrapped(e.getCause());
       span.fail(error);
       throw error;
+    } catch (CancellationException e) {
+      span.fail(e);
+      throw new CancellationException(e.getMessage());
     } catch (InterruptedException e) {
       span.fail(e);
       client.engine.abandon(intent, e);
@@ -125,7 +147,8 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
   /**
    * Waits for the lease, runs the work, and releases the lease. If the lease is lost, the calling
    * thread is interrupted, and after the end of the work a {@link LeaseLostException} is thrown,
-   * with the work's exception as its cause.
+   * with the work's exception as its cause. An interrupt ends the wait, and later reaches the work;
+   * {@link #stopWaitingAt} ends the wait alone.
    *
    * @param <X> the checked exception of the work
    */

@@ -6,6 +6,7 @@ import io.grpc.Status;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
 
 /** The acquires without an answer. Belongs to the loop. */
@@ -97,6 +98,14 @@ final class Acquires {
     cancel(intent, intent.home);
     if (abandoned.size() > Numbers.Session.MAX_ACQUIRES_UNANSWERED) {
       abandoned.remove(abandoned.iterator().next());
+    }
+  }
+
+  /** The caller stops the wait, and keeps a lease that is granted already. */
+  void stopWaiting(Intent intent) {
+    if (intent.lease == null) {
+      String text = "the wait for " + Texts.quoted(intent.wanted.name) + " was stopped";
+      abandon(intent, new CancellationException(text));
     }
   }
 

@@ -78,6 +78,8 @@ final class Engine implements Session.Keeper {
     Intent intent = new Intent(wanted, tasks, loop.now());
     if (!loop.execute(() -> begin(intent))) {
       intent.fail(new ClosedException());
+    } else if (wanted.stop != null) {
+      intent.stopAt(wanted.stop, loop);
     }
     return intent;
   }
@@ -162,7 +164,7 @@ final class Engine implements Session.Keeper {
     refusal = null;
     tasks.sessionError = null;
     ready.complete(null);
-    Log.debug("a session with {0} has started", session.address);
+    Log.info("a session with {0} has started", session.address);
   }
 
   @Override
@@ -201,7 +203,7 @@ final class Engine implements Session.Keeper {
         reported == null ? Errors.noAnswer(session.address + " is silent", null) : reported;
     lastError = error;
     tasks.sessionError = error;
-    Log.info("the session with {0} has ended: {1}", session.address, error.getMessage());
+    Log.warning("the session with {0} has ended: {1}", session.address, error.getMessage());
     if (!session.isStarted) {
       failures.count();
     }

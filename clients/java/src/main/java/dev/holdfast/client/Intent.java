@@ -65,6 +65,18 @@ final class Intent implements CommandOwner {
     answer.completeExceptionally(error);
   }
 
+  /** Ends the wait, and no granted lease, when the stop completes. Any thread may call. */
+  void stopAt(CompletableFuture<?> stop, Loop loop) {
+    // anyOf takes itself off the stop, which may outlive many waits, when the answer comes first.
+    CompletableFuture.anyOf(stop, answer)
+        .whenComplete(
+            (value, error) -> {
+              if (!answer.isDone()) {
+                loop.execute(() -> tasks.acquires.stopWaiting(this));
+              }
+            });
+  }
+
   private void stopTimer() {
     if (lateTimer != null) {
       lateTimer.cancel();

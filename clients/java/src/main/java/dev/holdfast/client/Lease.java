@@ -146,6 +146,19 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
+   * A future of the loss, for example beside the work in {@code CompletableFuture.anyOf}. Completes
+   * normally, as {@link #onLost} is called, and never after a release by this process. The future
+   * is the caller's: completing or cancelling it changes nothing of the lease. Each call makes a
+   * future that the lease keeps until its end, so keep the future in a loop.
+   */
+  public CompletableFuture<LeaseLostException> lost() {
+    CompletableFuture<LeaseLostException> lost = new CompletableFuture<>();
+    loss().ifPresent(lost::complete);
+    onLost(lost::complete);
+    return lost;
+  }
+
+  /**
    * Releases the lease, after the work has ended. Also after a loss. Waits up to 5 s for the
    * answer; the release is repeated until the deadline has passed.
    *
@@ -185,7 +198,8 @@ public final class Lease implements AutoCloseable {
 
   /**
    * Releases the lease, and waits up to 5 s for the answer. A failed release is repeated in the
-   * background, and is no error. Without effect after a release.
+   * background, and is no error. After a loss returns at once, and the release goes on in the
+   * background. Without effect after a release.
    *
    * @throws LeaseLostException if the lease was lost, and {@link #check} has not told so
    */
@@ -215,12 +229,18 @@ public final class Lease implements AutoCloseable {
 
   /**
    * Releases the lease, and waits a short time for the answer. Returns a cause if the server ended
-   * the lease before this release, so that others may have held it. Never throws.
+   * the lease before this release, so that others may have held it. After a loss the answer tells
+   * nothing new, and may never come, so nobody waits for it. Never throws.
    */
   @Nullable LossCause leave() {
+    boolean wasLost = lossCause() != null;
+    CompletableFuture<ReleaseAnswer> answer = releaseNow();
+    if (wasLost) {
+      return null;
+    }
     try {
       return Await.uninterruptibly(
-              releaseNow(),
+              answer,
               Durations.millis(Numbers.Limits.RELEASE_MS),
               () -> Errors.noAnswer("no answer", null))
           .earlyEnd;

@@ -3,6 +3,7 @@ package dev.holdfast.client;
 import dev.holdfast.v1.LockMode;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,9 @@ final class Wanted implements Cloneable {
   @Nullable Duration wait;
 
   @Nullable Duration maxHold;
+
+  /** Ends the wait when it completes, in either way. Null: nothing but the caller ends the wait. */
+  @Nullable CompletableFuture<?> stop;
 
   /** Null: the metadata of the client. */
   @Nullable Map<String, String> metadata;

@@ -14,7 +14,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -256,5 +262,99 @@ class EngineTest {
     assertTrue(closed.isDone());
     assertFalse(lease.isValid());
     assertEquals(0, loop.timerCount());
+  }
+
+  @Test
+  @DisplayName("the future of the loss completes with the loss, and never after a release")
+  void futureOfTheLoss() {
+    Lease lease = acquire("report");
+    var lost = lease.lost();
+    lease.lost().cancel(false); // the caller's own
+    Lease released = acquire("other");
+    var none = released.lost();
+    released.releaseAsync();
+    loop.settle();
+    assertFalse(lost.isDone());
+    server.latest().end(1, SessionEndCause.SESSION_END_CAUSE_REVOKED);
+    loop.settle();
+    assertEquals(LossCause.REVOKED, lost.join().lossCause());
+    assertEquals(LossCause.REVOKED, lease.lost().getNow(null).lossCause());
+    assertFalse(none.isDone());
+  }
+
+  private Intent intendUntil(CompletableFuture<?> stop) {
+    Wanted wanted = new Wanted("report", true);
+    wanted.stop = stop;
+    Intent intent = engine.acquire(wanted);
+    loop.settle();
+    return intent;
+  }
+
+  @Test
+  @DisplayName("a stop ends a wait, and the acquire is cancelled")
+  void stoppedWait() {
+    silence();
+    CompletableFuture<Void> stop = new CompletableFuture<>();
+    Intent intent = intendUntil(stop);
+    assertFalse(intent.answer.isDone());
+    stop.completeExceptionally(new IllegalStateException("SIGTERM"));
+    loop.settle();
+    assertThrows(CancellationException.class, intent.answer::join);
+    List<SessionCommand> commands = server.latest().commands();
+    assertTrue(commands.get(commands.size() - 1).hasCancel());
+    assertTrue(intendUntil(stop).answer.isCancelled(), "the stop came before the wait");
+  }
+
+  @Test
+  @DisplayName("a stop after the grant leaves the lease, and a stop keeps nothing of past waits")
+  void stopAfterGrant() {
+    CompletableFuture<Void> stop = new CompletableFuture<>();
+    Lease lease = intendUntil(stop).answer.join();
+    assertEquals(0, stop.getNumberOfDependents());
+    stop.complete(null);
+    loop.settle();
+    assertTrue(lease.isValid());
+  }
+
+  @Test
+  @DisplayName("the levels of the log are those of all clients")
+  void levelsOfTheLog() {
+    List<LogRecord> records = new ArrayList<>();
+    Handler handler =
+        new Handler() {
+          @Override
+          public void publish(LogRecord record) {
+            records.add(record);
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    Logger logger = Logger.getLogger(Holdfast.class.getName());
+    Level before = logger.getLevel();
+    logger.setLevel(Level.ALL);
+    logger.addHandler(handler);
+    try {
+      acquire("report");
+      server.latest().breakOff();
+      loop.advance(Duration.ofSeconds(2));
+      server.latest().end(1, SessionEndCause.SESSION_END_CAUSE_REVOKED);
+      loop.settle();
+    } finally {
+      logger.removeHandler(handler);
+      logger.setLevel(before);
+    }
+    List<String> levels = new ArrayList<>();
+    records.forEach(record -> levels.add(record.getLevel() + " " + record.getMessage()));
+    assertEquals(
+        List.of(
+            "WARNING the session with {0} has ended: {1}",
+            "INFO a session with {0} has started",
+            "FINE {0} renews the lease of {1}",
+            "WARNING the lease of {0} is over: {1}"),
+        levels);
   }
 }

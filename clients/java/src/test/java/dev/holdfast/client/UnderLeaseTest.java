@@ -150,4 +150,26 @@ class UnderLeaseTest {
                     }));
     assertEquals(LossCause.CLOSED, lost.lossCause());
   }
+
+  @Test
+  @DisplayName("after a loss the end of the work waits for no answer, and the release is still sent")
+  void lossInABlackHole() {
+    Lease lease = acquire(Duration.ofMillis(50));
+    server.isAnswering = false;
+    long begin = System.nanoTime();
+    assertThrows(
+        LeaseLostException.class,
+        () ->
+            UnderLease.run(
+                lease,
+                held -> {
+                  assertThrows(InterruptedException.class, () -> Thread.sleep(60_000));
+                  return null;
+                }));
+    lease.close();
+    long waited = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
+    assertTrue(waited < Numbers.Limits.RELEASE_MS, "the end came after " + waited + " ms");
+    assertFalse(lease.releaseAsync().isDone(), "the release has an answer");
+    server.isAnswering = true;
+  }
 }
