@@ -143,6 +143,39 @@ func TestANewerQuerySupersedesTheQueryBefore(t *testing.T) {
 	}
 }
 
+func TestTheLatestKeystrokeSupersedesTheEarlierOnes(t *testing.T) {
+	ctx, hf := connect(t)
+	dictionary := hf.Dictionary(uniqueName(t))
+	if _, err := dictionary.Create(ctx, holdfast.Profile{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := dictionary.Put(ctx, holdfast.Entry{ID: "1", Text: "apple"}); err != nil {
+		t.Fatal(err)
+	}
+	// A long debounce, so that no earlier keystroke is answered.
+	field := dictionary.TypeAhead(holdfast.WithDebounce(time.Second))
+	var answers []<-chan holdfast.TypeAheadAnswer
+	for _, text := range []string{"a", "ap", "app"} {
+		answers = append(answers, field.Type(text))
+	}
+	for i, text := range []string{"a", "ap"} {
+		if answer := <-answers[i]; answer.Query != text || !errors.Is(answer.Err, holdfast.ErrSuperseded) {
+			t.Errorf("the answer to %q is %+v", text, answer)
+		}
+	}
+	if answer := <-answers[2]; answer.Query != "app" || answer.Err != nil || texts(answer.Suggestions) != "[apple]" {
+		t.Errorf("the answer to the last keystroke is %+v", answer)
+	}
+	unanswered := field.Type("appl")
+	field.Close()
+	if answer := <-unanswered; !errors.Is(answer.Err, holdfast.ErrClosed) {
+		t.Errorf("after Close: %+v", answer)
+	}
+	if answer := <-field.Type("apple"); !errors.Is(answer.Err, holdfast.ErrClosed) {
+		t.Errorf("a keystroke after Close: %+v", answer)
+	}
+}
+
 func TestAnElectionShowsItsLeader(t *testing.T) {
 	ctx, hf := connect(t, holdfast.WithHolderID("worker-1"))
 	election := hf.Election(uniqueName(t))

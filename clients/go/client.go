@@ -3,7 +3,8 @@ package holdfast
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
+	"strings"
 )
 
 // A Client keeps all leases of this process. Make one with Connect, and use it for
@@ -16,14 +17,15 @@ type Client struct {
 
 // Connect opens a session with one of the servers, which share one store, and
 // waits for its first answer until ctx ends, at most 10 s. Addresses are
-// "host:port". If a server fails, the client goes on with the next address. ctx
+// "host:port"; an element may be a list of them with commas, as an environment
+// variable has it. If a server fails, the client goes on with the next address. ctx
 // has no effect after Connect has returned. Errors: ErrUnavailable, ErrCredential
 // (also if a token would go without TLS), and the error of ctx.
 func Connect(ctx context.Context, addresses []string, options ...Option) (*Client, error) {
-	if len(addresses) == 0 {
-		return nil, errors.New("holdfast: Connect needs at least one address")
+	addresses, err := splitAddresses(addresses)
+	if err != nil {
+		return nil, err
 	}
-	addresses = slices.Clone(addresses)
 	set := newSettings(options)
 	if err := refuseTokenWithoutTLS(addresses, set); err != nil {
 		return nil, err
@@ -39,6 +41,25 @@ func Connect(ctx context.Context, addresses []string, options ...Option) (*Clien
 		return nil, err
 	}
 	return c, nil
+}
+
+// splitAddresses returns the addresses of all elements, each of which may have
+// several with commas.
+func splitAddresses(lists []string) ([]string, error) {
+	var addresses []string
+	for _, list := range lists {
+		for _, address := range strings.Split(list, ",") {
+			address = strings.TrimSpace(address)
+			if address == "" {
+				return nil, fmt.Errorf("holdfast: an address of %q is empty; it must be \"host:port\"", list)
+			}
+			addresses = append(addresses, address)
+		}
+	}
+	if len(addresses) == 0 {
+		return nil, errors.New("holdfast: Connect needs at least one address")
+	}
+	return addresses, nil
 }
 
 // Close ends all waits, releases all leases, and closes the connections. It leaves no

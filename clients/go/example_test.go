@@ -101,15 +101,22 @@ func ExampleElection_Observe() {
 	}
 }
 
-func ExampleTypeAhead_Suggest() {
+func ExampleTypeAhead_Type() {
 	field := hf.Dictionary("cities").TypeAhead(holdfast.WithRecents("user-7"))
 	defer field.Close()
-	for _, typed := range []string{"b", "be", "ber"} { // each in its goroutine in a real field
-		found, err := field.Suggest(ctx, typed)
-		if errors.Is(err, holdfast.ErrSuperseded) {
+	answers := make(chan (<-chan holdfast.TypeAheadAnswer))
+	go func() {
+		defer close(answers)
+		for _, typed := range []string{"b", "be", "ber"} { // the keystrokes, in their order
+			answers <- field.Type(typed)
+		}
+	}()
+	for next := range answers {
+		answer := <-next
+		if errors.Is(answer.Err, holdfast.ErrSuperseded) {
 			continue // a newer query has come
 		}
-		for _, s := range found {
+		for _, s := range answer.Suggestions {
 			fmt.Println(s.Text)
 		}
 	}

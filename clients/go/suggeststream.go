@@ -44,7 +44,7 @@ func (t *TypeAhead) converse() (wasSent bool, err error) {
 		}()
 		err = t.sendQueries(stream)
 	} else if ctx.Err() != nil && t.ctx.Err() == nil {
-		err = late()
+		err = silentStream()
 	}
 	t.calls.failed(conn, errorOfCall(err))
 	return true, err

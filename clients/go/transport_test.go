@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 )
@@ -30,5 +31,23 @@ func TestATokenGoesToAnotherMachineOnlyWithTLS(t *testing.T) {
 	}
 	if _, err := Connect(context.Background(), []string{"192.0.2.1:1"}, quick[0], quick[2]); errors.Is(err, ErrCredential) {
 		t.Errorf("without a token: error %v", err)
+	}
+}
+
+func TestAddressesMayBeListsWithCommas(t *testing.T) {
+	for _, test := range []struct {
+		given []string
+		want  []string
+	}{
+		{[]string{"a:1"}, []string{"a:1"}},
+		{[]string{"a:1, b:2", "c:3"}, []string{"a:1", "b:2", "c:3"}},
+		{nil, nil},
+		{[]string{""}, nil},
+		{[]string{"a:1,"}, nil},
+	} {
+		addresses, err := splitAddresses(test.given)
+		if !slices.Equal(addresses, test.want) || (err == nil) != (test.want != nil) {
+			t.Errorf("%q: addresses %q, error %v", test.given, addresses, err)
+		}
 	}
 }

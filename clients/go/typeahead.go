@@ -42,12 +42,21 @@ type typedQuery struct {
 	// stream is left without an answer.
 	sentTo *suggestStream
 	lateAt time.Time
-	answer chan typedAnswer // one item
+	// limit ends the query at the time until.
+	limit  *time.Timer
+	answer chan TypeAheadAnswer // one item
 }
 
-type typedAnswer struct {
-	suggestions []Suggestion
-	err         error
+// A TypeAheadAnswer is the answer to one query of an input field.
+type TypeAheadAnswer struct {
+	// Query is the text of the input field.
+	Query string
+	// Suggestions are the best first.
+	Suggestions []Suggestion
+	// Err is ErrSuperseded if a newer query has come, so show nothing. ErrUnavailable:
+	// no answer within 10 s. ErrClosed: the TypeAhead or the client is closed. Other
+	// errors are those of Dictionary.Suggest.
+	Err error
 }
 
 // TypeAhead returns suggestions for an input field. See WithDebounce.
@@ -71,40 +80,51 @@ func (d *Dictionary) TypeAhead(options ...SuggestOption) *TypeAhead {
 	return t
 }
 
-// Suggest returns the suggestions for the text of the input field. ErrSuperseded: a
-// newer query has come, so show nothing. If a server breaks, Suggest goes on with
-// the next one for at most 10 s.
+// Type asks for the suggestions for the text of the input field, and does not wait.
+// Call Type for each keystroke, from one goroutine: the latest call supersedes the
+// earlier ones. The channel has room for its one answer, so nobody needs to read it.
+// If a server breaks, the query goes on with the next one for at most 10 s.
+func (t *TypeAhead) Type(query string) <-chan TypeAheadAnswer {
+	return t.begin(query).answer
+}
+
+// Suggest returns the suggestions for the text of the input field, as Type does, and
+// waits for them until ctx ends. The query begins with the call, so calls of several
+// goroutines have no order: use Type if the keystrokes come faster than the answers.
+// ErrSuperseded: a newer query has come, so show nothing.
 func (t *TypeAhead) Suggest(ctx context.Context, query string) ([]Suggestion, error) {
+	q := t.begin(query)
+	select {
+	case answer := <-q.answer:
+		return answer.Suggestions, answer.Err
+	case <-ctx.Done():
+		t.forget(q)
+		return nil, gaveUp(ctx, "suggestions")
+	}
+}
+
+// begin makes a query the latest one.
+func (t *TypeAhead) begin(query string) *typedQuery {
 	now := time.Now()
 	q := &typedQuery{
 		text:   query,
 		due:    now.Add(t.settings.debounce),
 		until:  now.Add(callTimeout),
-		answer: make(chan typedAnswer, 1),
+		answer: make(chan TypeAheadAnswer, 1),
 	}
 	t.mu.Lock()
-	t.settle(typedAnswer{err: ErrSuperseded})
+	defer t.mu.Unlock()
+	t.settle(nil, ErrSuperseded)
 	if t.ctx.Err() != nil {
-		t.mu.Unlock()
-		return nil, ErrClosed
+		q.answer <- TypeAheadAnswer{Query: query, Err: ErrClosed}
+		return q
 	}
 	t.lastID++
 	q.id = t.lastID
+	q.limit = time.AfterFunc(callTimeout, func() { t.late(q) })
 	t.latest = q
-	t.mu.Unlock()
 	t.wakeUp()
-	limit := time.NewTimer(callTimeout)
-	defer limit.Stop()
-	select {
-	case answer := <-q.answer:
-		return answer.suggestions, answer.err
-	case <-ctx.Done():
-		t.forget(q)
-		return nil, gaveUp(ctx, "suggestions")
-	case <-limit.C:
-		t.forget(q)
-		return nil, noAnswer("no server answered the query in time", nil)
-	}
+	return q
 }
 
 // Close ends the stream. A query without an answer returns ErrClosed.
@@ -114,10 +134,20 @@ func (t *TypeAhead) Close() {
 }
 
 // settle answers the latest query. It needs the mutex.
-func (t *TypeAhead) settle(answer typedAnswer) {
-	if t.latest != nil {
-		t.latest.answer <- answer
+func (t *TypeAhead) settle(found []Suggestion, err error) {
+	if q := t.latest; q != nil {
+		q.limit.Stop()
+		q.answer <- TypeAheadAnswer{Query: q.text, Suggestions: found, Err: err}
 		t.latest = nil
+	}
+}
+
+// late ends a query whose time is over.
+func (t *TypeAhead) late(q *typedQuery) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.latest == q {
+		t.settle(nil, noAnswer("no server answered the query in time", nil))
 	}
 }
 
@@ -125,6 +155,7 @@ func (t *TypeAhead) forget(q *typedQuery) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.latest == q {
+		q.limit.Stop()
 		t.latest = nil
 	}
 }
@@ -141,7 +172,7 @@ func (t *TypeAhead) run() {
 		}
 		if t.ctx.Err() != nil {
 			t.mu.Lock()
-			t.settle(typedAnswer{err: ErrClosed})
+			t.settle(nil, ErrClosed)
 			t.mu.Unlock()
 			return
 		}
@@ -160,7 +191,7 @@ func (t *TypeAhead) repeat(failed *Error, wasSent bool) {
 	}
 	pause, again := t.repetition.pauseAfter(failed, wasSent)
 	if !again || time.Until(q.until) <= pause {
-		t.settle(typedAnswer{err: failed})
+		t.settle(nil, failed)
 		t.repetition.answered()
 		return
 	}
@@ -168,7 +199,7 @@ func (t *TypeAhead) repeat(failed *Error, wasSent bool) {
 	q.due = time.Now().Add(pause)
 }
 
-func late() *Error {
+func silentStream() *Error {
 	return &Error{Code: codes.DeadlineExceeded, Message: "the server has not answered the query in time"}
 }
 
@@ -196,7 +227,7 @@ func (t *TypeAhead) due(stream *suggestStream) (*typedQuery, error) {
 			return q, nil
 		}
 		if isLate {
-			return nil, late()
+			return nil, silentStream()
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -249,10 +280,10 @@ func (t *TypeAhead) answered(response *holdfastv1.SuggestStreamResponse) {
 	}
 	t.repetition.answered()
 	if response.GetSuggestions() == nil {
-		t.settle(typedAnswer{err: errors.New("holdfast: a newer server sent an unknown answer")})
+		t.settle(nil, errors.New("holdfast: a newer server sent an unknown answer"))
 		return
 	}
-	t.settle(typedAnswer{suggestions: suggestionsOf(response.GetSuggestions().GetSuggestions())})
+	t.settle(suggestionsOf(response.GetSuggestions().GetSuggestions()), nil)
 }
 
 func (t *TypeAhead) wakeUp() {

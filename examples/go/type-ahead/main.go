@@ -39,43 +39,48 @@ func run(ctx context.Context, name string) error {
 	}
 	field := dictionary.TypeAhead(holdfast.WithMaxSuggestions(5), holdfast.WithDebounce(*debounce))
 	defer field.Close()
-	return complete(ctx, field, bufio.NewScanner(os.Stdin))
+	return complete(field, bufio.NewScanner(os.Stdin))
 }
 
-// complete ends the latest query before the next one begins, because goroutines
-// have no order.
-func complete(ctx context.Context, field *holdfast.TypeAhead, lines *bufio.Scanner) error {
-	answered := make(chan error, 1) // the end of the latest query
-	answered <- nil
-	query, cancel := context.WithCancel(ctx)
+// complete types each line, and prints the answers meanwhile.
+func complete(field *holdfast.TypeAhead, lines *bufio.Scanner) error {
+	answers := make(chan (<-chan holdfast.TypeAheadAnswer))
+	shown := make(chan error, 1)
+	go func() { shown <- show(answers) }()
 	for lines.Scan() {
-		text := lines.Text()
-		cancel()
-		if err := <-answered; err != nil {
+		// An earlier query is superseded by now, so show takes the next one soon.
+		select {
+		case answers <- field.Type(lines.Text()):
+		case err := <-shown:
 			return err
 		}
-		query, cancel = context.WithCancel(ctx)
-		go func() { answered <- show(query, field, text) }()
 	}
-	defer cancel()
-	return errors.Join(<-answered, lines.Err())
+	close(answers)
+	return errors.Join(<-shown, lines.Err())
 }
 
-func show(ctx context.Context, field *holdfast.TypeAhead, text string) error {
-	found, err := field.Suggest(ctx, text)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return nil // the user has typed on
-	case err != nil:
-		return err
-	case len(found) == 0:
-		fmt.Printf("%s: nothing\n", text)
-		return nil
+// show prints the answers up to the first that failed.
+func show(answers <-chan (<-chan holdfast.TypeAheadAnswer)) error {
+	for next := range answers {
+		answer := <-next
+		switch {
+		case errors.Is(answer.Err, holdfast.ErrSuperseded):
+			continue // the user has typed on
+		case answer.Err != nil:
+			return answer.Err
+		}
+		fmt.Printf("%s: %s\n", answer.Query, text(answer.Suggestions))
 	}
-	texts := make([]string, len(found))
-	for i, suggestion := range found {
+	return nil
+}
+
+func text(suggestions []holdfast.Suggestion) string {
+	if len(suggestions) == 0 {
+		return "nothing"
+	}
+	texts := make([]string, len(suggestions))
+	for i, suggestion := range suggestions {
 		texts[i] = suggestion.Text
 	}
-	fmt.Printf("%s: %s\n", text, strings.Join(texts, ", "))
-	return nil
+	return strings.Join(texts, ", ")
 }

@@ -43,7 +43,7 @@ func Name() string {
 
 // Servers returns the addresses of the servers. Call Name before.
 func Servers() []string {
-	return strings.Split(*servers, ",")
+	return []string{*servers} // the client splits the list
 }
 
 // Millis defines an option with a time in milliseconds.
@@ -57,9 +57,12 @@ func Millis(option string, value int, usage string) *time.Duration {
 	return &duration
 }
 
-// StopSignal returns a context that ends at Ctrl-C and SIGTERM.
+// StopSignal returns a context that ends at Ctrl-C and SIGTERM. A second signal ends
+// the program at once, because its last work may hang.
 func StopSignal() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(stop, cancel)
+	return stop, cancel
 }
 
 // Exit ends the program: 0 after its work or a signal, 3 after a loss, 1 after
