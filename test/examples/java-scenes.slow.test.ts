@@ -1,4 +1,4 @@
 import { JAVA } from './example-languages';
-import { FAST_SCENES, SLOW_SCENES, testScenes } from './scenes';
+import { FAST_SCENES, SECOND_SIGNAL_SCENES, SLOW_SCENES, testScenes } from './scenes';
 
-testScenes(JAVA, [...FAST_SCENES, ...SLOW_SCENES]);
+testScenes(JAVA, [...FAST_SCENES, ...SLOW_SCENES, ...SECOND_SIGNAL_SCENES]);

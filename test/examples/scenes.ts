@@ -4,7 +4,7 @@ import { FAST_LEADER_SCENES, SLOW_LEADER_SCENES } from './scenes/leader-scenes';
 import { FAST_POOL_SCENES, SLOW_POOL_SCENES } from './scenes/pool-scenes';
 import type { Scene } from './scenes/scene';
 import { FAST_TYPE_AHEAD_SCENES, SLOW_TYPE_AHEAD_SCENES } from './scenes/type-ahead-scenes';
-import { FAST_WORKER_SCENES, SLOW_WORKER_SCENES } from './scenes/worker-scenes';
+import { FAST_WORKER_SCENES, SECOND_SIGNAL_SCENES, SLOW_WORKER_SCENES } from './scenes/worker-scenes';
 import { Stage } from './stage';
 
 export const FAST_SCENES: readonly Scene[] = [
@@ -19,6 +19,8 @@ export const SLOW_SCENES: readonly Scene[] = [
   ...SLOW_LEADER_SCENES,
   ...SLOW_TYPE_AHEAD_SCENES,
 ];
+
+export { SECOND_SIGNAL_SCENES };
 
 /** For the first build of a language's examples, with its packages. */
 const BUILD_TIMEOUT_MS = 900_000;

@@ -26,18 +26,24 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// A token that is cancelled at Ctrl-C and SIGTERM. Needs the runtime of tokio.
+/// A token that is cancelled at Ctrl-C and SIGTERM. A second signal ends the program at once, because
+/// its last work may hang. Needs the runtime of tokio.
 pub fn stop_signal() -> anyhow::Result<CancellationToken> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let stop = CancellationToken::new();
     let signalled = stop.clone();
     tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+        for is_second in [false, true] {
+            let code = tokio::select! {
+                _ = interrupt.recv() => 130, // as a shell reports the end by this signal
+                _ = terminate.recv() => 143,
+            };
+            if is_second {
+                process::exit(code);
+            }
+            signalled.cancel();
         }
-        signalled.cancel();
     });
     Ok(stop)
 }

@@ -186,6 +186,32 @@ async function storeReset(context: SceneContext): Promise<void> {
   expect((await granted(bob)).token).toBeGreaterThan(token);
 }
 
+/** The ledger holds the last write, so only the second signal can end the program now. */
+async function secondSignal(context: SceneContext): Promise<void> {
+  const slow = await context.stage.slowLedger();
+  const alice = await worker(context, 'alice', { ledger: slow.url });
+  await alice.line(/^step 1 /);
+  await slow.hold();
+  alice.signal('SIGINT');
+  // Repeated, because the system merges a signal with an equal one that is pending.
+  const repetition = setInterval(() => {
+    try {
+      alice.signal('SIGINT');
+    } catch {
+      // It has ended.
+    }
+  }, 200);
+  try {
+    const ends = [
+      { code: null, signal: 'SIGINT' },
+      { code: 130, signal: null },
+    ];
+    expect(ends).toContainEqual(await alice.exit());
+  } finally {
+    clearInterval(repetition);
+  }
+}
+
 export const FAST_WORKER_SCENES: readonly Scene[] = [
   { title: 'worker: hands over at once on SIGINT and SIGTERM, after its last step', run: handsOver },
   { title: 'worker: leaves the queue on SIGINT and SIGTERM', run: leavesQueue },
@@ -207,4 +233,9 @@ export const SLOW_WORKER_SCENES: readonly Scene[] = [
     run: serverKilled,
   },
   { title: 'worker: stops when the store has lost its lease', run: storeReset },
+];
+
+/** For languages whose launchers pass on each signal once. npm passes on a second one by itself. */
+export const SECOND_SIGNAL_SCENES: readonly Scene[] = [
+  { title: 'worker: ends at once on a second signal, although its last write hangs', run: secondSignal },
 ];

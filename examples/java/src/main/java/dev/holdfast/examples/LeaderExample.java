@@ -7,6 +7,7 @@ import dev.holdfast.client.Lease;
 import dev.holdfast.client.LockRequest;
 import dev.holdfast.client.Observation;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -37,18 +38,14 @@ public final class LeaderExample {
         });
   }
 
-  private static void lead(LockRequest candidacy, CompletableFuture<Object> end) {
-    CompletableFuture<Lease> elected = candidacy.acquireAsync();
-    CompletableFuture.anyOf(elected, end).join();
-    if (elected.cancel(false)) {
-      return; // stopped while it waited
-    }
-    try (Lease lease = elected.join()) {
+  private static void lead(LockRequest candidacy, CompletableFuture<Object> end)
+      throws InterruptedException {
+    try (Lease lease = candidacy.stopWaitingAt(end).acquire()) {
       System.out.println("elected under token " + lease.fencingToken());
-      CompletableFuture<Void> over = new CompletableFuture<>();
-      lease.onLost(lost -> over.complete(null));
-      CompletableFuture.anyOf(over, end).join();
+      CompletableFuture.anyOf(lease.lost(), end).join();
       lease.check();
+    } catch (CancellationException e) {
+      return; // stopped while it waited
     }
     System.out.println("resigned");
   }

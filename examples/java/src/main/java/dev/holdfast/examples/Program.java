@@ -2,6 +2,7 @@ package dev.holdfast.examples;
 
 import dev.holdfast.client.LeaseLostException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -28,13 +29,17 @@ final class Program {
     System.exit(exitCode(work));
   }
 
-  /** As {@link #run}. At a signal, the work gives its leases back before the process ends. */
+  /**
+   * As {@link #run}. At a signal, the work gives its leases back before the process ends. A second
+   * signal ends the process at once, because the last work may hang.
+   */
   static void runUntilSignal(StoppableWork work) {
     CompletableFuture<Void> stop = new CompletableFuture<>();
     CompletableFuture<Integer> ended = new CompletableFuture<>();
     Runnable onExit =
         () -> {
           if (!ended.isDone()) { // a signal has come
+            endAtNextSignal();
             stop.complete(null);
             Runtime.getRuntime().halt(ended.join());
           }
@@ -42,6 +47,24 @@ final class Program {
     Runtime.getRuntime().addShutdownHook(new Thread(onExit));
     ended.complete(exitCode(() -> work.run(stop)));
     System.exit(ended.join());
+  }
+
+  /**
+   * Gives the signals their default action back. Only sun.misc.Signal of the JDK can, and the
+   * compiler has a warning for each direct use.
+   */
+  private static void endAtNextSignal() {
+    try {
+      Class<?> signal = Class.forName("sun.misc.Signal");
+      Class<?> handler = Class.forName("sun.misc.SignalHandler");
+      Object byDefault = handler.getField("SIG_DFL").get(null);
+      for (String name : List.of("INT", "TERM")) {
+        Object named = signal.getConstructor(String.class).newInstance(name);
+        signal.getMethod("handle", signal, handler).invoke(null, named, byDefault);
+      }
+    } catch (ReflectiveOperationException e) {
+      // This runtime has no signals, so only the end of the work ends the process.
+    }
   }
 
   /** Waits for the time, and at most for the end. */

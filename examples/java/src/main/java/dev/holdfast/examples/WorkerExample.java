@@ -5,6 +5,7 @@ import dev.holdfast.client.Lease;
 import dev.holdfast.client.LockRequest;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -31,17 +32,14 @@ public final class WorkerExample {
     Ledger ledger = new Ledger(given.text("ledger", "http://127.0.0.1:8080"), given.name());
     try (Holdfast hf = Holdfast.builder(given.servers()).holderId(holder).connect()) {
       LockRequest lock = hf.lock(given.name()).ttl(given.millis("ttl-ms", 10_000));
-      CompletableFuture<Lease> granted =
-          lock.onQueued(place -> System.out.println("queued: " + place)).acquireAsync();
-      CompletableFuture.anyOf(granted, stop).join();
-      if (granted.cancel(false)) {
-        return 0; // stopped while it waited
-      }
-      try (Lease lease = granted.join()) {
+      lock = lock.onQueued(place -> System.out.println("queued: " + place)).stopWaitingAt(stop);
+      try (Lease lease = lock.acquire()) {
         System.out.println("granted: token " + lease.fencingToken());
         if (!work(lease, ledger, stop)) {
           return 3;
         }
+      } catch (CancellationException e) {
+        return 0; // stopped while it waited
       }
       System.out.println("released");
       return 0;
@@ -50,9 +48,7 @@ public final class WorkerExample {
 
   /** Takes steps until a signal comes. Returns false if the ledger refuses a write. */
   private boolean work(Lease lease, Ledger ledger, CompletableFuture<Void> stop) throws Exception {
-    CompletableFuture<Void> over = new CompletableFuture<>();
-    lease.onLost(lost -> over.complete(null));
-    CompletableFuture<Object> end = CompletableFuture.anyOf(stop, over);
+    CompletableFuture<Object> end = CompletableFuture.anyOf(stop, lease.lost());
     for (int step = 1; !stop.isDone(); step++) {
       long token = lease.fencingToken(); // compares the clock: this process may have been stopped
       try {
