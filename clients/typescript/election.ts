@@ -63,7 +63,10 @@ export class ElectionClient {
     return leaderOf(lock);
   }
 
-  /** The leader at once, and after each change. Undefined while there is none. Ends when `signal` aborts. */
+  /**
+   * The leader at once, and after each change. Undefined while there is none. Ends when `signal` aborts. Rejects with a
+   * ClosedError when the client is closed.
+   */
   async *observe(options?: WatchOptions): AsyncGenerator<Leader | undefined, void, undefined> {
     let isFirst = true;
     let last: Leader | undefined;

@@ -123,7 +123,7 @@ export class HoldfastClient {
 
   /**
    * Any stream of the contract that tells a state at once and then its changes, for example WatchLock. Opened again after a
-   * break. Ends when `signal` aborts.
+   * break. Ends when `signal` aborts. Rejects with a ClosedError when the client is closed.
    */
   watch<Request, Response>(
     method: Method<Request, Response>,
@@ -140,8 +140,10 @@ export class HoldfastClient {
 
   /**
    * Ends all waits, releases all leases, and waits up to 5 s for the answers. Leaves no timer and no socket. End the
-   * work that needs a lease first: each lease that is still held is lost with the cause CLOSED. A second call waits for the
-   * end of the first one. A process that ends without `close` leaves its leases to the ends of their ttl.
+   * work that needs a lease first: each lease that is still held is lost with the cause CLOSED. The lease of a running
+   * `withLock` is released at the end of its body. If the body does not end within the 5 s, its lease is left to the end of
+   * the ttl. A lease without a body is released at once. A second call waits for the end of the first one. A process that
+   * ends without `close` leaves its leases to the ends of their ttl.
    */
   async close(): Promise<void> {
     await this.session.close();

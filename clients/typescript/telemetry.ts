@@ -1,3 +1,5 @@
+import { textOf } from './errors';
+
 /**
  * Takes the client's messages, for example `console`. No message has a `lease_id` or a token. After the first error of a
  * logger the process gets a warning, and the client goes on.
@@ -24,7 +26,7 @@ export interface Tracer {
 /** SpanStatusCode.ERROR of OpenTelemetry. */
 const SPAN_ERROR = 2;
 
-/** Runs `work` in a span. Without a tracer there is no span. */
+/** Runs `work` in a span. Without a tracer there is no span. A tracer that throws changes nothing else. */
 export async function inSpan<T>(
   tracer: Tracer | undefined,
   name: string,
@@ -32,13 +34,23 @@ export async function inSpan<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (tracer === undefined) return work();
-  const span = tracer.startSpan(name, { attributes });
+  const span = harmless(() => tracer.startSpan(name, { attributes }));
   try {
     return await work();
   } catch (error) {
-    span.setStatus({ code: SPAN_ERROR, message: (error as Error).message });
+    harmless(() => span?.setStatus({ code: SPAN_ERROR, message: textOf(error) }));
     throw error;
   } finally {
-    span.end();
+    harmless(() => span?.end());
+  }
+}
+
+/** Calls the tracer. After an error of the tracer the process gets a warning, and the work goes on. */
+function harmless<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch (error) {
+    process.emitWarning(`the tracer of the Holdfast client fails: ${textOf(error)}`);
+    return undefined;
   }
 }

@@ -6,8 +6,8 @@ import { FIRST_MESSAGE_MS, type WatchOptions } from './call-options';
 import { Repetition } from './repetition';
 
 /**
- * The messages of a server stream, which is opened again after a break. Ends when `signal` aborts, and when the client is
- * closed. Rejects with a HoldfastError if a repetition cannot help.
+ * The messages of a server stream, which is opened again after a break. Ends when `signal` aborts. Rejects with a
+ * ClosedError when the client is closed, and with a HoldfastError if a repetition cannot help.
  */
 export async function* watch<Request, Response>(
   channel: CallChannel,
@@ -19,6 +19,7 @@ export async function* watch<Request, Response>(
   const joined = either(signal, channel.closed);
   try {
     yield* repeat(channel, method, request, joined.signal);
+    if (channel.closed.aborted && !signal?.aborted) throw new ClosedError();
   } finally {
     joined.dispose();
   }

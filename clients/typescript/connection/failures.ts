@@ -1,14 +1,14 @@
 import { status } from '@grpc/grpc-js';
-import { CredentialError, errorOf, type HoldfastError } from '../errors';
+import { CredentialError, errorOf, textOf, type HoldfastError } from '../errors';
 
 /** The file or the function of the caller gives no token. */
 export function noToken(cause: unknown): HoldfastError {
   const facts = { reason: 'NO_CREDENTIAL', code: status.UNAUTHENTICATED };
-  return new CredentialError(`the client has no token: ${(cause as Error).message}`, facts, { cause });
+  return new CredentialError(`the client has no token: ${textOf(cause)}`, facts, { cause });
 }
 
 /** A PEM file cannot be read, or is no certificate. */
 export function unreadableCertificate(cause: unknown): HoldfastError {
   const facts = { reason: '', code: status.FAILED_PRECONDITION };
-  return errorOf(`the connection has no certificate: ${(cause as Error).message}`, facts, { cause });
+  return errorOf(`the connection has no certificate: ${textOf(cause)}`, facts, { cause });
 }

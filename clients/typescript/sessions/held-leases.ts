@@ -6,6 +6,8 @@ const MAX_OVER = 100_000;
 
 /** The leases in which this process believes, and the ids of those that are over. */
 export class HeldLeases {
+  /** Leases with work under them, also if they are over. Released at the end of the work only. */
+  readonly working = new Set<Lease>();
   private readonly held = new Map<string, Lease>();
   private readonly over = new Set<string>();
   /** The number of leases by ttl. */

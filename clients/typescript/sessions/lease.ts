@@ -24,6 +24,8 @@ export interface PendingUpdate {
 /** What a lease asks of the client that holds it. */
 export interface LeaseKeeper {
   over(lease: Lease): void;
+  /** Work under the lease begins. The release of the lease is its end. */
+  began(lease: Lease): void;
   release(lease: Lease): Promise<ReleaseAnswer>;
   update(lease: Lease, metadata: ReadonlyMap<string, string>): Promise<void>;
 }
@@ -129,8 +131,7 @@ export class Lease {
    * `check` has not told so.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    const before = this.loss;
-    const loss = (await this.leave()) ?? before;
+    const loss = await this.finish();
     if (loss && !this.isLossTold) throw loss;
   }
 
@@ -144,10 +145,27 @@ export class Lease {
   }
 
   /**
-   * @internal Releases the lease, and waits a short time for the answer. Never rejects. Resolves with a loss if the server
-   * ended the lease before this release.
+   * @internal Work under the lease begins, so `close` of the client leaves the release to the end of the work. Returns the
+   * loss if the lease is over already.
    */
-  async leave(): Promise<LeaseLostError | undefined> {
+  beginWork(): LeaseLostError | undefined {
+    if (this.isOverNow()) return this.over;
+    this.keeper.began(this);
+    return undefined;
+  }
+
+  /**
+   * @internal The end of the work: releases the lease, and waits a short time for the answer. Does not wait after a loss,
+   * because no answer can change the loss. Never rejects. Resolves with the loss of the lease.
+   */
+  async finish(): Promise<LeaseLostError | undefined> {
+    const { loss } = this;
+    const early = this.leave();
+    return loss ?? early;
+  }
+
+  /** Never rejects. Resolves with a loss if the server ended the lease before this release. */
+  private async leave(): Promise<LeaseLostError | undefined> {
     const answer = await this.release().catch(() => undefined);
     const cause = answer?.released === false ? answer.lossCause : undefined;
     return cause && EARLY_ENDS.has(cause) ? new LeaseLostError(this.name, cause) : undefined;

@@ -1,15 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { status, type ServiceError } from '@grpc/grpc-js';
+import { noToken, unreadableCertificate } from '../connection/failures';
 import type { BearerToken, TokenSource } from '../connection/token';
-import {
-  ClosedError,
-  CredentialError,
-  errorOf,
-  errorOfCall,
-  noAnswer,
-  textOf,
-  type HoldfastError,
-} from '../errors';
+import { ClosedError, errorOfCall, noAnswer, type HoldfastError } from '../errors';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import { pauseBeforeSession } from '../pauses';
 import type { Acquire } from './acquire-intent';
@@ -201,7 +194,7 @@ export class SessionClient implements SessionKeeper {
     try {
       this.open(bearer);
     } catch (error) {
-      this.notOpened(unreadable(error));
+      this.notOpened(unreadableCertificate(error));
     }
   }
 
@@ -244,14 +237,4 @@ export class SessionClient implements SessionKeeper {
       this.openAfter(0);
     }, delayMs);
   }
-}
-
-function noToken(cause: unknown): HoldfastError {
-  const facts = { reason: 'NO_CREDENTIAL', code: status.UNAUTHENTICATED };
-  return new CredentialError(`the client has no token: ${textOf(cause)}`, facts, { cause });
-}
-
-function unreadable(cause: unknown): HoldfastError {
-  const facts = { reason: '', code: status.FAILED_PRECONDITION };
-  return errorOf(`the connection has no certificate: ${textOf(cause)}`, facts, { cause });
 }

@@ -62,11 +62,15 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     return intent.promise.finally(remove);
   }
 
-  /** Releases and cancels everything, and waits for the answers. */
+  /**
+   * Ends the belief in all leases, cancels all waits, and waits for the answers. A lease with work under it is released at
+   * the end of the work. The lease of work that does not end in time is left to the end of its ttl.
+   */
   async finish(error: HoldfastError, timeoutMs: number): Promise<void> {
     for (const intent of this.intents) this.abandon(intent, error);
     for (const lease of [...this.leases.byDeadline(), ...this.heldTooLong]) {
       lease.end('CLOSED');
+      if (this.leases.working.has(lease)) continue;
       lease.release().catch(() => undefined);
     }
     if (this.isEmpty) return;
@@ -90,6 +94,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     this.fail(new ClosedError());
     this.repeats.clear();
     this.heldTooLong.clear();
+    this.leases.working.clear();
     for (const lease of this.leases.byDeadline()) lease.end('CLOSED');
   }
 
@@ -166,14 +171,20 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     if (cause === 'MAX_HOLD') this.releaseAtDeadline(lease);
   }
 
+  began(lease: Lease): void {
+    this.leases.working.add(lease);
+  }
+
   release(lease: Lease): Promise<ReleaseAnswer> {
     lease.end('RELEASED', true);
     this.heldTooLong.delete(lease);
+    this.leases.working.delete(lease);
     // The lease is held elsewhere, and is not this client's to end.
-    if (lease.loss?.lossCause === 'SUPERSEDED') {
-      return Promise.resolve({ released: false, lossCause: 'SUPERSEDED' });
-    }
-    return this.releaseId(lease.id, lease.ttl);
+    const isElsewhere = lease.loss?.lossCause === 'SUPERSEDED';
+    const elsewhere = Promise.resolve<ReleaseAnswer>({ released: false, lossCause: 'SUPERSEDED' });
+    const answer = isElsewhere ? elsewhere : this.releaseId(lease.id, lease.ttl);
+    this.tellEmpty();
+    return answer;
   }
 
   update(lease: Lease, metadata: ReadonlyMap<string, string>): Promise<void> {
@@ -224,7 +235,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   }
 
   private get isEmpty(): boolean {
-    return this.intents.isEmpty && this.releases.size === 0;
+    return this.intents.isEmpty && this.releases.size === 0 && this.leases.working.size === 0;
   }
 
   private tellEmpty(): void {

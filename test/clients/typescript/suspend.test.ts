@@ -17,6 +17,7 @@ const { suspend } = jest.requireMock<{ suspend(ms: number): void }>('../../../cl
 
 const keeper: LeaseKeeper = {
   over: () => undefined,
+  began: () => undefined,
   release: () => Promise.resolve({ released: true, lossCause: undefined }),
   update: () => Promise.resolve(),
 };

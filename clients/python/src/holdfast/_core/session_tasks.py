@@ -29,9 +29,6 @@ from .status import error_of_command
 from .timers import Timers
 from .update_task import UpdateTask
 
-#: Blocks of code have this share of the time of a close. The rest is for the releases.
-_BLOCKS_SHARE = 0.8
-
 
 class SessionTasks:
     def __init__(self, runtime: Runtime, news: News) -> None:
@@ -98,8 +95,9 @@ class SessionTasks:
     def finish(self, error: HoldfastError, timeout: float, done: Callable[[], None]) -> None:
         """Ends the belief in all leases, and cancels all waits.
 
-        A lease is released when its block of code has ended, at once without a block, and at the
-        latest when most of the time has passed. `done` is called after the answers or the timeout.
+        A lease is released when its block of code has ended, at once without a block. The lease
+        of a block that does not end in time is left to the end of its ttl. `done` is called after
+        the answers or the timeout.
         """
         for intent in list(self._intents):
             self.abandon(intent, error)
@@ -112,7 +110,6 @@ class SessionTasks:
         if self._is_empty:
             return done()
         self._on_empty = done
-        self._timers.later(timeout * _BLOCKS_SHARE, self._release_blocks)
         self._timers.later(timeout, done)
 
     def fail(self, error: HoldfastError) -> None:
@@ -263,11 +260,6 @@ class SessionTasks:
     @property
     def _is_empty(self) -> bool:
         return not self._intents and not self._releases and not self._blocks
-
-    def _release_blocks(self) -> None:
-        """The blocks have heard of the loss, but have not ended."""
-        for lease in list(self._blocks):
-            lease.release()
 
     def _tell_empty(self) -> None:
         if self._is_empty and self._on_empty is not None:

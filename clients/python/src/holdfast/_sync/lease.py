@@ -64,10 +64,14 @@ class Lease(LeaseState):
     ) -> None:
         loss = self.loss
         early: Optional[LeaseLost] = None
-        try:
-            early = self._portal.run(self._lease.leave())
-        except ClosedError:
-            pass  # The client has released the lease, or this is a forked child.
+        if loss is not None:
+            # No answer can change the loss, so the block does not wait for the answer.
+            self._portal.start(self._lease.leave())
+        else:
+            try:
+                early = self._portal.run(self._lease.leave())
+            except ClosedError:
+                pass  # The client has released the lease, or this is a forked child.
         if error is None:
             loss = loss or early
             if loss is not None:

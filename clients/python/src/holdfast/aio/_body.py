@@ -30,15 +30,20 @@ class Body:
     ) -> bool:
         """Call with the error of the block, after the block has ended.
 
-        Releases the lease. Raises LeaseLost if the lease was lost before the end of the block,
-        and the error of the block is its cause. Returns False: the block's own error goes on.
+        Releases the lease, after a loss in the background. Raises LeaseLost if the lease was lost
+        before the end of the block, and the error of the block is its cause. Returns False: the
+        block's own error goes on.
         """
         held = self._held
         held.ignore(self._lost)
         is_own_cancel = self._take_back(error)
         loss = held.loss
-        early = await _shielded(release())
-        loss = loss or (early if error is None else None)
+        if loss is not None:
+            # No answer can change the loss, so the block does not wait for the answer.
+            held.release()
+        else:
+            early = await _shielded(release())
+            loss = early if error is None else None
         if loss is None:
             return False
         if error is None:
