@@ -13,6 +13,17 @@ const HEADINGS = [
   'Only the stubs',
 ];
 
+test.each(['typescript', 'python', 'rust'])(
+  'the README of %s, which the package shows without the repository, has no link into the repository',
+  (name) => {
+    const readme = readFileSync(join(ROOT, 'clients', name, 'README.md'), 'utf8');
+    const inline = [...readme.matchAll(/\]\(([^)]*)\)/g)];
+    const references = [...readme.matchAll(/^\[[^\]]+\]: *(\S+)/gm)];
+    const targets = [...inline, ...references].map(([, target = '']) => target);
+    expect(targets.filter((target) => !/^(https:|#)/.test(target))).toEqual([]);
+  },
+);
+
 test.each(['typescript', 'python', 'go', 'java', 'rust'])(
   'the page of %s has the headings of all pages',
   (name) => {

@@ -116,6 +116,35 @@ class Threads(Faces):
                     while lease.is_valid:
                         time.sleep(0.01)
 
+    def test_a_wait_ends_with_the_loss_or_the_release_of_the_lease(self) -> None:
+        with holdfast.connect(self.address) as hf:
+            self.assertTrue(hf.lock("revoked", ttl=60).acquire().wait_lost(30))
+            lease = hf.lock("report", ttl=60).acquire()
+            self.assertFalse(lease.wait_lost(0.01))
+            release = threading.Timer(0.1, lease.release)
+            release.start()
+            self.assertFalse(lease.wait_lost())
+            release.join()
+
+    def test_a_wait_for_the_loss_runs_signal_handlers_that_use_the_lease(self) -> None:
+        with holdfast.connect(self.address) as hf:
+            lease = hf.lock("report", ttl=60).acquire()
+            before = signal.signal(signal.SIGUSR1, lambda *_: lease.release())
+            self.addCleanup(signal.signal, signal.SIGUSR1, before)
+            threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGUSR1]).start()
+            self.assertFalse(lease.wait_lost(30))
+            self.assertFalse(lease.is_valid)
+
+    def test_one_thread_supersedes_its_own_query(self) -> None:
+        hf = holdfast.connect(self.address)
+        field = hf.dictionary("fruit").type_ahead(debounce=60)
+        first, second = field.submit("a"), field.submit("ap")
+        self.assertIsNone(first.result(30))
+        field.close()
+        with self.assertRaises(holdfast.ClosedError):
+            second.result(30)
+        hf.close()
+
     def test_a_callback_that_exits_does_not_end_the_thread(self) -> None:
         def leave(_: LeaseLost) -> None:
             raise SystemExit(1)

@@ -127,9 +127,10 @@ impl Holdfast {
     }
 
     /// Ends all waits, and the belief in all leases: each lease is lost with the cause
-    /// [`LossCause::Closed`](crate::LossCause::Closed). Releases the leases, those of [`Lock::run`] after
-    /// the end of the work or after 4 s, and waits up to 5 s in all for the answers. Leaves no task and no
-    /// socket. End the work that needs a lease first.
+    /// [`LossCause::Closed`](crate::LossCause::Closed). Releases the leases, those of [`Lock::run`] at the
+    /// end of the work, and waits up to 5 s for the work and the answers. The lease of work that does not
+    /// end in this time is left to the end of its ttl. Leaves no task and no socket. End the work that
+    /// needs a lease first.
     ///
     /// The last clone of a client that is dropped, with its leases, closes in the background. A process
     /// that ends without `close` leaves its leases to the ends of their ttl.

@@ -12,6 +12,7 @@ use crate::calls::{Limits, watch};
 use crate::client::Holdfast;
 use crate::error::Result;
 use crate::lease::Lease;
+use crate::session::QueuePlace;
 
 /// The metadata entry of the lease that has the leader's value.
 const VALUE: &str = "value";
@@ -33,23 +34,58 @@ pub struct Leader {
 pub struct Election {
     client: Holdfast,
     name: String,
-    ttl: Option<Duration>,
+    /// With the options of all campaigns.
+    lock: Lock,
 }
 
 impl Election {
     pub(crate) fn new(client: Holdfast, name: String) -> Election {
-        Election {
-            client,
-            name,
-            ttl: None,
-        }
+        let lock = client.lock(name.clone());
+        Election { client, name, lock }
     }
 
     /// The time after which another process can lead if this one vanishes. Default: the server's, 30 s.
     #[must_use]
     pub fn ttl(self, time: Duration) -> Election {
         Election {
-            ttl: Some(time),
+            lock: self.lock.ttl(time),
+            ..self
+        }
+    }
+
+    /// The longest wait for the leadership. Default: until the future is dropped.
+    #[must_use]
+    pub fn wait(self, time: Duration) -> Election {
+        Election {
+            lock: self.lock.wait(time),
+            ..self
+        }
+    }
+
+    /// The longest time to lead, as [`Lock::max_hold`]. Default: no bound.
+    #[must_use]
+    pub fn max_hold(self, time: Duration) -> Election {
+        Election {
+            lock: self.lock.max_hold(time),
+            ..self
+        }
+    }
+
+    /// An entry of the metadata that others see beside the leader's value. The entry `value` is the
+    /// leader's value.
+    #[must_use]
+    pub fn metadata(self, key: impl Into<String>, value: impl Into<String>) -> Election {
+        Election {
+            lock: self.lock.metadata(key, value),
+            ..self
+        }
+    }
+
+    /// Called with the place in the queue while a candidate waits, as [`Lock::on_queued`].
+    #[must_use]
+    pub fn on_queued(self, tell: impl Fn(QueuePlace) + Send + Sync + 'static) -> Election {
+        Election {
+            lock: self.lock.on_queued(tell),
             ..self
         }
     }
@@ -67,12 +103,7 @@ impl Election {
     /// The value is the entry `value` of the lease's metadata. An update of the metadata without this
     /// entry keeps the value.
     pub fn candidacy(&self, value: impl Into<String>) -> Lock {
-        let lock = self.client.lock(self.name.clone());
-        let lock = lock.kept_metadata(VALUE, value.into());
-        match self.ttl {
-            Some(ttl) => lock.ttl(ttl),
-            None => lock,
-        }
+        self.lock.clone().kept_metadata(VALUE, value.into())
     }
 
     /// The present leader. None: nobody leads.
@@ -91,8 +122,9 @@ impl Election {
         Ok(answer.await?.lock.and_then(leader_of))
     }
 
-    /// The leader at once, and after each change. None while nobody leads. The stream ends when the
-    /// client is closed, or after an error that a repetition does not help.
+    /// The leader at once, and after each change. None while nobody leads. The stream ends after
+    /// an error: [`Error::Closed`](crate::Error::Closed) when the client is closed, or an error that a
+    /// repetition does not help.
     pub fn observe(&self) -> impl Stream<Item = Result<Option<Leader>>> + Send + Unpin + use<> {
         let calls = Arc::clone(self.client.calls());
         let request = WatchLockRequest {

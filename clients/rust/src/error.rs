@@ -1,5 +1,7 @@
 //! The errors of this crate.
 
+use std::error::Error as StdError;
+
 use tonic::{Code, Status};
 
 use crate::failure::Failure;
@@ -13,51 +15,51 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The lock or the permits were not granted within the wait. Nothing is held.
-    #[error("{0}")]
-    Contended(#[source] Failure),
+    #[error(transparent)]
+    Contended(Failure),
     /// The lease is over: stop the work that it protects.
-    #[error("{0}")]
-    LeaseLost(#[source] LeaseLost),
+    #[error(transparent)]
+    LeaseLost(LeaseLost),
     /// The request is wrong. `violations` of the failure names the fields.
-    #[error("{0}")]
-    InvalidRequest(#[source] Failure),
+    #[error(transparent)]
+    InvalidRequest(Failure),
     /// The server does not know the caller.
-    #[error("{0}")]
-    Credential(#[source] Failure),
+    #[error(transparent)]
+    Credential(Failure),
     /// The policy of the server refuses the call to this caller.
-    #[error("{0}")]
-    NotAllowed(#[source] Failure),
+    #[error(transparent)]
+    NotAllowed(Failure),
     /// A quota, a queue or the store is full.
-    #[error("{0}")]
-    LimitReached(#[source] Failure),
+    #[error(transparent)]
+    LimitReached(Failure),
     /// The semaphore has no limit yet: give `limit`.
-    #[error("{0}")]
-    NoSuchSemaphore(#[source] Failure),
+    #[error(transparent)]
+    NoSuchSemaphore(Failure),
     /// The semaphore has another limit, which `limit` in the metadata names.
-    #[error("{0}")]
-    LimitMismatch(#[source] Failure),
+    #[error(transparent)]
+    LimitMismatch(Failure),
     /// More permits are wanted than the semaphore has.
-    #[error("{0}")]
-    NeverFits(#[source] Failure),
+    #[error(transparent)]
+    NeverFits(Failure),
     /// There is no such dictionary.
-    #[error("{0}")]
-    NoSuchDictionary(#[source] Failure),
+    #[error(transparent)]
+    NoSuchDictionary(Failure),
     /// The dictionary exists with another profile.
-    #[error("{0}")]
-    DictionaryExists(#[source] Failure),
+    #[error(transparent)]
+    DictionaryExists(Failure),
     /// Another import was committed first. This import changed nothing.
-    #[error("{0}")]
-    ImportConflict(#[source] Failure),
+    #[error(transparent)]
+    ImportConflict(Failure),
     /// No answer within the time limit, or an answer that does not say whether the call was carried out.
     /// A new attempt at a lock or at permits is safe: the client releases what it got.
-    #[error("{0}")]
-    Unavailable(#[source] Failure),
+    #[error(transparent)]
+    Unavailable(Failure),
     /// The client is closed.
     #[error("the client is closed")]
     Closed,
     /// Any other error. Decide by the reason or the code of the failure.
-    #[error("{0}")]
-    Other(#[source] Failure),
+    #[error(transparent)]
+    Other(Failure),
 }
 
 impl Error {
@@ -119,9 +121,20 @@ impl Error {
             "" => "NO_ANSWER",
             reason => reason,
         };
-        let failure = Failure::new(reason, Code::Unavailable, format!("{what}: {last}"));
-        Error::Unavailable(failure.with_source(last.clone()))
+        let text = format!("{what}: {}", with_sources(last));
+        Error::Unavailable(Failure::new(reason, Code::Unavailable, text))
     }
+}
+
+/// The text of an error with the texts of its sources, which no error of this crate shows itself.
+pub(crate) fn with_sources(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
 }
 
 /// An error without a variant of its own has the variant of its code.
@@ -154,5 +167,22 @@ impl From<Failure> for Error {
 impl From<LeaseLost> for Error {
     fn from(lost: LeaseLost) -> Error {
         Error::LeaseLost(lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_shows_its_own_text_and_not_its_source() {
+        let failure = Failure::new("", Code::Unavailable, "no server").with_source("refused");
+        let error = Error::Unavailable(failure);
+        assert_eq!(error.to_string(), "no server");
+        assert_eq!(error.source().unwrap().to_string(), "refused");
+        assert_eq!(with_sources(&error), "no server: refused");
+        let late = Error::no_answer("no answer", Some(&error));
+        assert_eq!(late.to_string(), "no answer: no server: refused");
+        assert!(late.source().is_none());
     }
 }

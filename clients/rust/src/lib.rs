@@ -32,7 +32,7 @@ pub use failure::{Failure, FieldViolation};
 pub use lease::Lease;
 pub use loss::{LeaseLost, LossCause, NoticedBy};
 pub use options::ConnectOptions;
-pub use session::{QueuePlace, Released};
+pub use session::{Holder, QueuePlace, Released};
 /// The status codes of gRPC.
 pub use tonic::Code;
 

@@ -22,7 +22,8 @@ struct Watch<Q, A, F> {
     is_over: bool,
 }
 
-/// The messages of a server stream, until the client is closed or a repetition cannot help.
+/// The messages of a server stream. The last item is an error: `Error::Closed` when the client is
+/// closed, or an error that a repetition does not help.
 pub(crate) fn watch<Q, A, F, Fut>(
     calls: Arc<Calls>,
     message: Q,
@@ -48,9 +49,6 @@ where
         }
         let calls = watch.calls.clone();
         let item = calls.until_closed(watch.next()).await;
-        if matches!(item, Err(Error::Closed)) {
-            return None;
-        }
         watch.is_over = item.is_err();
         Some((item, watch))
     })

@@ -15,7 +15,7 @@ use tonic::metadata::AsciiMetadataValue;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 
-use crate::error::Error;
+use crate::error::{Error, with_sources};
 use crate::failure::Failure;
 use crate::numbers::{FIRST_ANSWER, TOKEN};
 
@@ -87,7 +87,7 @@ impl Connector {
             return config
                 .and_then(|config| Ok(endpoint.tls_config(config)?))
                 .map_err(|error| {
-                    let text = format!("the connection has no certificate: {error}");
+                    let text = "the connection has no certificate";
                     Failure::new("", Code::FailedPrecondition, text)
                         .with_source(error)
                         .into()
@@ -107,7 +107,10 @@ impl Connector {
             Ok(Ok(Ok(token))) => token,
             Ok(Ok(Err(error))) => return Err(no_token(error)),
             Ok(Err(_)) => return Err(no_token("its source has panicked".into())),
-            Err(_) => return Err(no_token("its source did not answer in time".into())),
+            Err(_) => {
+                let text = format!("its source gave no token within {} s", TOKEN.as_secs());
+                return Err(no_token(text.into()));
+            }
         };
         // A file often ends with a line break, which no header may have.
         let mut header = AsciiMetadataValue::try_from(format!("Bearer {}", token.token.trim()))
@@ -123,15 +126,8 @@ impl Connector {
 impl Prepared {
     /// Opens a connection that nobody else has.
     pub(crate) async fn connect(&self) -> Result<Channel, Status> {
-        self.endpoint.connect().await.map_err(|error| {
-            let mut text = error.to_string();
-            let mut source = std::error::Error::source(&error);
-            while let Some(error) = source {
-                text = format!("{text}: {error}");
-                source = error.source();
-            }
-            Status::unavailable(text)
-        })
+        let opened = self.endpoint.connect().await;
+        opened.map_err(|error| Status::unavailable(with_sources(&error)))
     }
 
     pub(crate) fn token_life(&self) -> Option<Duration> {
@@ -155,7 +151,7 @@ pub(crate) fn authorized<T>(message: T, bearer: Option<&Bearer>) -> Request<T> {
 }
 
 fn no_token(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
-    let text = format!("the client has no token: {error}");
+    let text = "the client has no token";
     Failure::new("NO_CREDENTIAL", Code::Unauthenticated, text)
         .with_source(error)
         .into()

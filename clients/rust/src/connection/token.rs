@@ -7,8 +7,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::numbers::TOKEN;
-
 /// A token for the header `authorization`.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -63,6 +61,7 @@ pub(crate) enum TokenSource {
 }
 
 impl TokenSource {
+    /// The caller bounds the wait.
     pub(crate) async fn fetch(&self) -> Result<BearerToken, BoxError> {
         match self {
             TokenSource::Fixed(token) => Ok(BearerToken::new(token)),
@@ -70,14 +69,7 @@ impl TokenSource {
                 let text = tokio::fs::read_to_string(path).await?;
                 Ok(BearerToken::new(text.trim()))
             }
-            TokenSource::Callback(fetch) => {
-                tokio::time::timeout(TOKEN, fetch()).await.map_err(|_| {
-                    format!(
-                        "the token callback gave no token within {} s",
-                        TOKEN.as_secs()
-                    )
-                })?
-            }
+            TokenSource::Callback(fetch) => fetch().await,
         }
     }
 }

@@ -6,12 +6,10 @@ use crate::error::Error;
 use crate::loss::LossCause;
 use crate::numbers::CLOSE;
 
-/// Work has this share of the time of a close. The rest is for the releases.
-const WORK_SHARE: f64 = 0.8;
-
 impl Engine {
     /// Ends the belief in all leases, cancels all waits, and waits for the answers up to 5 s. A lease is
-    /// released when its work has ended, and after most of this time at the latest.
+    /// released when its work has ended. The lease of work that does not end in this time is left to the
+    /// end of its ttl.
     pub(crate) fn close(&mut self, now: Time) {
         if self.phase != Phase::Running {
             return;
@@ -30,8 +28,6 @@ impl Engine {
                 self.release(&lease, now);
             }
         }
-        self.timers
-            .add(now + CLOSE.mul_f64(WORK_SHARE), Timer::WorkLimit);
         self.timers.add(now + CLOSE, Timer::CloseLimit);
         self.check_empty(now);
     }
@@ -42,13 +38,6 @@ impl Engine {
             self.intents.is_empty() && self.releases.is_empty() && self.working.is_empty();
         if self.phase == Phase::Finishing && is_empty {
             self.end_last_session(now);
-        }
-    }
-
-    /// The work has heard of the loss, but has not ended.
-    pub(super) fn release_working(&mut self, now: Time) {
-        for lease in self.working.values().cloned().collect::<Vec<_>>() {
-            self.release(&lease, now);
         }
     }
 

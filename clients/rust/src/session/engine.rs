@@ -63,8 +63,6 @@ pub(super) enum Timer {
         what: Repeat,
         session: u64,
     },
-    /// Work goes on, although the client closes.
-    WorkLimit,
     CloseLimit,
 }
 
@@ -235,7 +233,6 @@ impl Engine {
                 }
             }
             Timer::Repeat { what, session } => self.repeat(what, session, now),
-            Timer::WorkLimit => self.release_working(now),
             Timer::CloseLimit => {
                 if self.phase == Phase::Finishing {
                     self.end_last_session(now);

@@ -80,7 +80,7 @@ impl Engine {
         place: (u64, i64),
     ) -> Option<Owner> {
         match event {
-            Event::Queued(queued) => self.queued(id, QueuePlace::of(&queued)),
+            Event::Queued(queued) => self.queued(id, QueuePlace::of(queued)),
             Event::Granted(granted) => return self.granted(id, granted.lease?, receipt, place),
             Event::Cancelled(_) => self.acquire_cancelled(id, receipt.at),
             Event::Failed(failed) => self.acquire_failed(id, failed, place.0, receipt.at),

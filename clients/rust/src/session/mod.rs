@@ -29,4 +29,4 @@ pub(crate) use client::SessionClient;
 pub(crate) use engine::EngineSettings;
 pub(crate) use lease_state::{LeaseState, Verdict};
 pub(crate) use tasks::{Acquire, Kind};
-pub use tasks::{QueuePlace, Released};
+pub use tasks::{Holder, QueuePlace, Released};

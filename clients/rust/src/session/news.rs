@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::error::Error;
+use crate::error::{Error, with_sources};
 use crate::loss::LossCause;
 
 pub(super) fn started(address: &str) {
@@ -14,11 +14,18 @@ pub(super) fn leaving(address: &str) {
 }
 
 pub(super) fn ended(address: &str, error: &Error) {
-    harmless(|| tracing::warn!(%address, %error, "holdfast: a session has ended"));
+    harmless(
+        || tracing::warn!(%address, error = with_sources(error), "holdfast: a session has ended"),
+    );
 }
 
 pub(super) fn not_opened(error: &Error) {
-    harmless(|| tracing::warn!(%error, "holdfast: the next session cannot be opened"));
+    harmless(|| {
+        tracing::warn!(
+            error = with_sources(error),
+            "holdfast: the next session cannot be opened"
+        )
+    });
 }
 
 pub(super) fn attached(name: &str) {

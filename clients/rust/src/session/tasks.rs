@@ -17,20 +17,39 @@ use crate::error::Error;
 use crate::loss::LossCause;
 
 /// The place of a request in the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueuePlace {
     /// The first waiter has position 1.
     pub position: u32,
     /// The number of waiters, with this request.
     pub waiter_count: u32,
+    /// A present holder. None: nobody at this moment, or the caller may not read the name.
+    pub holder: Option<Holder>,
+}
+
+/// Who holds what a request waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// The label of the holder's process.
+    pub holder_id: String,
+    /// Rises with each grant.
+    pub fencing_token: i64,
+    /// What the holder shows beside its lease.
+    pub metadata: BTreeMap<String, String>,
 }
 
 impl QueuePlace {
-    pub(super) fn of(queued: &CommandQueued) -> QueuePlace {
+    pub(super) fn of(queued: CommandQueued) -> QueuePlace {
         QueuePlace {
             position: queued.position.max(0) as u32,
             waiter_count: queued.waiter_count.max(0) as u32,
+            holder: queued.holder.map(|holder| Holder {
+                holder_id: holder.holder_id,
+                fencing_token: holder.fencing_token,
+                metadata: holder.metadata,
+            }),
         }
     }
 }

@@ -86,6 +86,7 @@ class HeldLease:
         self._lock = threading.Lock()
         self._is_told = False
         self._listeners: List[Callable[[LeaseLost], object]] = []
+        self._end_listeners: List[Callable[[], object]] = []
         self._releasing: Optional[Outcome[ReleaseAnswer]] = None
         self._timer: Optional[Timer] = None
         self._watch()
@@ -139,6 +140,17 @@ class HeldLease:
     def ignore(self, callback: Callable[[LeaseLost], object]) -> None:
         if callback in self._listeners:
             self._listeners.remove(callback)
+
+    def listen_end(self, callback: Callable[[], object]) -> None:
+        """Calls back once when the lease is over, also after a release."""
+        if self._is_told:
+            callback()
+        else:
+            self._end_listeners.append(callback)
+
+    def ignore_end(self, callback: Callable[[], object]) -> None:
+        if callback in self._end_listeners:
+            self._end_listeners.remove(callback)
 
     def confirm(self, deadline: float) -> None:
         """Takes the deadline of a renewal or an attach."""
@@ -211,6 +223,9 @@ class HeldLease:
         if loss is not None:
             for listener in listeners:
                 listener(loss)
+        end_listeners, self._end_listeners = self._end_listeners, []
+        for end_listener in end_listeners:
+            end_listener()
 
     def _watch(self) -> None:
         """A renewal does not move the timer. The timer finds the later deadline when it fires."""

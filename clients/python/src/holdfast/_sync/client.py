@@ -179,9 +179,10 @@ class Holdfast(Requests[Acquiring]):
     def close(self) -> None:
         """Ends all waits, and all leases are lost with the cause CLOSED.
 
-        A lease is released when its block of code has ended, and after 4 s at the latest. Waits
-        up to 5 s in all for the answers. End the work that needs a lease first. A process that
-        ends without `close` leaves its leases to the ends of their ttl. In a forked child nothing
+        A lease is released when its block of code has ended, at once without a block. Waits up to
+        5 s for the blocks and the answers. The lease of a block that does not end in this time is
+        left to the end of its ttl. End the work that needs a lease first. A process that ends
+        without `close` leaves its leases to the ends of their ttl. In a forked child nothing
         happens.
         """
         if self._portal.is_forked():

@@ -4,9 +4,10 @@ from typing import Generator, Mapping, Optional
 
 from .._core.durations import TimeSpan
 from .._leader import Leader
+from .._requests import OnQueued
 from ..aio._election import Election as AioElection
 from .acquiring import Acquiring
-from .portal import Portal
+from .portal import Portal, harmless
 
 
 class Election:
@@ -21,7 +22,9 @@ class Election:
         *,
         ttl: Optional[TimeSpan] = None,
         wait: Optional[TimeSpan] = None,
+        max_hold: Optional[TimeSpan] = None,
         metadata: Optional[Mapping[str, str]] = None,
+        on_queued: Optional[OnQueued] = None,
     ) -> Acquiring:
         """`with election.campaign(value) as lease:` waits until this process is the leader.
 
@@ -29,8 +32,17 @@ class Election:
 
         value: a text for the others, for example the address of this process. It is the entry
             `value` of the lease's metadata, and an update without this entry keeps it.
+
+        The other options are those of `Holdfast.lock`.
         """
-        acquiring = self._election.campaign(value, ttl=ttl, wait=wait, metadata=metadata)
+        acquiring = self._election.campaign(
+            value,
+            ttl=ttl,
+            wait=wait,
+            max_hold=max_hold,
+            metadata=metadata,
+            on_queued=None if on_queued is None else harmless(on_queued),
+        )
         return Acquiring(acquiring, self._portal)
 
     def leader(self) -> Optional[Leader]:

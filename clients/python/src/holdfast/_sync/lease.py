@@ -1,8 +1,10 @@
 """A held lock, or held permits, for code with threads."""
 
+import threading
 from types import TracebackType
 from typing import Callable, Mapping, Optional, Type
 
+from .._core.durations import TimeSpan, optional_seconds
 from .._lease_state import LeaseState
 from ..aio._body import is_loss_of
 from ..aio._lease import Lease as AioLease
@@ -32,6 +34,36 @@ class Lease(LeaseState):
             self._lease.on_lost(harmless(callback))
 
         self._portal.run(listen())
+
+    def wait_lost(self, timeout: Optional[TimeSpan] = None) -> bool:
+        """Waits until the lease is over, or until the timeout.
+
+        timeout: seconds. Default: no bound.
+
+        True: the lease is lost. False: the lease is held, or was released by this process. Signal
+        handlers run meanwhile, and may use the lease and the client.
+        """
+        seconds = optional_seconds(timeout, "timeout")
+        over = threading.Event()
+
+        async def listen() -> None:
+            self._held.listen_end(over.set)
+
+        async def ignore() -> None:
+            self._held.ignore_end(over.set)
+
+        if self._held.is_over:
+            return self.loss is not None
+        try:
+            self._portal.run(listen())
+        except ClosedError:
+            # The client is closed, or this is a forked child.
+            return self.loss is not None
+        try:
+            over.wait(seconds)
+        finally:
+            self._portal.start(ignore())
+        return self.loss is not None
 
     def release(self) -> bool:
         """Releases the lease, after the work has ended. Also after a loss.

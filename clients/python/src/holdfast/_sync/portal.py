@@ -51,6 +51,10 @@ class Portal:
             future.cancel()
             raise
 
+    def submit(self, work: Coroutine[Any, Any, T]) -> "concurrent.futures.Future[T]":
+        """Does not wait. Raises a ClosedError after the end of the thread."""
+        return self._submit(work)
+
     def start(self, work: Coroutine[Any, Any, object]) -> None:
         """Does not wait. Without effect after the end of the thread."""
         try:

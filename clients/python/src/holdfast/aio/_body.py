@@ -5,7 +5,7 @@ import sys
 from typing import Awaitable, Callable, Optional
 
 from .._core.held_lease import HeldLease
-from ..errors import LeaseLost
+from ..errors import LeaseLost, LossCause
 
 
 class Body:
@@ -40,7 +40,8 @@ class Body:
         loss = held.loss
         if loss is not None:
             # No answer can change the loss, so the block does not wait for the answer.
-            held.release()
+            if loss.loss_cause is not LossCause.FORKED:
+                held.release()
         else:
             early = await _shielded(release())
             loss = early if error is None else None

@@ -5,6 +5,7 @@ from typing import AsyncGenerator, Callable, Mapping, Optional
 from .._core.acquire_intent import Acquire
 from .._core.durations import TimeSpan, optional_seconds
 from .._leader import VALUE, Leader, leader_of
+from .._requests import OnQueued
 from ..v1.lease_pb2 import LockMode
 from ..v1.lock_service_pb2 import GetLockRequest, WatchLockRequest
 from ..v1.lock_service_pb2_grpc import LockServiceStub
@@ -27,19 +28,24 @@ class Election:
         *,
         ttl: Optional[TimeSpan] = None,
         wait: Optional[TimeSpan] = None,
+        max_hold: Optional[TimeSpan] = None,
         metadata: Optional[Mapping[str, str]] = None,
+        on_queued: Optional[OnQueued] = None,
     ) -> Acquiring:
         """Waits until this process is the leader. The release of the lease resigns.
 
         As `async with election.campaign(value) as lease:` a loss cancels the leader's work.
 
-        The options are those of `holdfast.Election.campaign`.
+        The options are those of `holdfast.Election.campaign`. `on_queued` is called in the event
+        loop.
         """
         acquire = Acquire(
             kind="lock",
             name=self.name,
             ttl=optional_seconds(ttl, "ttl"),
             wait=optional_seconds(wait, "wait"),
+            max_hold=optional_seconds(max_hold, "max_hold"),
+            on_queued=on_queued,
             metadata={**(metadata or {}), VALUE: value},
             kept={VALUE: value},
             mode=LockMode.LOCK_MODE_EXCLUSIVE,
@@ -54,7 +60,10 @@ class Election:
         return leader_of(response.lock)
 
     async def observe(self) -> AsyncGenerator[Optional[Leader], None]:
-        """The leader at once, and after each change. None while there is none."""
+        """The leader at once, and after each change. None while there is none.
+
+        Raises a ClosedError when the client is closed.
+        """
         request = WatchLockRequest(name=self.name)
         is_first, last = True, None
         locks = watch(self._calls, lambda channel: LockServiceStub(channel).WatchLock, request)

@@ -1,6 +1,7 @@
 """Suggestions for an input field."""
 
 import asyncio
+import weakref
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, List, Optional, Type
@@ -133,19 +134,20 @@ class TypeAhead:
     async def _stream(self, target: CallTarget, metadata: CallMetadata) -> None:
         """Returns at the end of the stream. Raises a HoldfastError."""
         stub: Any = AutocompleteServiceStub(target.channel)
-        call = stub.SuggestStream(metadata=metadata)
-        keep(call)
+        self._call = stub.SuggestStream(metadata=metadata)
+        keep(self._call)
         self._sent = 0
         self._silent_since = None
-        writer = asyncio.get_running_loop().create_task(self._write(call))
+        failed: Optional[HoldfastError] = None
+        writer = asyncio.get_running_loop().create_task(self._write())
         try:
             while True:
-                response = await call.read()
+                response = await self._call.read()
                 if response is grpc.aio.EOF:
                     return
                 self._answer(response)
         except grpc.aio.AioRpcError as failure:
-            raise error_of_failure(failure) from None
+            failed = error_of_failure(failure)
         except asyncio.CancelledError:
             if self._is_closed:
                 raise
@@ -158,9 +160,14 @@ class TypeAhead:
         finally:
             self._is_left = False
             writer.cancel()
-            call.cancel()
+            self._call.cancel()
+            # gRPC keeps the socket until the call is collected, so neither a traceback nor a timer
+            # may keep the call.
+            self._call = None
+        if failed is not None:
+            raise failed
 
-    async def _write(self, call: Any) -> None:
+    async def _write(self) -> None:
         try:
             while True:
                 await self._has_query.wait()
@@ -178,23 +185,29 @@ class TypeAhead:
                 suggest = pb.SuggestRequest()
                 suggest.CopyFrom(self._request)
                 suggest.query = latest.text
-                self._expect_answer(call, latest)
-                await call.write(pb.SuggestStreamRequest(query_id=latest.number, suggest=suggest))
+                self._expect_answer(latest)
+                await self._call.write(
+                    pb.SuggestStreamRequest(query_id=latest.number, suggest=suggest)
+                )
         except (grpc.RpcError, grpc.aio.UsageError, asyncio.InvalidStateError):
             pass  # The stream has ended, and the reader hears of it.
 
-    def _expect_answer(self, call: Any, query: _Query) -> None:
+    def _expect_answer(self, query: _Query) -> None:
         """Leaves the stream of a silent server, so that the next server is tried."""
         now = clock.now()
         if self._silent_since is None:
             self._silent_since = now
+        expected: weakref.ReferenceType[Any] = weakref.ref(self._call)
 
         def late() -> None:
             since = self._silent_since
             if self._latest is not query or since is None or clock.now() - since < SILENCE:
                 return
+            # The next stream has a time of its own.
+            if self._call is None or self._call is not expected():
+                return
             self._is_left = True
-            call.cancel()
+            self._call.cancel()
 
         asyncio.get_running_loop().call_later(attempt_time(query.until - now, True), late)
 

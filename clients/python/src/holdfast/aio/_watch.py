@@ -58,6 +58,7 @@ async def _once(
     call = cast(Any, method(target.channel))(request, metadata=metadata)
     keep(call)
     timeout: Optional[float] = FIRST_MESSAGE
+    failed: Optional[HoldfastError] = None
     try:
         while True:
             response = await asyncio.wait_for(call.read(), timeout)
@@ -67,12 +68,16 @@ async def _once(
             yield response
     except asyncio.TimeoutError:
         text = f"the server has sent nothing for {FIRST_MESSAGE:g} s"
-        raise error_of(text, Facts("", grpc.StatusCode.UNAVAILABLE)) from None
+        failed = error_of(text, Facts("", grpc.StatusCode.UNAVAILABLE))
     except grpc.aio.AioRpcError as failure:
-        raise error_of_failure(failure) from None
+        failed = error_of_failure(failure)
     except asyncio.CancelledError:
         if calls.closed.done() and not is_cancelled():
             raise ClosedError() from None
         raise
     finally:
         call.cancel()
+        # gRPC keeps the socket until the call is collected, so no traceback may keep the call.
+        call = None
+    if failed is not None:
+        raise failed
