@@ -204,10 +204,11 @@ class TypeAhead:
             if self._latest is not query or since is None or clock.now() - since < SILENCE:
                 return
             # The next stream has a time of its own.
-            if self._call is None or self._call is not expected():
+            call = expected()
+            if call is None or call is not self._call:
                 return
             self._is_left = True
-            self._call.cancel()
+            call.cancel()
 
         asyncio.get_running_loop().call_later(attempt_time(query.until - now, True), late)
 
