@@ -1,5 +1,6 @@
 import type { Logger } from '../../../clients/typescript';
 import { newsLog, type SessionNews } from '../../../clients/typescript/sessions/session-news';
+import { inSpan } from '../../../clients/typescript/telemetry';
 import { Holder } from '../../../generated/typescript/holdfast/v1/lease';
 import { opened, pass } from '../../support/clients/faked-session';
 import { lock } from '../../support/clients/sdk-session';
@@ -35,6 +36,15 @@ const fails = (): void => {
 const rejects = (() => Promise.reject(new Error('broken'))) as () => void;
 
 describe('a function of the caller that fails', () => {
+  test('is a warning of the process if the tracer throws, and the grant is not lost', async () => {
+    const span = { setAttribute: fails, setStatus: fails, end: fails };
+    expect(await inSpan({ startSpan: fails as never }, 'acquire', {}, () => Promise.resolve(7))).toBe(7);
+    expect(await inSpan({ startSpan: () => span }, 'acquire', {}, () => Promise.resolve(8))).toBe(8);
+    const failed = inSpan({ startSpan: () => span }, 'acquire', {}, () => Promise.reject(new Error('own')));
+    await expect(failed).rejects.toThrow('own');
+    expect(new Set(warnings)).toEqual(new Set(['the tracer of the Holdfast client fails: broken']));
+  });
+
   test.each([
     ['throws', fails],
     ['rejects', rejects],
