@@ -4,6 +4,7 @@ import { addCall } from './commands/call';
 import { addComplete } from './commands/complete';
 import { addExport } from './commands/export';
 import { addImport } from './commands/import';
+import { addCompletion } from './commands/completion';
 import { addContext } from './commands/context';
 import { addLock } from './commands/lock';
 import { addSemaphore } from './commands/semaphore';
@@ -46,5 +47,6 @@ export function createProgram(terminal: Terminal): Command {
   addHealth(program, terminal);
   addServers(program, terminal);
   addChecks(program, terminal);
+  addCompletion(program, terminal);
   return program;
 }
