@@ -8,7 +8,7 @@ function __holdfast_at
   set -l path
   for word in (commandline -opc)[2..]
     if test "$word" = --
-      set path --
+      set path /command
       break
     end
     switch "$path/$word"
@@ -18,7 +18,7 @@ ${nodes.flatMap(stepLines).join('\n')}
   test "$path" = "$argv[1]"
 end
 complete -c holdfast -f
-complete -c holdfast -n '__holdfast_at --' -F
+complete -c holdfast -n '__holdfast_at /command' -F -a '(__fish_complete_command)'
 ${nodes.flatMap(nodeLines).join('\n')}
 `;
 }
