@@ -22,8 +22,8 @@ export async function* textOf(input: Bytes, name: string): AsyncGenerator<string
     }
     yield decoder.decode();
   } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(`${name} is not UTF-8`);
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? new UsageError(`${name} is not UTF-8`) : error;
   }
 }
 

@@ -19,7 +19,9 @@ export class Progress {
     if (!this.terminal.errIsTerminal || time - this.drawnAt < REDRAW_MS) return;
     this.drawnAt = time;
     this.isShown = true;
-    this.terminal.err.write(`\r\u001b[K${this.bar(bytes)}${count.toLocaleString('en')} entries`);
+    this.terminal.err.write(
+      `\r\u001b[K${this.bar(bytes)}${count.toLocaleString('en')} ${count === 1 ? 'entry' : 'entries'}`,
+    );
   }
 
   /** Removes the line. */

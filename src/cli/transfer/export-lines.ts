@@ -30,5 +30,8 @@ export type ExportPart =
   | { readonly kind: 'dictionaryEnd' };
 
 export function countsText({ semaphoreCount, dictionaryCount, entryCount }: Counts): string {
-  return `${semaphoreCount} semaphores, ${dictionaryCount} dictionaries with ${entryCount} entries`;
+  const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+  const semaphores = counted(semaphoreCount, 'semaphore', 'semaphores');
+  const dictionaries = counted(dictionaryCount, 'dictionary', 'dictionaries');
+  return `${semaphores}, ${dictionaries} with ${counted(entryCount, 'entry', 'entries')}`;
 }

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { InProcessServer } from '../end-to-end/in-process-server';
+import { runProgram, type FakeTerminal } from '../support/cli/run-program';
+import { closeAll } from '../support/close-all';
+import { RedisProcess } from '../support/processes/redis-process';
+import { scratchFolder } from '../support/scratch-folder';
+
+let redis: RedisProcess[];
+let from: InProcessServer;
+let to: InProcessServer;
+let file: string;
+
+beforeAll(async () => {
+  redis = await Promise.all([1, 2].map(() => RedisProcess.start({ appendfsync: 'no' })));
+  [from, to] = (await Promise.all(redis.map(({ url }) => InProcessServer.start(url)))) as [
+    InProcessServer,
+    InProcessServer,
+  ];
+  file = join(scratchFolder(), 'export.jsonl');
+});
+afterAll(() =>
+  closeAll(
+    () => from?.closeDespiteWarnings(),
+    () => to?.closeDespiteWarnings(),
+    ...(redis ?? []).map((one) => () => one.close()),
+  ),
+);
+
+const at = (server: InProcessServer, args: readonly string[], fake?: FakeTerminal) =>
+  runProgram([...args, '-a', server.address, '--timeout', '30s'], fake);
+
+function linesOf(text: string): Record<string, unknown>[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** An export with these lines between its header and its last line. */
+function exportOf(
+  lines: readonly unknown[],
+  { version = 1, entryCount = 0, dictionaryCount = 0 } = {},
+): string {
+  const body = [{ holdfastExport: { version } }, ...lines]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  const end = { semaphoreCount: 0, dictionaryCount, entryCount, sha256 };
+  return `${body}${JSON.stringify({ end })}\n`;
+}
+
+async function imported(text: string, ...flags: string[]) {
+  writeFileSync(file, text);
+  return at(to, ['import', file, ...flags]);
+}
+
+test('another store takes back dictionaries with their profiles and the limits of semaphores', async () => {
+  // More entries than one page.
+  const words = Array.from({ length: 1203 }, (_, i) => `{"entryId":"${i}","text":"word ${i}","weight":${i}}`);
+  const input = `${words.join('\n')}\n{"entryId":"é","text":"Genève","aliases":["Geneva"],"payload":"AQI="}`;
+  await at(from, ['complete', 'import', 'shop/words', '-', '--format', 'jsonl', '--accents', 'dropped'], {
+    input,
+  });
+  await at(from, ['complete', 'create', 'shop/empty', '--typos', 'off']);
+  await at(from, ['semaphore', 'set-limit', 'gpu', '8']);
+  const { out, code } = await at(from, ['export']);
+  expect(code).toBe(0);
+  writeFileSync(file, out);
+
+  expect((await at(to, ['import', file, '--dry-run'])).err).toBe(
+    'valid: 1 semaphore, 2 dictionaries with 1204 entries\n',
+  );
+  expect((await at(to, ['complete', 'list'])).out).toBe('');
+  expect((await at(to, ['import', file])).err).toBe(`limit 8: semaphore "gpu"
+imported: 0 entries into "shop/empty"
+imported: 1204 entries into "shop/words"
+done: 1 semaphore, 2 dictionaries with 1204 entries
+`);
+  const again = await at(to, ['export']);
+  // The first line has the time, and so the last line another checksum.
+  expect(linesOf(again.out).slice(1, -1)).toEqual(linesOf(out).slice(1, -1));
+});
+
+test('an option limits the export to names with a prefix', async () => {
+  await at(from, ['semaphore', 'set-limit', 'cpu', '3']);
+  await at(from, ['complete', 'create', 'a1']);
+  const kinds = async (...args: string[]) => {
+    const lines = linesOf((await at(from, ['export', ...args])).out);
+    return lines.slice(1, -1).map((line) => Object.keys(line)[0]);
+  };
+  expect(await kinds('--semaphores', 'cp')).toEqual(['semaphore']);
+  expect(await kinds('--dictionaries', 'a1')).toEqual(['dictionary', 'dictionaryEnd']);
+  expect(await kinds('--dictionaries', 'zz', '--semaphores', 'zz')).toEqual([]);
+});
+
+test('an export that is interrupted has no last line', async () => {
+  const interrupted = new AbortController();
+  const stop = (text: string) => text.includes('"dictionary"') && interrupted.abort(new Error('stopped'));
+  const { out, err } = await at(from, ['export'], { signal: interrupted.signal, onOut: stop });
+  expect(err).toBe('stopped\n');
+  expect(linesOf(out).some((line) => 'end' in line)).toBe(false);
+});
+
+const PROFILE = { accents: 'ACCENT_HANDLING_KEPT', typoMatching: 'TYPO_MATCHING_ON' };
+const DICTIONARY = { dictionary: { name: 'd', profile: PROFILE } };
+const ENTRY = { entry: { entryId: '1', text: 'a' } };
+const END = { dictionaryEnd: { entryCount: 1 } };
+const COUNTS = { entryCount: 1, dictionaryCount: 1 };
+const GOOD = exportOf([DICTIONARY, ENTRY, END], COUNTS);
+
+test.each([
+  ['', 'is empty, and no export'],
+  ['{"a":1}\n', 'line 1 of FILE: "a" must be an object'],
+  ['{"entry":{}}\n', 'it is not the first line of an export of holdfast'],
+  [exportOf([], { version: 2 }), 'the export has version 2, and this program reads version 1'],
+  [GOOD.replace(/[^\n]*\n$/, ''), 'has no last line: the export was cut short'],
+  [GOOD.slice(0, -20), 'line 5 of FILE: is no JSON'],
+  [GOOD.replace('"a"', '"b"'), 'the checksum differs: the file was changed after the export'],
+  [`${GOOD}{"entry":{}}\n`, 'line 6 of FILE: comes after the end of the export'],
+  [exportOf([DICTIONARY, ENTRY, END]), '"dictionaryCount" is 0, but the file has 1'],
+  [exportOf([DICTIONARY, END], COUNTS), 'the dictionary has 0 entries instead of 1'],
+  [exportOf([DICTIONARY, ENTRY], COUNTS), 'the last dictionary has no end'],
+  [exportOf([DICTIONARY, DICTIONARY], COUNTS), '"dictionary" is at the wrong place'],
+  [exportOf([ENTRY], COUNTS), '"entry" is at the wrong place'],
+  [
+    exportOf([DICTIONARY, { entry: { entryId: '', text: 'a' } }, END], COUNTS),
+    'line 3 of FILE: "entryId" must',
+  ],
+  [
+    exportOf([{ dictionary: { name: 'd', profile: { accents: 'X' } } }]),
+    '"accents" has the unknown value "X"',
+  ],
+  [exportOf([{ semaphore: { name: 's', limit: -1 } }]), '"limit" must be a whole number'],
+  [exportOf([{ lease: {} }]), '"lease" is no part of an export'],
+])('an import refuses %j before it changes anything', async (text, problem) => {
+  const before = (await at(to, ['complete', 'list'])).out;
+  const { code, err } = await imported(text);
+  expect(err.replaceAll(file, 'FILE')).toContain(problem);
+  expect(code).toBe(64);
+  expect((await at(to, ['complete', 'list'])).out).toBe(before);
+});
+
+test('an import refuses an entry that only the server can judge, and keeps that dictionary', async () => {
+  await imported(GOOD);
+  // Folding makes 18 characters of this character, so the folded text is longer than 2048 bytes.
+  const wide = { entry: { entryId: '2', text: '\ufdfa'.repeat(170) } };
+  const { code, err } = await imported(exportOf([DICTIONARY, wide, END], COUNTS));
+  expect(err).toContain('INVALID_FIELD');
+  expect(code).toBe(64);
+  expect((await at(to, ['complete', 'entries', 'd', '-o', 'jsonl'])).out).toBe(`${JSON.stringify(ENTRY)}\n`);
+});
+
+test('an import needs a regular file, because the file is read twice', async () => {
+  expect(await at(to, ['import', '/dev/stdin'], {})).toMatchObject({ code: 64 });
+  expect((await at(to, ['import', `${file}.none`])).err).toContain('cannot be read: ENOENT');
+  expect(readFileSync(file, 'utf8')).not.toBe('');
+});

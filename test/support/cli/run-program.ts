@@ -1,0 +1,61 @@
+import { Writable } from 'node:stream';
+import { Readable } from 'node:stream';
+import { CommanderError } from 'commander';
+import { EXIT, exitCodeOf } from '../../../src/cli/exit-codes';
+import { createProgram } from '../../../src/cli/program';
+import { wantsColour, type Terminal } from '../../../src/cli/terminal';
+
+export interface FakeTerminal {
+  readonly env?: NodeJS.ProcessEnv;
+  /** The width of the terminal. Default: stdout is no terminal. */
+  readonly columns?: number;
+  readonly input?: string;
+  readonly signal?: AbortSignal;
+  /** Called with all of stdout after each write. */
+  readonly onOut?: (text: string) => void;
+}
+
+export interface ProgramResult {
+  readonly out: string;
+  readonly err: string;
+  readonly code: number;
+}
+
+/** Runs `holdfast` in this process, with a terminal of the test. */
+export async function runProgram(args: readonly string[], fake: FakeTerminal = {}): Promise<ProgramResult> {
+  const { env = {}, columns, input = '', onOut } = fake;
+  const printed = { out: '', err: '' };
+  let code: number = EXIT.done;
+  const stream = (key: 'out' | 'err') =>
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        printed[key] += String(chunk);
+        if (key === 'out') onOut?.(printed.out);
+        done();
+      },
+    });
+  const isTerminal = columns !== undefined;
+  const terminal: Terminal = {
+    env,
+    out: stream('out'),
+    err: stream('err'),
+    input: Readable.from([input]),
+    columns,
+    outHasColour: wantsColour(env, isTerminal),
+    errIsTerminal: isTerminal,
+    holderLabel: 'user@host:1',
+    interrupted: fake.signal ?? new AbortController().signal,
+    forwardSignals: () => () => undefined,
+    exitWith: (wanted) => (code = wanted),
+  };
+  try {
+    await createProgram(terminal).parseAsync(['node', 'holdfast', ...args]);
+  } catch (error) {
+    if (error instanceof CommanderError) code = error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    else {
+      printed.err += `${(error as Error).message}\n`;
+      code = exitCodeOf(error);
+    }
+  }
+  return { ...printed, code };
+}
