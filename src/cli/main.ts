@@ -71,11 +71,8 @@ createProgram(terminal)
   .parseAsync(process.argv)
   .then(
     () => (process.exitCode ??= signalCode),
-    (error: unknown) => {
-      process.exitCode = report(error);
-      // An interrupt does not wait for a server that does not answer.
-      if (signalCode !== 0) process.exit();
-    },
+    // The process does not wait for a server without an answer, nor for the writer of a pipe that was being read.
+    (error: unknown) => process.exit(report(error)),
   );
 
 /** A container may run as a user without a name. */

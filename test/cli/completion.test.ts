@@ -66,7 +66,9 @@ test.each(['zsh', 'fish'])(
     for (const word of ['recents', 'set-limit', 'end-quarantine']) expect(out).toContain(word);
     for (const name of ['dry-run', 'max-hold', 'semaphores']) expect(out).toContain(name);
     if (spawnSync(shell, ['--version']).status !== 0) return;
-    const { status, stderr } = spawnSync(shell, ['-n'], { input: out, encoding: 'utf8' });
+    const file = `${script}.${shell}`;
+    writeFileSync(file, out);
+    const { status, stderr } = spawnSync(shell, ['-n', file], { encoding: 'utf8' });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   },
 );

@@ -9,6 +9,7 @@ import { openChannel, type ServerChannel } from '../calls/server-channel';
 import { timeSpan } from '../arguments';
 import { connected } from '../command-setup';
 import { connectionSettings, type ConnectionFlags } from '../connection/settings';
+import { interruptible } from '../entries/interruptible';
 import { linesOf } from '../entries/lines';
 import { UsageError } from '../exit-codes';
 import { Output } from '../output/output';
@@ -62,9 +63,9 @@ Examples:
   holdfast call SemaphoreService/WatchSemaphore '{"name":"gpu"}' -o jsonl
   holdfast call grpc.health.v1.Health/Check`;
 
-async function stdinText({ input }: Terminal): Promise<string> {
+async function stdinText({ input, interrupted }: Terminal): Promise<string> {
   let text = '';
-  for await (const line of linesOf(input, 'stdin')) text += `${line.text}\n`;
+  for await (const line of linesOf(interruptible(input, interrupted), 'stdin')) text += `${line.text}\n`;
   return text;
 }
 

@@ -12,6 +12,7 @@ import { UsageError } from '../exit-codes';
 import { checkedEntry, EntryProblem } from '../entries/checked-entry';
 import { entriesOf, ENTRY_FORMATS, formatOfName, type EntryFormat } from '../entries/entry-formats';
 import { fileBytes, unreadable } from '../entries/file-bytes';
+import { interruptible } from '../entries/interruptible';
 import type { Bytes } from '../entries/lines';
 import { Progress } from '../output/progress';
 import type { Column } from '../output/table';
@@ -111,8 +112,8 @@ Examples:
   holdfast complete put towns 3 "New York" --alias NYC --weight 90
   printf '{"entryId":"3","text":"New York"}\\n' | holdfast complete put towns`;
 
-function stdinEntries({ input }: Terminal): AsyncIterable<Entry> {
-  return entriesOf(input, 'jsonl', 'stdin');
+function stdinEntries({ input, interrupted }: Terminal): AsyncIterable<Entry> {
+  return entriesOf(interruptible(input, interrupted), 'jsonl', 'stdin');
 }
 
 function givenEntry(entryId: string, text: string | undefined, { alias, weight, payload }: PutFlags): Entry {
@@ -194,7 +195,7 @@ async function importFile(
   const progress = new Progress(terminal, size);
   let read = 0;
   let count = 0;
-  const measured = measuring(bytes, (length) => (read += length));
+  const measured = measuring(interruptible(bytes, terminal.interrupted), (length) => (read += length));
   const entries = counting(entriesOf(measured, format, file === '-' ? 'stdin' : file), () =>
     progress.show(read, (count += 1)),
   );

@@ -3,6 +3,7 @@ import type { Holdfast, Suggestion } from '../../../clients/typescript';
 import { wholeNumber } from '../arguments';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
+import { interruptible } from '../entries/interruptible';
 import { linesOf } from '../entries/lines';
 import type { Terminal } from '../terminal';
 import { typeOnTerminal } from '../type/type-on-terminal';
@@ -93,10 +94,10 @@ async function answerLines(
 }
 
 async function* answers(
-  { input }: Terminal,
+  { input, interrupted }: Terminal,
   ask: (query: string) => Promise<Suggestion[] | undefined>,
 ): AsyncGenerator<Answer, void, undefined> {
-  for await (const { text } of linesOf(input, 'stdin')) {
+  for await (const { text } of linesOf(interruptible(input, interrupted), 'stdin')) {
     yield { query: text, suggestions: (await ask(text)) ?? [] };
   }
 }

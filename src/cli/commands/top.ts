@@ -33,7 +33,7 @@ interface Ranking {
 /** A shorter interval would load the servers, which count up to 20,000 names for each answer. */
 const LEAST_INTERVAL_MS = 500;
 
-const SAMPLED = 'not all names were counted, so others may have more waiters; give a prefix';
+const SAMPLED = 'not all names were counted, so others may have more waiters; a longer prefix helps';
 
 /** `holdfast top`: the names with the most waiters. */
 export function addTop(program: Command, terminal: Terminal): void {
@@ -75,7 +75,7 @@ async function showOnce(terminal: Terminal, hf: Holdfast, prefix: string, flags:
   const { rows, sampled } = await rank(hf, prefix, flags.limit);
   if (sampled) terminal.err.write(`holdfast: ${SAMPLED}\n`);
   const output = outputOf(terminal, flags);
-  if (output.format === 'table' && rows.length === 0) return output.write('nobody waits\n');
+  if (output.format === 'table' && rows.length === 0) return output.write('no waiters found\n');
   await output.rows(one(rows), rowToJson, columns(timeOfDayMs()));
 }
 
@@ -115,7 +115,7 @@ export function topLines({ rows, sampled }: Ranking, terminal: Terminal, screenR
   const head = [`holdfast top  ${timeOfDayText()}`, ...(sampled ? [SAMPLED] : []), ''];
   const columnsNow = 'columns' in terminal.out ? Number(terminal.out.columns) : terminal.columns;
   const screen = { columns: columnsNow, outHasColour: terminal.outHasColour };
-  const below = rows.length === 0 ? ['nobody waits'] : table(rows, columns(timeOfDayMs()), screen);
+  const below = rows.length === 0 ? ['no waiters found'] : table(rows, columns(timeOfDayMs()), screen);
   return [...head, ...below].slice(0, Math.max(1, screenRows - 1));
 }
 
