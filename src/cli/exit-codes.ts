@@ -27,7 +27,7 @@ export const EXIT = {
 /** The rows of the table in `--help` and in the documents. */
 export const EXIT_TEXTS: readonly (readonly [code: string, meaning: string])[] = [
   ['0', 'done'],
-  ['1', 'refused by the server, or failed: the last line on stderr has the cause'],
+  ['1', 'refused by the server, or failed: the last line of stderr says why'],
   ['64', 'wrong usage, an invalid value or an invalid configuration'],
   ['69', 'no server answered, or the servers cannot reach their store'],
   ['70', 'a defect of holdfast'],

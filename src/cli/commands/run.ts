@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { ContendedError, type Holdfast, type Lease, type QueuePlace } from '../../../clients/typescript';
 import { escapeText } from '../../wire/escape-text';
 import { exitCodeNumber, timeSpan, wholeNumber } from '../arguments';
@@ -84,7 +84,11 @@ function finish<Flags>(command: Command, terminal: Terminal, example: string, ru
   command
     .argument('<name>', `name of the ${runner.word}`)
     .argument('<command...>', 'the command after "--", with its arguments; no shell is used')
-    .option('--ttl <time>', 'time after which the lease ends if holdfast vanishes', timeSpan, 30_000)
+    .addOption(
+      new Option('--ttl <time>', 'time after which the lease ends if holdfast vanishes')
+        .argParser(timeSpan)
+        .default(30_000, '30s'),
+    )
     .option('--wait <time>', 'longest wait (default: no bound; 0s: try once)', timeSpan)
     .option('--grace <time>', 'time between SIGTERM and SIGKILL (default: a quarter of --ttl)', timeSpan)
     .option('--max-hold <time>', 'longest time for the command, which gets SIGTERM then', timeSpan)

@@ -6,8 +6,8 @@ const UNITS = [
 
 /** "850ms", "12.3s", "5m12s", "3d4h": at most two units. */
 export function spanText(ms: number): string {
-  if (ms < 1000) return `${Math.max(0, Math.round(ms))}ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1).replace(/\.0$/, '')}s`;
+  if (ms < 999.5) return `${Math.max(0, Math.round(ms))}ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1).replace(/\.0$/, '')}s`;
   let rest = Math.round(ms / 1000) * 1000;
   const parts: string[] = [];
   for (const [unit, size] of [...UNITS, ['s', 1000] as const]) {

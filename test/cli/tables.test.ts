@@ -1,0 +1,183 @@
+import { LockMode, type Holder, type Waiter } from '../../generated/typescript/holdfast/v1/lease';
+import { Lock } from '../../generated/typescript/holdfast/v1/lock_service';
+import { Semaphore } from '../../generated/typescript/holdfast/v1/semaphore_service';
+import { lockKind } from '../../src/cli/commands/lock-kind';
+import { resourceLines } from '../../src/cli/commands/resource-text';
+import { semaphoreKind } from '../../src/cli/commands/semaphore-kind';
+import { spanText } from '../../src/cli/output/spans';
+import { table, textWidth } from '../../src/cli/output/table';
+import { wantsColour } from '../../src/cli/terminal';
+
+const NOW_S = 1_700_000_000;
+const at = (seconds: number) => ({ seconds: BigInt(NOW_S + seconds), nanos: 0 });
+const PIPE = { columns: undefined, outHasColour: false };
+const TERMINAL = { columns: 80, outHasColour: false };
+
+const holder: Partial<Holder> = {
+  holderId: 'deploy@build-7.internal.example.org:4711',
+  mode: LockMode.LOCK_MODE_EXCLUSIVE,
+  permitCount: 1,
+  fencingToken: 1700000000000001n,
+  acquireTime: at(-312),
+  expireTime: at(21),
+  identity: 'spiffe://example.org/deploy',
+  metadata: new Map([['job', '17']]),
+};
+const waiter: Partial<Waiter> = {
+  position: 1,
+  holderId: 'second',
+  mode: LockMode.LOCK_MODE_EXCLUSIVE,
+  permitCount: 2,
+  enqueueTime: at(-5),
+};
+const lock = Lock.create({
+  name: 'deploy/production',
+  holderCount: 1,
+  waiterCount: 20,
+  lastFencingToken: 1700000000000001n,
+  holders: [holder as Holder],
+  waiters: [waiter as Waiter],
+});
+
+function text(lines: readonly string[]): string {
+  return `\n${lines.join('\n')}\n`;
+}
+
+test('shows a lock without a terminal with every value whole', () => {
+  expect(text(resourceLines(lockKind, lock, PIPE, NOW_S * 1000))).toMatchInlineSnapshot(`
+   "
+   lock        deploy/production
+   state       held by 1
+   waiters     20
+   last token  1700000000000001
+
+   HOLDER                                    MODE                  TOKEN  HELD FOR  ENDS IN  IDENTITY                     METADATA
+   deploy@build-7.internal.example.org:4711  exclusive  1700000000000001  5m12s     21s      spiffe://example.org/deploy  job=17
+
+   PLACE  WAITER  MODE       WAITS FOR
+       1  second  exclusive  5s
+   … and 19 more waiters
+   "
+  `);
+});
+
+test('shows a lock in 80 columns, and cuts the longest values', () => {
+  const lines = resourceLines(lockKind, lock, TERMINAL, NOW_S * 1000);
+  expect(text(lines)).toMatchInlineSnapshot(`
+   "
+   lock        deploy/production
+   state       held by 1
+   waiters     20
+   last token  1700000000000001
+
+   HOLDER      MODE                  TOKEN  HELD FOR  ENDS IN  IDENTITY    METADATA
+   deploy@bu…  exclusive  1700000000000001  5m12s     21s      spiffe://…  job=17
+
+   PLACE  WAITER  MODE       WAITS FOR
+       1  second  exclusive  5s
+   … and 19 more waiters
+   "
+  `);
+  expect(Math.max(...lines.map(textWidth))).toBeLessThanOrEqual(80);
+});
+
+test('shows a free lock', () => {
+  expect(text(resourceLines(lockKind, Lock.create({ name: 'a' }), PIPE, 0))).toMatchInlineSnapshot(`
+   "
+   lock     a
+   state    free
+   waiters  0
+   "
+  `);
+});
+
+test('shows a semaphore with its permits, and what is above a lowered limit', () => {
+  const semaphore = Semaphore.create({
+    name: 'gpu',
+    limit: 2,
+    usedCount: 3,
+    overcommittedCount: 1,
+    holderCount: 3,
+    lastFencingToken: 12n,
+    holders: [{ ...holder, permitCount: 3, identity: '', metadata: new Map(), revoked: true } as Holder],
+  });
+  expect(text(resourceLines(semaphoreKind, semaphore, PIPE, NOW_S * 1000))).toMatchInlineSnapshot(`
+   "
+   semaphore   gpu
+   state       held by 3
+   permits     3 of 2 used, 1 above the limit
+   waiters     0
+   last token  12
+
+   HOLDER                                    PERMITS             TOKEN  HELD FOR  ENDS IN
+   deploy@build-7.internal.example.org:4711        3  1700000000000001  5m12s     21s (revoked)
+   … and 2 more holders
+   "
+  `);
+});
+
+test('shows a list', () => {
+  const rows = [lock, Lock.create({ name: 'free' }), Lock.create({ name: 'hidden', holderCount: 2 })];
+  expect(text(table(rows, lockKind.columns, PIPE))).toMatchInlineSnapshot(`
+   "
+   NAME               HOLDERS  WAITERS             TOKEN  HOLDER
+   deploy/production        1       20  1700000000000001  deploy@build-7.internal.example.org:4711
+   free                     0        0                 0  free
+   hidden                   2        0                 0  (not readable)
+   "
+  `);
+  expect(text(table(rows, lockKind.columns, TERMINAL))).toMatchInlineSnapshot(`
+   "
+   NAME               HOLDERS  WAITERS             TOKEN  HOLDER
+   deploy/production        1       20  1700000000000001  deploy@build-7.internal.…
+   free                     0        0                 0  free
+   hidden                   2        0                 0  (not readable)
+   "
+  `);
+});
+
+test('escapes what could steer a terminal, and counts wide characters as two columns', () => {
+  const rows = ['a\u001b[2Jb', '漢字', 'é'];
+  const columns = [
+    { title: 'NAME', value: (row: string) => row },
+    { title: 'END', value: () => '|' },
+  ];
+  expect(text(table(rows, columns, PIPE))).toMatchInlineSnapshot(`
+   "
+   NAME         END
+   a\\u{1b}[2Jb  |
+   漢字         |
+   é            |
+   "
+  `);
+});
+
+test('prints bold titles only where colour is wanted', () => {
+  const columns = [{ title: 'NAME', value: (row: string) => row }];
+  expect(table(['a'], columns, { columns: 80, outHasColour: true })).toEqual([
+    '\u001b[1mNAME\u001b[22m',
+    'a',
+  ]);
+  expect(wantsColour({}, true)).toBe(true);
+  expect(wantsColour({}, false)).toBe(false);
+  expect(wantsColour({ NO_COLOR: '1' }, true)).toBe(false);
+  expect(wantsColour({ NO_COLOR: '' }, true)).toBe(true);
+  expect(wantsColour({ TERM: 'dumb' }, true)).toBe(false);
+});
+
+test.each([
+  [0, '0ms'],
+  [-5, '0ms'],
+  [850, '850ms'],
+  [999.6, '1s'],
+  [1000, '1s'],
+  [12_340, '12.3s'],
+  [59_960, '1m'],
+  [60_000, '1m'],
+  [312_000, '5m12s'],
+  [3_600_000, '1h'],
+  [3_605_000, '1h'],
+  [277_200_000, '3d5h'],
+])('writes %d ms as %s', (ms, expected) => {
+  expect(spanText(ms)).toBe(expected);
+});
