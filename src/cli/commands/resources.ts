@@ -3,6 +3,7 @@ import type { Holdfast } from '../../../clients/typescript';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
 import { CliError, UsageError } from '../exit-codes';
+import { jsonText } from '../output/json';
 import { spanText } from '../output/spans';
 import type { Terminal } from '../terminal';
 import { escapeText } from '../../wire/escape-text';
@@ -99,7 +100,7 @@ function addWatch<T extends Resource>(parent: Command, kind: ResourceKind<T>, te
     await withClient(terminal, flags, async (hf) => {
       for await (const state of kind.watch(hf, name, terminal.interrupted)) {
         if (output.format === 'table') await output.write(`${watchLine(state)}\n`);
-        else await output.write(`${JSON.stringify(kind.toJson(state))}\n`);
+        else await output.write(`${jsonText(kind.toJson(state))}\n`);
       }
     });
   });

@@ -1,4 +1,5 @@
 import type { Terminal } from '../terminal';
+import { jsonText } from './json';
 import { table, type Column } from './table';
 
 export const FORMATS = ['table', 'json', 'jsonl'] as const;
@@ -16,8 +17,8 @@ export class Output {
 
   /** One thing: its JSON, or in the format `table` its lines. */
   async one(json: unknown, lines: () => readonly string[]): Promise<void> {
-    if (this.format === 'json') return this.write(`${JSON.stringify(json, undefined, 2)}\n`);
-    if (this.format === 'jsonl') return this.write(`${JSON.stringify(json)}\n`);
+    if (this.format === 'json') return this.write(`${jsonText(json, 2)}\n`);
+    if (this.format === 'jsonl') return this.write(`${jsonText(json)}\n`);
     return this.write(
       lines()
         .map((line) => `${line}\n`)
@@ -34,14 +35,14 @@ export class Output {
     if (this.format === 'table') return this.tables(pages, columns);
     if (this.format === 'jsonl') {
       for await (const page of pages) {
-        await this.write(page.map((row) => `${JSON.stringify(toJson(row))}\n`).join(''));
+        await this.write(page.map((row) => `${jsonText(toJson(row))}\n`).join(''));
       }
       return;
     }
     let before = '[\n';
     for await (const page of pages) {
       for (const row of page) {
-        await this.write(`${before}  ${JSON.stringify(toJson(row))}`);
+        await this.write(`${before}  ${jsonText(toJson(row))}`);
         before = ',\n';
       }
     }
