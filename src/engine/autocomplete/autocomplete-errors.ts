@@ -88,6 +88,16 @@ export function missingDictionary(name: string, missing: Missing): HoldfastError
   }
 }
 
+export function isMissing(answer: object): answer is Missing {
+  return 'kind' in answer && ['unknown', 'outdated', 'too-new'].includes(answer.kind as string);
+}
+
+/** Throws the caller's error if the dictionary cannot be used. */
+export function found<T extends object>(dictionary: string, answer: T | Missing): Exclude<T, Missing> {
+  if (isMissing(answer)) throw missingDictionary(dictionary, answer);
+  return answer as Exclude<T, Missing>;
+}
+
 export function importLost(name: string): HoldfastError {
   return new HoldfastError(
     'IMPORT_CONFLICT',

@@ -2,6 +2,8 @@ import {
   answerOf,
   dictionaryExists,
   dictionaryText,
+  found,
+  isMissing,
   missingDictionary,
   readOf,
   recentsText,
@@ -281,16 +283,6 @@ export class Autocomplete implements AutocompleteEngine {
     const { kind: _, ...view } = stored;
     return { name, ...view, index: indexes.stateOf(name) };
   }
-}
-
-function isMissing(answer: object): answer is Missing {
-  return 'kind' in answer && ['unknown', 'outdated', 'too-new'].includes(answer.kind as string);
-}
-
-/** Throws the caller's error if the dictionary cannot be used. */
-function found<T extends object>(dictionary: string, answer: T | Missing): Exclude<T, Missing> {
-  if (isMissing(answer)) throw missingDictionary(dictionary, answer);
-  return answer as Exclude<T, Missing>;
 }
 
 function isListPosition(value: unknown): value is ListPosition {
