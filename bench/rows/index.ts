@@ -12,6 +12,7 @@ import { heldLeases } from './held-leases';
 import { innocent } from './innocent';
 import { lists } from './lists';
 import { memory } from './memory';
+import { metrics } from './metrics';
 import { overload } from './overload';
 import { peers } from './peers';
 import { readers } from './readers';
@@ -27,6 +28,7 @@ export const rows: readonly Row[] = [
   unary,
   guards,
   access,
+  metrics,
   semaphore,
   etcd,
   handOver,
