@@ -66,23 +66,27 @@ const ORDERS: readonly (readonly Side[])[] = [
   ['plain', 'control', 'measured'],
 ];
 
-async function round(sides: Sides, index: number, calls: number): Promise<Figure[]> {
-  const figures: Figure[] = [];
-  for (const [kind, title] of CALLS) {
-    const server: Record<Side, number> = { plain: NaN, control: NaN, measured: NaN };
-    for (const side of ORDERS[index % ORDERS.length] ?? []) {
-      server[side] = (await sides[side].cost(kind, calls, IN_FLIGHT)).server;
+type Kind = (typeof CALLS)[number][0];
+
+/** The sides take turns of few calls, so that other work of the machine meets all sides. */
+async function round(sides: Sides, calls: number): Promise<Figure[]> {
+  const zero = (): Record<Kind, number> => ({ empty: 0, acquire: 0, get: 0, release: 0 });
+  const server: Record<Side, Record<Kind, number>> = { plain: zero(), control: zero(), measured: zero() };
+  for (const order of ORDERS) {
+    for (const side of order) {
+      for (const [kind] of CALLS) {
+        const cost = await sides[side].cost(kind, calls, IN_FLIGHT);
+        server[side][kind] += cost.server / ORDERS.length;
+      }
     }
-    figures.push(
-      figure(`${title}: server CPU by what it is without`, '×', server.measured / server.plain, {
-        most: 1.03,
-      }),
-      figure(`${title}: the same for two servers without`, '×', server.control / server.plain),
-      figure(`${title}: server CPU with all`, 'µs', server.measured),
-    );
   }
   sides.scraper.check();
-  return [...figures, ...(await scrapeFigures(sides))];
+  const { plain, control, measured } = server;
+  return CALLS.flatMap(([kind, title]) => [
+    figure(`${title}: server CPU by what it is without`, '×', measured[kind] / plain[kind], { most: 1.03 }),
+    figure(`${title}: the same for two servers without`, '×', control[kind] / plain[kind]),
+    figure(`${title}: server CPU with all`, 'µs', measured[kind]),
+  ]);
 }
 
 async function scrapeFigures({ measured, scraper }: Sides): Promise<Figure[]> {
@@ -98,28 +102,43 @@ async function scrapeFigures({ measured, scraper }: Sides): Promise<Figure[]> {
   ];
 }
 
-async function run({ quick, say }: RowContext): Promise<Figure[]> {
+/** Starts three servers, and takes a round. Servers differ by a few percent for their whole life, so each round has new ones. */
+async function roundOfNewServers(amount: Amount): Promise<Figure[]> {
   const admin = `127.0.0.1:${await freePort()}`;
   const settings = { HOLDFAST_ADMIN_LISTEN: admin, HOLDFAST_LOG_LEVEL: 'info' };
   const opened: UnarySide[] = [];
+  const open = async (env: Readonly<Record<string, string>>): Promise<UnarySide> => {
+    const side = await UnarySide.open({ env });
+    opened.unshift(side);
+    return side;
+  };
   let scraper: Scraper | undefined;
   try {
-    const sides: UnarySide[] = [];
-    for (const env of [{}, {}, settings]) {
-      sides.push(await UnarySide.open({ env }));
-      opened.unshift(sides.at(-1) as UnarySide);
-    }
-    const [plain, control, measured] = sides as [UnarySide, UnarySide, UnarySide];
+    const [plain, measured, control] = [await open({}), await open(settings), await open({})];
     scraper = new Scraper(`http://${admin}/metrics`);
-    const all = { plain, control, measured, scraper };
-    const calls = quick ? 1000 : 3000;
-    const counts = quick ? { warmUps: 3, rounds: 6 } : { warmUps: 6, rounds: 24 };
-    say(`${counts.rounds} rounds of ${calls} calls of each kind, ${IN_FLIGHT} in flight, in turns`);
-    return await takeRounds(counts, (index) => round(all, index, calls));
+    const sides = { plain, control, measured, scraper };
+    for (let count = 0; count < amount.warmUps; count += 1) await round(sides, amount.calls);
+    return [...(await round(sides, amount.calls)), ...(await scrapeFigures(sides))];
   } finally {
     scraper?.close();
     for (const side of opened) await side.close();
   }
+}
+
+interface Amount {
+  /** The calls of each kind in one turn of a side. A round has six turns of each side. */
+  readonly calls: number;
+  /** The rounds before the measurement, for cold code. */
+  readonly warmUps: number;
+}
+
+async function run({ quick, say }: RowContext): Promise<Figure[]> {
+  const amount = quick ? { calls: 200, warmUps: 1 } : { calls: 500, warmUps: 2 };
+  const rounds = quick ? 3 : 16;
+  say(
+    `${rounds} rounds of ${ORDERS.length * amount.calls} calls of each kind, ${IN_FLIGHT} in flight, in turns`,
+  );
+  return takeRounds({ warmUps: 0, rounds }, () => roundOfNewServers(amount));
 }
 
 export const metrics: Row = {
@@ -128,6 +147,7 @@ export const metrics: Row = {
   about:
     'CPU of a call to a server with the admin port, a scrape every 5 s and logs of level info, divided by the CPU of the ' +
     'same call to a server with HOLDFAST_ADMIN_LISTEN=off and level warn. All servers run at the same time with their own ' +
-    'Redis, and are measured in turns. A third server without metrics shows how far two equal servers differ.',
+    'Redis, are measured in turns, and are new in each round. A third server without metrics shows how far two equal ' +
+    'servers differ.',
   run,
 };
