@@ -18,6 +18,8 @@ export interface Call {
   readonly quotas: Quotas;
   /** True: the caller may not read this name, so errors and events must not show its holders. May change by a reload. */
   readonly hidesHolders: boolean;
+  /** The W3C trace context of the caller. Undefined: the caller has sent none that is valid. Read from the headers at each use. */
+  readonly traceparent?: string | undefined;
   /** The session that the call belongs to. Undefined: the call is a gRPC call of its own. */
   readonly session?: CallSession | undefined;
   /** True: the client's gRPC library retried this call (header `grpc-previous-rpc-attempts`). */

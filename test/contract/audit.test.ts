@@ -2,6 +2,9 @@ import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_s
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { HoldfastError } from '../../src/engine/errors';
 import { SERVICES, VERBS } from '../../src/transport/access/verbs';
+import { lock } from '../support/clients/session-commands';
+import { SessionStream } from '../support/clients/session-stream';
+import { eventually } from '../support/eventually';
 import { batch, commit, entry } from './autocomplete-calls';
 import type { Harness } from './harness';
 import { acquireRequest, call, failureOf } from './harness';
@@ -13,10 +16,10 @@ let harness: Harness;
 beforeAll(async () => {
   const rule = { services: [...SERVICES], names: [''], allow: [...VERBS] };
   ({ harness } = await startWithPolicy(
-    ['ops', 'guest'],
+    ['ops', 'guest', 'visitor'],
     [
       { ...rule, identities: ['token:ops'] },
-      { ...rule, identities: ['token:guest'], names: ['guest/'] },
+      { ...rule, identities: ['token:guest', 'token:visitor'], names: ['guest/'] },
     ],
   ));
 });
@@ -153,4 +156,18 @@ test('an audit line has the traceparent and the x-request-id of its call, and le
   const wrong = await revoke({ traceparent: '00-0-0-0' });
   expect(wrong).toMatchObject({ name: 'traced' });
   expect(Object.keys(wrong ?? {})).not.toContain('traceparent');
+});
+
+test('the line of a refused command has the traceparent of its session', async () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  // Its refusals have no line in the second before.
+  const metadata = metadataOf('visitor');
+  metadata.set('traceparent', traceparent);
+  const session = new SessionStream(harness.target, { metadata });
+  const number = session.run(lock('ops/a'));
+  await eventually('an answer', () => session.kinds(number).length > 0);
+  session.close();
+  expect(lines()).toMatchObject([
+    { identity: 'token:visitor', action: 'refused', outcome: 'NOT_ALLOWED', name: 'ops/a', traceparent },
+  ]);
 });

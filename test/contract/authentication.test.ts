@@ -16,6 +16,7 @@ import { frame, RawConnection, type RawOutcome } from './raw-call';
 /** Bearer tokens, in front of fake engines. No call of an engine: no command to Redis. */
 
 const ACQUIRE = '/holdfast.v1.LockService/AcquireLock';
+const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const acquireBody = frame(AcquireLockRequest.encode(acquireRequest()).finish());
 
 let folder: string;
@@ -166,7 +167,7 @@ test('headers with a forwarded certificate or identity are no credential', async
 test('the log has the precise cause, and never the token', async () => {
   // The lines of the second before may be the last ones of this address.
   const line = await eventually('a line of the log', async () => {
-    await acquire(bearer('secret-token'));
+    await acquire({ ...bearer('secret-token'), traceparent: TRACEPARENT, 'x-request-id': 'job-7' });
     return harness.logged.find(({ message }) => message === 'refused a credential');
   });
   expect(line).toMatchObject({
@@ -176,6 +177,8 @@ test('the log has the precise cause, and never the token', async () => {
       reason: 'BAD_CREDENTIAL',
       detail: 'the token is in no token file, and is no JSON web token',
       method: ACQUIRE,
+      traceparent: TRACEPARENT,
+      callId: 'job-7',
       peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) as string,
     },
   });

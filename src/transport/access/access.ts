@@ -1,5 +1,6 @@
 import type { Clock } from '../../engine/clock';
 import { escapeText } from '../../wire/escape-text';
+import type { CallTrace } from '../grpc/call-trace';
 import type { Log } from '../grpc/log';
 import type { Authenticator, Caller, PresentedCredentials } from './caller';
 import { CredentialError } from './credential-errors';
@@ -18,6 +19,8 @@ export interface ArrivingCall extends PresentedCredentials {
   readonly method: string;
   /** The address of the client. */
   readonly peer: string;
+  /** Read only when a line is written. */
+  readonly trace?: CallTrace | undefined;
 }
 
 /** Who may call this server. Every call of the call wrapper comes here first, before its handler. */
@@ -55,10 +58,11 @@ export class Access {
     this.authenticator.close();
   }
 
-  private refuse({ method, peer }: ArrivingCall, error: unknown): never {
+  private refuse(call: ArrivingCall, error: unknown): never {
     if (error instanceof CredentialError) {
       const { reason, detail } = error;
-      this.refusals.write(peer, () => ({ reason, detail: escapeText(detail), method }));
+      const { method, peer } = call;
+      this.refusals.write(peer, () => ({ reason, detail: escapeText(detail), method, ...call.trace }));
     }
     throw error;
   }

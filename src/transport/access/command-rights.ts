@@ -1,6 +1,6 @@
 import type { HoldfastError } from '../../engine/errors';
 import type { CommandRights } from '../../engine/sessions/session-requests';
-import type { AuditLog } from './audit-log';
+import type { AuditedCaller, AuditLog } from './audit-log';
 import {
   CallPermissions,
   type Authorization,
@@ -10,11 +10,7 @@ import {
 import type { CallRule } from './call-rules';
 
 /** Who sends the commands of a session. */
-export interface CommandCaller {
-  readonly identity: string;
-  readonly peer: string;
-  readonly method: string;
-}
+export type CommandCaller = AuditedCaller;
 
 /** What a command names: in the request of an acquire, or by the name of its lease. */
 export type NamedByCommand = { readonly request: unknown } | { readonly name: string };

@@ -20,7 +20,7 @@ import type { CallRule } from '../access/call-rules';
 import type { Caller, PresentedCertificate } from '../access/caller';
 import { endedCredential } from '../access/credential-errors';
 import type { EndableCall, OpenCall } from '../access/open-credentials';
-import { traceOf, type CallTrace } from './call-trace';
+import { traceOf, traceparentOf, type CallTrace } from './call-trace';
 import { toCallStatus, type CallStatus } from './errors';
 import { connectionOf, endCall, peerCertificateOf } from './grpc-internals';
 import type { Log } from './log';
@@ -46,6 +46,8 @@ export interface HandledCall extends StreamCall, ReadableNames {
   readonly method: string;
   /** The address of the client. */
   readonly peer: string;
+  /** Read from the headers at each use. */
+  readonly trace: CallTrace;
   /**
    * Checks the names of one message. Throws NOT_ALLOWED. The wrapper checks the request of a call with one message. The
    * handler of a call that reads a stream must pass each message before its use.
@@ -218,6 +220,10 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
 
   get trace(): CallTrace {
     return traceOf(this.grpcCall.metadata);
+  }
+
+  get traceparent(): string | undefined {
+    return traceparentOf(this.grpcCall.metadata);
   }
 
   /** The status for an error. A defect is logged with the caller. */
