@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import { authenticates, ConfigError, readConfig, type Config } from './config/config';
+import { readOpenTelemetry } from './config/open-telemetry';
 import { createLog } from './log';
 import { createServer, StartError, type HoldfastServer } from './server';
+import { startTracing } from './tracing/start-tracing';
 
 /** The exit codes. After a second signal the exit code is 128 + the number of the signal, as is usual in shells. */
 const EXIT = {
@@ -44,9 +46,14 @@ export interface RunOptions {
 export async function run(options: RunOptions): Promise<void> {
   const config = readConfig(options.env);
   const log = createLog(config.logLevel);
-  const server = createServer(config, { log });
   exitOnDefect(log);
-  exitOnSignal(server, config, log, options.onClosed);
+  const wantedTracing = readOpenTelemetry(options.env);
+  const tracing = wantedTracing && (await startTracing(wantedTracing, log));
+  const server = createServer(config, { log, spans: tracing?.spans });
+  exitOnSignal(server, config, log, async () => {
+    await tracing?.close();
+    await options.onClosed?.();
+  });
   const listen = await server.listen().catch(async (error: unknown) => {
     await server.drain();
     throw error;

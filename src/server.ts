@@ -27,6 +27,7 @@ import { AdminServer } from './transport/admin/admin-server';
 import { isReady, probePages, type ProbedServer } from './transport/admin/probe-pages';
 import { GrpcServer } from './transport/server/grpc-server';
 import { ListenError } from './transport/grpc/listen';
+import type { Spans } from './tracing/spans';
 import { readVersion } from './version';
 
 export { StartError } from './startup/start-error';
@@ -36,6 +37,8 @@ const PRELOAD_PATIENCE_MS = 120_000;
 
 export interface ServerDependencies {
   readonly log: Logger;
+  /** The spans of OpenTelemetry. Undefined: none. */
+  readonly spans?: Spans | undefined;
   /** Adds the services of a test or a benchmark. They use the call wrapper of all services. */
   readonly extend?: (server: Server, context: CallContext) => void;
 }
@@ -155,14 +158,14 @@ class ComposedServer implements HoldfastServer {
 
   private compose(store: Store, serverId: string): GrpcServer {
     const { config, version } = this;
-    const { log, extend } = this.dependencies;
+    const { log, extend, spans } = this.dependencies;
     const limits = limitsOf(config);
     const shared = {
       clock: systemClock,
       identities: systemIdentities,
       onDefect: (error: unknown) => log.error({ err: error }, 'background work failed'),
     };
-    this.permits = new Permits({ ...shared, store: store.permits, limits, serverId });
+    this.permits = new Permits({ ...shared, store: store.permits, limits, serverId, observer: spans });
     this.indexes = openIndexes({
       ...shared,
       store: store.entries,
@@ -191,6 +194,7 @@ class ComposedServer implements HoldfastServer {
       auditLog: this.auditLog,
       connectionMaxAgeMs: config.connectionMaxAgeMs,
       reflection: config.reflection,
+      spans,
       extend,
     });
   }

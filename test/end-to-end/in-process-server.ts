@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { readConfig } from '../../src/config/config';
 import { createServer, type HoldfastServer } from '../../src/server';
+import type { Spans } from '../../src/tracing/spans';
 import { closeAll } from '../support/close-all';
 import { AutocompleteClient } from '../support/clients/autocomplete-client';
 import { eventuallyPasses } from '../support/eventually';
@@ -20,7 +21,7 @@ export class InProcessServer {
   private readonly server: HoldfastServer;
   private readonly clients: { close(): void }[] = [];
 
-  private constructor(redisUrl: string, env: Readonly<Record<string, string>>) {
+  private constructor(redisUrl: string, env: Readonly<Record<string, string>>, spans: Spans | undefined) {
     const config = readConfig({
       HOLDFAST_REDIS_URL: redisUrl,
       HOLDFAST_LISTEN: '127.0.0.1:0',
@@ -37,11 +38,15 @@ export class InProcessServer {
       const entry = JSON.parse(line) as Record<string, unknown>;
       if (entry['audit'] !== true) this.warnings.push(entry);
     };
-    this.server = createServer(config, { log: pino({ level: 'warn' }, { write }) });
+    this.server = createServer(config, { log: pino({ level: 'warn' }, { write }), spans });
   }
 
-  static async start(redisUrl: string, env: Readonly<Record<string, string>> = {}): Promise<InProcessServer> {
-    const server = new InProcessServer(redisUrl, env);
+  static async start(
+    redisUrl: string,
+    env: Readonly<Record<string, string>> = {},
+    spans?: Spans,
+  ): Promise<InProcessServer> {
+    const server = new InProcessServer(redisUrl, env, spans);
     server.address = await server.server.listen();
     return server;
   }

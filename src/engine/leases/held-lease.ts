@@ -8,6 +8,7 @@ import { confirmedEnd, latestEnd, type LeaseEnd } from './expire-offset';
 import { requestKey, type LossCause, type Resource } from './lease';
 import { draining, leaseLost, reattach, superseded } from './lease-errors';
 import type { LeaseId } from './lease-id';
+import type { LeaseObserver } from './lease-observer';
 import type { LeaseMeters, ServiceMeters } from './lease-meters';
 import type { CallRef, Granted, LeaseToRenew, PermitsStore, Renewed, RenewReply } from './permits-store';
 import type { RenewableLease, RenewalInFlight, Renewals } from './renewals';
@@ -29,6 +30,7 @@ export interface HeldLeaseContext {
   readonly lateReleases: BackgroundCommands;
   readonly countedLeases: CountedLeases;
   readonly meters: LeaseMeters;
+  readonly observer?: LeaseObserver | undefined;
   readonly renewals: Renewals;
   /** Is told once when a lease is no longer held. */
   readonly forget: (lease: HeldLease) => void;
@@ -39,7 +41,7 @@ export interface HeldLeaseOptions {
   readonly context: HeldLeaseContext;
   readonly owner: LeaseOwner;
   /** The call that has brought the lease: a stream, or a command of a session. */
-  readonly call: Pick<Call, 'identity' | 'connection' | 'account' | 'session'>;
+  readonly call: Pick<Call, 'identity' | 'connection' | 'account' | 'session' | 'traceparent'>;
   readonly resource: Resource;
   readonly ref: CallRef;
   /** The time at which the stream must end with REATTACH (ms). */
@@ -375,15 +377,19 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
 
   private endReleased(): void {
     this.meters.holdMs.add(this.clock.now() - this.grantedAt);
-    this.options.owner.send({ kind: 'released' });
+    const { context, owner, call, resource } = this.options;
+    owner.send({ kind: 'released' });
+    context.observer?.released(call, resource.service);
     this.end(undefined);
   }
 
   private lose(cause: LossCause, byStore = false): void {
     this.meters.lost[cause] += 1;
     this.meters.holdMs.add(this.clock.now() - this.grantedAt);
-    this.options.owner.send({ kind: 'lost', cause });
-    this.end(leaseLost(this.options.resource, cause));
+    const { context, owner, call, resource } = this.options;
+    owner.send({ kind: 'lost', cause });
+    context.observer?.lost(call, resource.service, cause);
+    this.end(leaseLost(resource, cause));
     if (!byStore) this.releaseLate();
   }
 

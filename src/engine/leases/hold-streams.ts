@@ -64,13 +64,13 @@ export class HoldStreams {
     private readonly context: PermitsContext,
     private readonly onClosed: () => void,
   ) {
-    const { store, clock, timers, lateReleases, countedLeases, meters, onDefect } = context;
+    const { store, clock, timers, lateReleases, countedLeases, meters, observer, onDefect } = context;
     const renewals = new Renewals(store, onDefect);
     const forget = (lease: HeldLease): void => {
       renewals.delete(lease);
       if (this.held.get(lease.key) === lease) this.held.delete(lease.key);
     };
-    const shared = { store, clock, timers, lateReleases, countedLeases, meters, onDefect };
+    const shared = { store, clock, timers, lateReleases, countedLeases, meters, observer, onDefect };
     this.heldContext = { ...shared, renewals, forget };
   }
 
@@ -204,6 +204,7 @@ export class HoldStreams {
     if (call.cancelled) return;
     const lease = grantedLease(resource, { requestId, clientRequestId, leaseId }, granted);
     owner.send({ kind: 'granted', lease });
+    context.observer?.granted(call, resource.service, call.receivedAt);
     const ageLimitAt = context.ageLimitAt(call, granted.ttlMs);
     const ref = { requestId, attach };
     const held = new HeldLease(

@@ -8,6 +8,7 @@ import { CountedLeases } from './counted-leases';
 import { LATE_RELEASE_PAUSES } from './held-lease';
 import { LeaseMeters } from './lease-meters';
 import type { Mode, Resource } from './lease';
+import type { LeaseObserver } from './lease-observer';
 import { LOCK_LIMIT, type Limits } from './limits';
 import type { CallRef, Granted, PermitsStore, PermitsWanted } from './permits-store';
 import type { AcquireRequest } from './requests';
@@ -26,6 +27,7 @@ export interface PermitsOptions {
   readonly serverId: string;
   /** Receives the defects of background work. */
   readonly onDefect: (error: unknown) => void;
+  readonly observer?: LeaseObserver | undefined;
 }
 
 /** A call that may get a grant by a command of another call. */
@@ -39,6 +41,7 @@ export class PermitsContext {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly onDefect: (error: unknown) => void;
+  readonly observer: LeaseObserver | undefined;
   readonly timers: TimerQueue;
   readonly queue: WaitQueue;
   readonly steps: BoundedSteps;
@@ -55,11 +58,12 @@ export class PermitsContext {
   private readonly serverId: string;
   private attachCount = 0;
 
-  constructor({ store, clock, identities, limits, serverId, onDefect }: PermitsOptions) {
+  constructor({ store, clock, identities, limits, serverId, onDefect, observer }: PermitsOptions) {
     this.store = store;
     this.clock = clock;
     this.limits = limits;
     this.onDefect = onDefect;
+    this.observer = observer;
     this.timers = new TimerQueue(clock);
     this.steps = new BoundedSteps(store, onDefect);
     this.queue = new WaitQueue(store, clock, this.timers, this.steps, onDefect);

@@ -54,6 +54,10 @@ export class CommandCall implements Call, CallSession {
     return this.origin.stream.identity;
   }
 
+  get traceparent(): string | undefined {
+    return this.origin.stream.traceparent;
+  }
+
   get account(): Account | undefined {
     return this.origin.stream.account;
   }

@@ -6,6 +6,9 @@ import {
   type ServerInterceptor,
 } from '@grpc/grpc-js';
 import type { CallMeters, MethodMeter } from './call-meters';
+import type { CallSpans } from './call-spans';
+import { traceparentOf } from './call-trace';
+import { REASON_TRAILER } from './errors';
 import { sendHeaders } from './grpc-internals';
 
 type Status = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
@@ -15,6 +18,10 @@ interface Call extends ServerInterceptingCallInterface {
   meter?: MethodMeter;
   /** Monotonic time (ms). */
   startedAt?: number;
+  /** Undefined: the server makes no spans. */
+  spans?: CallSpans | undefined;
+  /** The headers of the request. A private field of grpc-js. */
+  readonly metadata: Metadata;
   /** Whether the end of the call is counted. */
   isCounted?: boolean;
   /** Runs when the call is cancelled, and at the end of each call. */
@@ -41,12 +48,27 @@ function sendMetadata(this: Call, metadata: Metadata): void {
   else sendHeaders(this, HEADERS);
 }
 
-function countEnd(call: Call, code: number): void {
+function countEnd(call: Call, code: number, trailers?: Metadata | null): void {
   const { meter } = call;
   if (meter === undefined || call.isCounted === true) return;
   call.isCounted = true;
   meter.end(code);
-  meter.ms?.add(performance.now() - (call.startedAt as number));
+  if (meter.ms === undefined) return;
+  const startedAt = call.startedAt as number;
+  const endedAt = performance.now();
+  meter.ms.add(endedAt - startedAt);
+  if (call.spans === undefined) return;
+  const { service, method } = meter;
+  const reason = trailers?.get(REASON_TRAILER)[0]?.toString();
+  call.spans.ended({
+    service,
+    method,
+    code,
+    reason,
+    traceparent: traceparentOf(call.metadata),
+    startedAt,
+    endedAt,
+  });
 }
 
 function notifyOnCancel(this: Call): void {
@@ -55,7 +77,7 @@ function notifyOnCancel(this: Call): void {
 }
 
 function sendStatus(this: Call, status: Status): void {
-  if (this.firstStatus === undefined) countEnd(this, status.code ?? OK);
+  if (this.firstStatus === undefined) countEnd(this, status.code ?? OK, status.metadata);
   this.firstStatus ??= status;
   classOf(this).sendStatus.call(this, this.firstStatus);
 }
@@ -75,12 +97,12 @@ function sendMessage(this: Call, ...[message, done]: Parameters<Call['sendMessag
  * message after such a status would break the HTTP/2 stream, and the client would receive neither the message nor the
  * status.
  *
- * Counts the calls, their messages and their ends.
+ * Counts the calls, their messages and their ends, and tells `spans` of the end of each unary call.
  *
  * An interceptor that wraps the call would not see the statuses of grpc-js itself. All calls get the same functions:
  * with functions of its own, each call would be an object of a new shape for V8, and stay in memory for long.
  */
-export function callAnswers(meters: CallMeters): ServerInterceptor {
+export function callAnswers(meters: CallMeters, spans?: CallSpans): ServerInterceptor {
   return (method, interceptedCall) => {
     const call = interceptedCall as Call;
     if (typeof call.notifyOnCancel !== 'function') {
@@ -91,6 +113,7 @@ export function callAnswers(meters: CallMeters): ServerInterceptor {
     const meter = meters.of(method);
     meter.startedCount += 1;
     call.meter = meter;
+    call.spans = spans;
     if (meter.ms !== undefined) call.startedAt = performance.now();
     call.sendMetadata = sendMetadata;
     call.sendStatus = sendStatus;

@@ -14,7 +14,7 @@ import { ERROR_TABLE } from './error-table';
 import type { Log } from './log';
 
 const DOMAIN = 'holdfast';
-const REASON_TRAILER = 'holdfast-reason';
+export const REASON_TRAILER = 'holdfast-reason';
 const PUSHBACK_TRAILER = 'grpc-retry-pushback-ms';
 /** Bound of the percent-encoded message. With 5.5 kB of details in base64, all trailers stay below 8 KiB. */
 const MAX_ENCODED_TEXT_BYTES = 2000;

@@ -27,6 +27,8 @@ import { readCallRules } from '../access/call-rules';
 import type { CallContext } from '../grpc/call';
 import { callAnswers } from '../grpc/call-answers';
 import { CallMeters } from '../grpc/call-meters';
+import type { CallSpans } from '../grpc/call-spans';
+import { traceOfHeaders } from '../grpc/call-trace';
 import { CallGate, type CallGateOptions } from '../grpc/call-gate';
 import { callKinds } from '../grpc/call-kinds';
 import { Connections } from '../grpc/connections';
@@ -102,6 +104,8 @@ export interface GrpcServerParts {
   readonly connectionMaxAgeMs?: number | undefined;
   /** Default: reflection is offered. */
   readonly reflection?: boolean | undefined;
+  /** Default: no spans. */
+  readonly spans?: CallSpans | undefined;
   /** Adds services of a test or a benchmark. */
   readonly extend?: ((server: Server, context: CallContext) => void) | undefined;
 }
@@ -146,7 +150,7 @@ export class GrpcServer {
     this.server = new Server({
       // Nothing reads the channelz counters, and their updates would cost time in each call.
       'grpc.enable_channelz': 0,
-      interceptors: [callAnswers(this.calls), this.connections.interceptor, this.intake.interceptor],
+      interceptors: [callAnswers(this.calls, parts.spans), this.connections.interceptor, this.intake.interceptor],
     });
     this.health = new Health(SERVICES);
     this.reflection = new Reflection(new Descriptors(descriptors), log);
@@ -228,6 +232,9 @@ function proofs(access: Access): Pick<CallGateOptions, 'isProven' | 'prove'> {
       access.prove({
         ...credentials(headers, session),
         method: String(headers[':path']),
+        get trace() {
+          return traceOfHeaders(headers);
+        },
         get peer() {
           return `${session.socket.remoteAddress ?? 'unknown'}:${session.socket.remotePort ?? ''}`;
         },
