@@ -46,6 +46,7 @@ export async function runProgram(args: readonly string[], fake: FakeTerminal = {
     holderLabel: 'user@host:1',
     interrupted: fake.signal ?? new AbortController().signal,
     forwardSignals: () => () => undefined,
+    releaseProcess: () => undefined,
     exitWith: (wanted) => (code = wanted),
   };
   try {
