@@ -222,6 +222,8 @@ describe('the lease', () => {
         exit: { code: 3 },
         stderr: `holdfast: lock "${name}" was not granted within 300ms\n`,
       });
+      const quiet = await lockRun('--wait', '0s', '-qE', '0', '--', 'true');
+      expect(quiet).toMatchObject({ exit: { code: 0 }, stdout: '', stderr: '' });
     });
   });
 
@@ -273,7 +275,7 @@ describe('the lease', () => {
     const run = ['semaphore', 'run', name, '--limit', '3', '--permits', '2', '--ttl', '10s'];
     const cli = start([...run, '--', 'sh', '-c', 'echo ready; sleep 60']);
     await cli.prints('ready');
-    const other = start([...run, '--wait', '0s', '-q', '--', 'true']);
+    const other = start([...run, '--wait', '0s', '--', 'true']);
     expect(await other.ended()).toEqual({ code: 75, signal: null });
     expect(other.stderr).toMatch(/^holdfast: semaphore "name-\d+" was not granted: held by .+@.+:\d+\n$/);
     cli.signal('SIGTERM');

@@ -35,8 +35,8 @@ const lock = Lock.create({
   holderCount: 1,
   waiterCount: 20,
   lastFencingToken: 1700000000000001n,
-  holders: [holder as Holder],
-  waiters: [waiter as Waiter],
+  holders: [holder],
+  waiters: [waiter],
 });
 
 function text(lines: readonly string[]): string {
@@ -99,7 +99,7 @@ test('shows a semaphore with its permits, and what is above a lowered limit', ()
     overcommittedCount: 1,
     holderCount: 3,
     lastFencingToken: 12n,
-    holders: [{ ...holder, permitCount: 3, identity: '', metadata: new Map(), revoked: true } as Holder],
+    holders: [{ ...holder, permitCount: 3, identity: '', metadata: new Map(), revoked: true }],
   });
   expect(text(resourceLines(semaphoreKind, semaphore, PIPE, NOW_S * 1000))).toMatchInlineSnapshot(`
    "

@@ -94,7 +94,7 @@ function finish<Flags>(command: Command, terminal: Terminal, example: string, ru
     .option('--max-hold <time>', 'longest time for the command, which gets SIGTERM then', timeSpan)
     .option('--holder <label>', 'label that others see (default: user@host:pid)')
     .option('-E, --exit-not-granted <code>', 'exit code after --wait', exitCodeNumber, EXIT.notGranted)
-    .option('-q, --quiet', 'do not show the place in the queue');
+    .option('-q, --quiet', 'print neither the place in the queue nor "not granted"');
   connected(command).addHelpText('after', runHelp(example));
   command.action(async (name: string, words: [string, ...string[]], flags: RunFlags & Flags) => {
     terminal.exitWith(await run(terminal, name, words, flags, runner));
@@ -130,6 +130,7 @@ async function run<Flags>(
     );
   } catch (error) {
     if (!(error instanceof ContendedError)) throw error;
+    if (flags.quiet) return flags.exitNotGranted;
     const waited = wait === undefined || wait === 0 ? '' : ` within ${spanText(wait)}`;
     const holder = error.holderId === '' ? '' : `: held by ${error.holderId}`;
     throw new CliError(`${runner.word} "${name}" was not granted${waited}${holder}`, flags.exitNotGranted);

@@ -6,17 +6,18 @@
  *
  *     node writer.cjs FILE [stubborn] [family]
  *
- * stubborn: ignores SIGTERM, SIGINT and SIGHUP. family: starts two children that write too, with a child each.
+ * stubborn: ignores SIGTERM, SIGINT and SIGHUP. family: starts a child that writes too, and that starts another one.
  */
 const { spawn } = require('node:child_process');
 const { openSync, writeSync } = require('node:fs');
+const { setInterval } = require('node:timers');
 
 const [, program, file, ...modes] = process.argv;
 if (modes.includes('stubborn')) {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined);
 }
 const rest = modes.filter((mode) => mode !== 'family');
-if (modes.includes('family')) (start(['family2']), start(['family2']));
+if (modes.includes('family')) start(['family2']);
 if (modes.includes('family2')) start([]);
 
 function start(more) {
