@@ -7,7 +7,6 @@ import type { LoadedDictionaries } from './engine/autocomplete/loaded/loaded-dic
 import { openIndexes } from './engine/autocomplete/loaded/open-indexes';
 import { systemClock } from './engine/clock';
 import { systemIdentities } from './engine/identities';
-import { defaultLimits, type Limits } from './engine/leases/limits';
 import { Permits, type PermitsStats } from './engine/leases/permits';
 import { defaultSessionLimits } from './engine/sessions/session-requests';
 import { Sessions } from './engine/sessions/sessions';
@@ -17,8 +16,10 @@ import type { MetricSources } from './metrics/sources';
 import type { Store } from './redis';
 import { accessSettings, logExposure } from './startup/access-settings';
 import { auditLogOf, logHealth, routeGrpcLog } from './startup/logging';
+import { limitsOf } from './startup/limits';
 import { coreCount, defaultDictionaryBytes } from './startup/machine';
 import { openStore } from './startup/open-store';
+import { preload } from './startup/preload';
 import { StartError } from './startup/start-error';
 import { openAccess, type OpenedAccess } from './transport/access/open-access';
 import { UnusableFile } from './transport/access/watched-files';
@@ -31,9 +32,6 @@ import type { Spans } from './tracing/spans';
 import { readVersion } from './version';
 
 export { StartError } from './startup/start-error';
-
-/** How long the start waits for the load of one dictionary (ms). */
-const PRELOAD_PATIENCE_MS = 120_000;
 
 export interface ServerDependencies {
   readonly log: Logger;
@@ -125,7 +123,7 @@ class ComposedServer implements HoldfastServer {
     this.measure(this.store);
     logHealth(this.store.node, log);
     logExposure(config, log);
-    await this.preload();
+    if (this.indexes) await preload(config.preload, this.indexes, log);
     const address = await this.grpc
       .listen(config.listen, credentials)
       .catch((error: unknown) => cannotListen(error, 'HOLDFAST_LISTEN'));
@@ -199,15 +197,6 @@ class ComposedServer implements HoldfastServer {
     });
   }
 
-  /** Loads the dictionaries of HOLDFAST_PRELOAD. A dictionary that cannot be loaded does not keep the server from starting. */
-  private async preload(): Promise<void> {
-    for (const name of this.config.preload) {
-      await this.indexes?.load(name, PRELOAD_PATIENCE_MS).catch((error: unknown) => {
-        this.dependencies.log.warn({ err: error, dictionary: name }, 'the dictionary was not preloaded');
-      });
-    }
-  }
-
   private async stop(): Promise<void> {
     // A start in progress must end first, so that its store and gRPC server are closed too. `listen` reports a failure.
     await this.listening?.catch(() => undefined);
@@ -226,18 +215,4 @@ class ComposedServer implements HoldfastServer {
 function cannotListen(error: unknown, setting: string): never {
   if (!(error instanceof ListenError)) throw error;
   throw new StartError(`${error.message} (${setting})`, { cause: error });
-}
-
-/** The settings that limit the requests of callers. */
-function limitsOf(config: Config): Limits {
-  const { minTtlMs, maxTtlMs, defaultTtlMs, maxStreamAgeMs, maxWaitersPerName, maxStreams } = config;
-  return {
-    ...defaultLimits,
-    minTtlMs,
-    maxTtlMs,
-    defaultTtlMs,
-    maxStreamAgeMs,
-    maxWaitersPerName,
-    maxStreams,
-  };
 }
