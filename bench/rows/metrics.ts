@@ -19,11 +19,11 @@ const SCRAPES = 100;
 /** Scrapes a server every 5 s, as Prometheus does. */
 class Scraper {
   private readonly timer: NodeJS.Timeout;
-  private failure: unknown;
+  private failure: Error | undefined;
 
   constructor(private readonly url: string) {
     this.timer = setInterval(
-      () => void this.scrape().catch((error: unknown) => (this.failure = error)),
+      () => void this.scrape().catch((error: Error) => (this.failure = error)),
       SCRAPE_INTERVAL_MS,
     );
   }

@@ -150,7 +150,11 @@ export class GrpcServer {
     this.server = new Server({
       // Nothing reads the channelz counters, and their updates would cost time in each call.
       'grpc.enable_channelz': 0,
-      interceptors: [callAnswers(this.calls, parts.spans), this.connections.interceptor, this.intake.interceptor],
+      interceptors: [
+        callAnswers(this.calls, parts.spans),
+        this.connections.interceptor,
+        this.intake.interceptor,
+      ],
     });
     this.health = new Health(SERVICES);
     this.reflection = new Reflection(new Descriptors(descriptors), log);
