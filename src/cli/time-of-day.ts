@@ -7,6 +7,6 @@ export function timeOfDayMs(): number {
 }
 
 /** "2026-11-26T14:02:11.345Z". */
-export function timeOfDayText(): string {
-  return new Date().toISOString();
+export function timeOfDayText(ms = timeOfDayMs()): string {
+  return new Date(ms).toISOString();
 }

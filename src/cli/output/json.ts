@@ -1,3 +1,5 @@
+import { timeOfDayText } from '../time-of-day';
+
 /** The fields of the contract that are a Timestamp and a Duration. */
 const TIMESTAMP = /Time$/;
 const DURATION = /(ttl|Ttl|Duration|Offset|Interval|Timeout|Staleness|Age|Delay)$/;
@@ -23,7 +25,7 @@ function replace(key: string, value: unknown): unknown {
 }
 
 function timestampText({ seconds = '0', nanos = 0 }: Parts): string {
-  const [whole = ''] = new Date(Number(seconds) * 1000).toISOString().split('.');
+  const [whole = ''] = timeOfDayText(Number(seconds) * 1000).split('.');
   return `${whole}${fraction(nanos)}Z`;
 }
 
