@@ -59,7 +59,7 @@ const DOUBLES = [
   'export const lease: Lease = {',
   "  name: 'x', permitCount: 1, fencingToken: 7n, signal: new AbortController().signal, isValid: true,",
   '  loss: undefined, remaining: () => 1000, check: () => undefined,',
-  '  release: async () => ({ released: true, lossCause: 0 }), updateMetadata: async () => undefined,',
+  '  release: async () => ({ released: true, lossCause: undefined }), updateMetadata: async () => undefined,',
   "  toJSON: () => ({}), [inspect.custom]: () => '', [Symbol.asyncDispose]: async () => undefined,",
   '};',
   'export const leader: LeaderLease = { ...lease, updateValue: async () => undefined };',
