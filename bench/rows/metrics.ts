@@ -11,7 +11,7 @@ const CALLS = [
   ['get', 'GetLock'],
   ['release', 'ReleaseLock'],
 ] as const;
-/** The interval of Prometheus in deploy/. */
+/** The interval of the scrapes. */
 const SCRAPE_INTERVAL_MS = 5000;
 /** The scrapes whose CPU is measured together. */
 const SCRAPES = 100;

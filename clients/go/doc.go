@@ -17,6 +17,6 @@
 //
 // The process believes in a lease until its deadline on the own monotonic clock,
 // and never longer. Heartbeats of the client go on while the work itself hangs:
-// WithMaxHold ends such work, and Lease.Check compares the deadline with the clock
+// WithMaxHold loses the lease of such work, and Lease.Check compares the deadline with the clock
 // before each step.
 package holdfast
