@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from typing import Any, Awaitable, Callable, Dict, List
+from typing import Any, Awaitable, Callable, Dict, List, cast
 
 import grpc.aio
 from commands import Desk
@@ -43,7 +43,8 @@ async def bench_stub_pairs(desk: Desk, fields: Fields) -> Fields:
         options = [("grpc.use_local_subchannel_pool", 1)]
         channel = grpc.aio.insecure_channel(fields["addresses"][0], options)
         _stubs.append(lock_service_pb2_grpc.LockServiceStub(channel))
-    stub = _stubs[0]
+    # The stubs are typed for channels of threads.
+    stub = cast(Any, _stubs[0])
 
     async def pair(name: str) -> None:
         answer = await stub.AcquireLock(lock_service_pb2.AcquireLockRequest(name=name))
