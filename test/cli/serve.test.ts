@@ -26,7 +26,8 @@ describe('holdfast serve', () => {
 
   it('drains once on a Ctrl-C that arrives twice, as under npm, and ends with 0', async () => {
     server.signal('SIGINT');
-    server.signal('SIGINT');
+    // On a busy machine the server may have drained and ended before the second signal.
+    trySignal(server, 'SIGINT');
     await eventually('the end of the server', () => server.exit);
     expect(server.exit).toEqual({ code: 0, signal: null });
     expect(server.logs.map(({ msg }) => msg)).toContain('stopped');
@@ -44,3 +45,11 @@ describe('holdfast serve', () => {
     expect(stderr).not.toMatch(/ at .*\.js:\d+/);
   });
 });
+
+function trySignal(program: ServerProcess, signal: NodeJS.Signals): void {
+  try {
+    program.signal(signal);
+  } catch (error) {
+    expect((error as Error).message).toContain('has ended');
+  }
+}
