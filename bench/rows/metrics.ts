@@ -13,7 +13,7 @@ const CALLS = [
 ] as const;
 /** The interval of the scrapes. */
 const SCRAPE_INTERVAL_MS = 5000;
-/** The scrapes whose CPU is measured together. */
+/** The number of scrapes in one measurement of their CPU. */
 const SCRAPES = 100;
 
 /** Scrapes a server every 5 s, as Prometheus does. */

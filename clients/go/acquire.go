@@ -140,8 +140,7 @@ func (e *engine) abandon(in *intent, err error) {
 	e.abandonedCount++
 	e.abandoned = append(e.abandoned, in)
 	e.cancelCommand(in)
-	// A lease that is granted to a forgotten intent is released all the same, if its
-	// session hears of it.
+	// The client also releases a lease of a forgotten intent, if the session hears of the grant.
 	if len(e.abandoned) > maxAcquiresUnanswered {
 		e.forget(e.abandoned[0])
 		e.abandoned = e.abandoned[1:]

@@ -43,8 +43,8 @@ func Connect(ctx context.Context, addresses []string, options ...Option) (*Clien
 	return c, nil
 }
 
-// splitAddresses returns the addresses of all elements, each of which may have
-// several with commas.
+// splitAddresses returns all addresses. An element may have several addresses, separated
+// by commas.
 func splitAddresses(lists []string) ([]string, error) {
 	var addresses []string
 	for _, list := range lists {

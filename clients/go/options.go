@@ -131,7 +131,7 @@ func WithTracer(tracer Tracer) Option {
 	return func(s *settings) { s.tracer = tracer }
 }
 
-// harmless returns a tracer whose panics leave no span and no lease behind.
+// harmless wraps a tracer. A panic of the tracer leaves no span and no lease behind.
 func harmless(tracer Tracer) Tracer {
 	return func(ctx context.Context, operation, name string) (traced context.Context, end func(error)) {
 		defer func() {

@@ -142,7 +142,7 @@ func (t *TypeAhead) settle(found []Suggestion, err error) {
 	}
 }
 
-// late ends a query whose time is over.
+// late ends a query after the time limit of the query.
 func (t *TypeAhead) late(q *typedQuery) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

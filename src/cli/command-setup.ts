@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { connect, type ConnectOptions, type Holdfast } from '../../clients/typescript';
+import { unlessAborted } from '../../clients/typescript/calls/abort';
 import { CLIENT_VARIABLES } from '../config/client-variables';
 import { connectionSettings, DEFAULT_ADDRESS, type ConnectionFlags } from './connection/settings';
 import { FORMATS, Output, type Format } from './output/output';
@@ -50,7 +51,7 @@ export function withClient<T>(
   body: (hf: Holdfast) => Promise<T>,
   more: ConnectOptions = {},
 ): Promise<T> {
-  return withClientOfRun(terminal, flags, (hf) => unlessInterrupted(terminal, body(hf)), more);
+  return withClientOfRun(terminal, flags, (hf) => unlessAborted(body(hf), terminal.interrupted), more);
 }
 
 /** As `withClient`, for a body that ends itself after Ctrl-C, because a lease must not be released before its command ends. */
@@ -61,28 +62,11 @@ export async function withClientOfRun<T>(
   more: ConnectOptions = {},
 ): Promise<T> {
   const { address, options } = connectionSettings(flags, terminal.env);
-  const hf = await unlessInterrupted(terminal, connect(address, { ...options, ...more }));
+  const hf = await unlessAborted(connect(address, { ...options, ...more }), terminal.interrupted);
   try {
     return await body(hf);
   } finally {
     await hf.close();
-  }
-}
-
-/** Rejects with the reason of the interrupt if the interrupt comes before the end of `work`. */
-async function unlessInterrupted<T>({ interrupted }: Terminal, work: Promise<T>): Promise<T> {
-  let onAbort: (() => void) | undefined;
-  const end = new Promise<never>((_, reject) => {
-    onAbort = () => reject(interrupted.reason as Error);
-    if (interrupted.aborted) onAbort();
-    else interrupted.addEventListener('abort', onAbort);
-  });
-  try {
-    return await Promise.race([work, end]);
-  } finally {
-    if (onAbort) interrupted.removeEventListener('abort', onAbort);
-    // After an interrupt nobody waits for the work.
-    work.catch(() => undefined);
   }
 }
 

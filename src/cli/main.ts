@@ -93,11 +93,6 @@ function report(error: unknown): number {
     process.stderr.write(`holdfast: ${escapeText(error.message)}\n`);
     return exitCodeOf(error);
   }
-  // An invalid option of the client, for example a wrong duration.
-  if (error instanceof RangeError) {
-    process.stderr.write(`holdfast: ${escapeText(error.message)}\n`);
-    return EXIT.usage;
-  }
   console.error(error);
   return EXIT.defect;
 }

@@ -1,6 +1,6 @@
 /**
- * The program of `npm start` and `holdfast dev`. Runs the same server as `npm run serve`, with a private Redis if HOLDFAST_REDIS_URL is
- * not set.
+ * The program of `npm start` and `holdfast dev`. Runs the server of `npm run serve`. Starts a private Redis if
+ * HOLDFAST_REDIS_URL is not set.
  */
 import { join } from 'node:path';
 import { run } from '../main';

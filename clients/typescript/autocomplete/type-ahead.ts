@@ -112,7 +112,7 @@ export class TypeAheadClient {
   }
 
   private async send(): Promise<void> {
-    // Whoever opens the stream sends the latest query of all keystrokes until then.
+    // The call that opens the stream sends the latest query.
     if (this.isOpening) return;
     if (this.stream === undefined) {
       this.isOpening = true;

@@ -6,6 +6,7 @@ import { LeaseLostError, noAnswer, type LossCause } from '../errors';
 import { metadataMap, type Metadata } from '../leases/metadata';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import { Belief } from './belief';
+import { EARLY_ENDS } from './loss-causes';
 import type { OpenSession } from './open-session';
 
 export interface ReleaseAnswer {
@@ -221,9 +222,6 @@ export class Lease {
     this.timer.unref();
   }
 }
-
-/** After these ends others may have held the lease before its deadline. An expired lease ends after the deadline. */
-const EARLY_ENDS: ReadonlySet<LossCause> = new Set(['REVOKED', 'STORE_RESET']);
 
 async function inTime(answer: Promise<ReleaseAnswer>, name: string): Promise<ReleaseAnswer> {
   let timer: NodeJS.Timeout | undefined;

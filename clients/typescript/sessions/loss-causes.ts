@@ -28,3 +28,6 @@ export function causeOfEnd(cause: SessionEndCause): LossCause {
 export function causeOfAnswer(cause: StoredCause): LossCause | undefined {
   return STORED.has(cause) ? STORED.get(cause) : 'UNRECOGNIZED';
 }
+
+/** After these ends others may have held the lease before its deadline. An expired lease ends after the deadline. */
+export const EARLY_ENDS: ReadonlySet<LossCause> = new Set(['REVOKED', 'STORE_RESET']);

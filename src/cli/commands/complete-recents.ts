@@ -6,7 +6,6 @@ import type { ConnectionFlags } from '../connection/settings';
 import { UsageError } from '../exit-codes';
 import { quoted } from '../output/quoted';
 import type { Terminal } from '../terminal';
-import { onePage } from './complete-suggest';
 import { SUGGESTION_COLUMNS, suggestionToJson } from './suggestion-kind';
 
 /** `holdfast complete recents`: the latest choices of one user. */
@@ -55,7 +54,7 @@ function addList(parent: Command, terminal: Terminal): void {
     async (list: string, query: string, flags: ConnectionFlags & OutputFlags & { limit: number }) => {
       await withClient(terminal, flags, async (hf) => {
         const rows = await hf.recents(list).suggest(query, { limit: flags.limit });
-        await outputOf(terminal, flags).rows(onePage(rows), suggestionToJson, SUGGESTION_COLUMNS);
+        await outputOf(terminal, flags).rows([rows], suggestionToJson, SUGGESTION_COLUMNS);
       });
     },
   );

@@ -35,13 +35,9 @@ export function addSuggest(parent: Command, terminal: Terminal): void {
         const { interrupted: signal } = terminal;
         const asked = { limit, signal, ...(recents !== undefined && { recents }) };
         const rows = await hf.dictionary(dictionary).suggest(query, asked);
-        await outputOf(terminal, flags).rows(onePage(rows), suggestionToJson, SUGGESTION_COLUMNS);
+        await outputOf(terminal, flags).rows([rows], suggestionToJson, SUGGESTION_COLUMNS);
       });
     });
-}
-
-export async function* onePage<T>(rows: readonly T[]): AsyncGenerator<readonly T[], void, undefined> {
-  yield rows;
 }
 
 export function addType(parent: Command, terminal: Terminal): void {

@@ -58,15 +58,11 @@ export function addContext(program: Command, terminal: Terminal): void {
   printing(context.command('list').description('Lists the contexts.')).action(async (flags: OutputFlags) => {
     const { current, contexts } = readContexts(path);
     const rows = Object.entries(contexts).map(([name, one]) => ({ name, chosen: name === current, ...one }));
-    await outputOf(terminal, flags).rows(one(rows), (row) => row, [
+    await outputOf(terminal, flags).rows([rows], (row) => row, [
       { title: 'CHOSEN', value: ({ chosen }) => (chosen ? '*' : '') },
       { title: 'NAME', value: ({ name }) => name },
       { title: 'ADDRESS', value: ({ address }) => address ?? '', mayShrink: true },
       { title: 'TLS', value: ({ tls, ca, cert }) => ((tls ?? ca ?? cert) ? 'yes' : 'no') },
     ]);
   });
-}
-
-async function* one<T>(rows: readonly T[]): AsyncGenerator<readonly T[], void, undefined> {
-  yield rows;
 }

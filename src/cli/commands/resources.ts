@@ -4,6 +4,7 @@ import { connected, outputOf, printing, withClient, type OutputFlags } from '../
 import type { ConnectionFlags } from '../connection/settings';
 import { CliError, UsageError } from '../exit-codes';
 import { jsonText } from '../output/json';
+import { quoted } from '../output/quoted';
 import { spanText } from '../output/spans';
 import type { Terminal } from '../terminal';
 import { escapeText } from '../../wire/escape-text';
@@ -141,7 +142,7 @@ function addRevoke<T extends Resource>(parent: Command, kind: ResourceKind<T>, t
     });
     if (revokedCount === 0) {
       throw new CliError(
-        `nothing to revoke: ${kind.word} "${escapeText(name)}" has no such lease or waiter any more`,
+        `nothing to revoke: ${kind.word} ${quoted(name)} has no such lease or waiter any more`,
       );
     }
     const wait = freeTime === undefined ? 0 : timeMs(freeTime) - timeOfDayMs();
@@ -164,7 +165,7 @@ async function revokeTarget<T extends Resource>(
   const enqueueTime = waiters.find(({ position }) => position === waiter)?.enqueueTime;
   if (enqueueTime === undefined) {
     throw new CliError(
-      `${kind.word} "${escapeText(name)}" has no waiter at place ${waiter}, or the place is beyond the first 16`,
+      `${kind.word} ${quoted(name)} has no waiter at place ${waiter}, or the place is beyond the first 16`,
     );
   }
   return { kind: 'waiter', position: waiter, enqueueTime };

@@ -3,8 +3,8 @@ import { SemaphoreServiceService as service } from '../../../generated/typescrip
 import { wholeNumber } from '../arguments';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
+import { quoted } from '../output/quoted';
 import type { Terminal } from '../terminal';
-import { escapeText } from '../../wire/escape-text';
 import { timeOfDayMs } from '../time-of-day';
 import { required } from './requests';
 import { addSemaphoreRun } from './run';
@@ -58,6 +58,6 @@ function addDelete(parent: Command, terminal: Terminal): void {
     await withClient(terminal, flags, (hf) =>
       hf.call(service.deleteSemaphore, { name, force: flags.force === true }),
     );
-    terminal.err.write(`deleted: semaphore "${escapeText(name)}"\n`);
+    terminal.err.write(`deleted: semaphore ${quoted(name)}\n`);
   });
 }

@@ -6,6 +6,7 @@ import {
   ServerServiceService as service,
   storeStateToJSON,
 } from '../../../generated/typescript/holdfast/v1/server_service';
+import { durationToMs } from '../../../clients/typescript/duration';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
@@ -59,5 +60,5 @@ function lines(info: GetServerInfoResponse): string[] {
 }
 
 function ms(duration: Duration | undefined): string {
-  return duration ? spanText(Number(duration.seconds) * 1000 + duration.nanos / 1e6) : '0s';
+  return duration ? spanText(durationToMs(duration) ?? 0) : '0s';
 }

@@ -76,11 +76,7 @@ async function showOnce(terminal: Terminal, hf: Holdfast, prefix: string, flags:
   if (sampled) terminal.err.write(`holdfast: ${SAMPLED}\n`);
   const output = outputOf(terminal, flags);
   if (output.format === 'table' && rows.length === 0) return output.write('no waiters found\n');
-  await output.rows(one(rows), rowToJson, columns(timeOfDayMs()));
-}
-
-async function* one<T>(page: T): AsyncGenerator<T, void, undefined> {
-  yield page;
+  await output.rows([rows], rowToJson, columns(timeOfDayMs()));
 }
 
 /** The alternate screen of the terminal, so that the earlier lines come back at the end. */

@@ -5,6 +5,9 @@ import { table, type Column } from './table';
 export const FORMATS = ['table', 'json', 'jsonl'] as const;
 export type Format = (typeof FORMATS)[number];
 
+/** Rows that are known one page after another, or all at once: `[rows]`. */
+export type Pages<T> = Iterable<readonly T[]> | AsyncIterable<readonly T[]>;
+
 /**
  * Prints data on stdout in the format of `-o`. `json` prints one value: an object, or an array of all rows. `jsonl` prints
  * one object per line as soon as a row is known. Objects follow the JSON form of protobuf.
@@ -26,12 +29,7 @@ export class Output {
     );
   }
 
-  /** Rows that are known one page after another. */
-  async rows<T>(
-    pages: AsyncIterable<readonly T[]>,
-    toJson: (row: T) => unknown,
-    columns: readonly Column<T>[],
-  ): Promise<void> {
+  async rows<T>(pages: Pages<T>, toJson: (row: T) => unknown, columns: readonly Column<T>[]): Promise<void> {
     if (this.format === 'table') return this.tables(pages, columns);
     if (this.format === 'jsonl') {
       for await (const page of pages) {
@@ -55,7 +53,7 @@ export class Output {
     return new Promise((resolve) => this.terminal.out.once('drain', resolve));
   }
 
-  private async tables<T>(pages: AsyncIterable<readonly T[]>, columns: readonly Column<T>[]): Promise<void> {
+  private async tables<T>(pages: Pages<T>, columns: readonly Column<T>[]): Promise<void> {
     let isFirst = true;
     for await (const page of pages) {
       if (page.length === 0) continue;

@@ -1,8 +1,10 @@
 import { constants } from 'node:os';
 import { HoldfastError, type Lease } from '../../../clients/typescript';
+import { EARLY_ENDS } from '../../../clients/typescript/sessions/loss-causes';
 import { COMMAND_VARIABLES } from '../../config/client-variables';
 import { escapeText } from '../../wire/escape-text';
 import { EXIT } from '../exit-codes';
+import { quoted } from '../output/quoted';
 import type { Terminal } from '../terminal';
 import { timeOfDayMs } from '../time-of-day';
 import { GuardedCommand, type Ended } from './guarded-command';
@@ -21,8 +23,6 @@ export interface GuardedRun {
 
 /** After these losses nobody else gets the lease before its deadline. */
 const LATE_LOSSES: ReadonlySet<string> = new Set(['DEADLINE', 'EXPIRED', 'STORE_UNAVAILABLE']);
-/** After these answers to a release others may have held the lease before the release. */
-const EARLY_ENDS: ReadonlySet<string> = new Set(['REVOKED', 'STORE_RESET']);
 
 /** How often the watchdog hears a later deadline, as a part of the ttl. */
 const UPDATES_PER_TTL = 30;
@@ -149,8 +149,4 @@ async function release(terminal: Terminal, lease: Lease): Promise<boolean> {
     terminal.err.write(`holdfast: ${escapeText(error.message)}; the lease ends after its ttl\n`);
     return true;
   }
-}
-
-function quoted(name: string): string {
-  return `"${escapeText(name)}"`;
 }

@@ -52,7 +52,7 @@ impl Queries {
         }
     }
 
-    /// Supersedes the older query, whose caller learns so from the end of its channel.
+    /// Supersedes the older query. The end of the channel tells the caller of the older query.
     pub(super) fn add(&mut self, text: String, debounce: Duration) -> Suggested {
         let (answer, answered) = oneshot::channel();
         self.last_id += 1;

@@ -117,7 +117,7 @@ pub(crate) struct Engine {
     /// Leases that were held for too long. Their work may still run, and may end before their
     /// deadlines.
     pub(super) held_too_long: HashMap<String, HeldTooLong>,
-    /// Leases whose work has not ended, although the client closes.
+    /// The leases of work that still runs while the client closes.
     pub(super) working: HashMap<String, Arc<LeaseState>>,
     pub(super) timers: Timers<Timer>,
     pub(super) actions: Vec<Action>,

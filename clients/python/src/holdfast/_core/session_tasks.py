@@ -36,7 +36,7 @@ class SessionTasks:
         self.leases = HeldLeases()
         self._news = news
         self._intents: Dict[AcquireIntent, None] = {}
-        #: Leases whose blocks of code have not ended yet, although the client closes.
+        #: The leases of blocks of code that still run while the client closes.
         self._blocks: Set[HeldLease] = set()
         self._timers = Timers(runtime)
         self._repeats = Repeats(self._timers)

@@ -3,7 +3,7 @@ package dev.holdfast.client;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** Tracing of the user, whose exceptions would otherwise leave a granted lease behind. */
+/** Catches the exceptions of the user's tracing, because they would leave a granted lease behind. */
 final class QuietTracing implements Tracing {
   private final Tracing tracing;
 
