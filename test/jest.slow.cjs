@@ -8,6 +8,7 @@ module.exports = {
   testMatch: ['<rootDir>/test/**/*.slow.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
   testTimeout: 240_000,
-  // A test file starts up to seven Redis processes. Under load they would miss each other's timeouts.
-  maxWorkers: 1,
+  // A test file starts up to seven Redis processes, so more than two files at once would need more than two cores.
+  // With one worker, Jest runs the tests in its own process and does not exit while a failed test leaves a timer.
+  maxWorkers: 2,
 };
