@@ -1,10 +1,18 @@
-import { status, type ServiceError } from '@grpc/grpc-js';
+import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
+import { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
+import {
+  SessionServiceService,
+  type OpenSessionResponse,
+} from '../../generated/typescript/holdfast/v1/session_service';
 import { holdfastError } from '../../clients/typescript';
 import { HoldfastError, StoreFailure, type ErrorDetails, type Reason } from '../../src/engine/errors';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
 import { contractCalls } from './contract-calls';
-import { failureOf, Harness } from './harness';
+import { failureOf, Harness, UUID_V4 } from './harness';
 import { leaseCalls, SERVICES } from './services';
+import { callSession } from './session-calls';
+
+const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -121,6 +129,27 @@ describe('a thrown value that is not a HoldfastError', () => {
     }
     const loggedMethods = harness.logged.map(({ fields }) => fields['method']);
     expect(loggedMethods.sort()).toEqual(CALLS.map(({ path }) => path).sort());
+  });
+
+  test('is logged with the trace of its stream, if a command of a session fails', async () => {
+    harness.permits.answers.take = () => Promise.reject(new Error('boom'));
+    const metadata = new Metadata();
+    metadata.set('traceparent', TRACEPARENT);
+    metadata.set('x-request-id', 'job-7');
+    const value = AcquireLockRequest.create({ name: 'hello', requestId: UUID_V4 });
+    const { answers } = await callSession(harness.locks(), [{ $case: 'acquireLock', value }], metadata);
+    const [{ event } = {}] = (answers as OpenSessionResponse[]).flatMap(({ events }) => events);
+    const failed = event?.$case === 'failed' ? event.value : undefined;
+    expect(failed?.reasonText).toBe('INTERNAL');
+    const logged = harness.logged.find(
+      ({ fields }) => fields['errorId'] === failed?.metadata.get('error_id'),
+    );
+    const fields = {
+      traceparent: TRACEPARENT,
+      callId: 'job-7',
+      method: SessionServiceService.openSession.path,
+    };
+    expect(logged).toMatchObject({ level: 'error', fields });
   });
 
   test('is answered with INTERNAL even if the engine throws synchronously', async () => {

@@ -28,7 +28,6 @@ import {
 } from '../../engine/autocomplete/limits';
 import type { SuggestRequest as EngineRequest } from '../../engine/autocomplete/suggestion';
 import { bidi, clientStream, unary, type CallContext, type HandledCall } from '../grpc/call';
-import { toErrorSummary } from '../grpc/errors';
 import { checkName, checkPageSize, requireName, Violations } from '../grpc/fields';
 import { OpenStreams, within } from '../grpc/open-streams';
 import { serializer } from '../../wire/serialize';
@@ -177,8 +176,6 @@ function recentsHandlers(context: CallContext, engine: AutocompleteEngine) {
 }
 
 function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open: OpenStreams) {
-  const method = AutocompleteServiceService.suggestStream.path;
-
   /** Answers an invalid query with an error message, so that the stream continues. */
   const answer = async (message: SuggestStreamRequest, call: HandledCall): Promise<SuggestStreamResponse> => {
     const { queryId, suggest } = message;
@@ -189,7 +186,7 @@ function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open:
       const value = suggestMessage(await engine.suggest(request));
       return { queryId, result: { $case: 'suggestions', value } };
     } catch (error) {
-      const value = suggestErrorMessage(toErrorSummary(error, method, context.log));
+      const value = suggestErrorMessage(call.summaryOf(error));
       return { queryId, result: { $case: 'error', value } };
     }
   };

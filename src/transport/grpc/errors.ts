@@ -56,8 +56,8 @@ export interface ErrorSummary {
 }
 
 /** Makes the parts of an error that a stream sends as a message, because the stream continues. */
-export function toErrorSummary(error: unknown, method: string, log: Log): ErrorSummary {
-  return summaryOf(toHoldfastError(error, method, log, () => ({})));
+export function toErrorSummary(error: unknown, method: string, log: Log, caller: LoggedCaller): ErrorSummary {
+  return summaryOf(toHoldfastError(error, method, log, caller));
 }
 
 function summaryOf(error: HoldfastError): ErrorSummary {

@@ -21,7 +21,7 @@ import type { Caller, PresentedCertificate } from '../access/caller';
 import { endedCredential } from '../access/credential-errors';
 import type { EndableCall, OpenCall } from '../access/open-credentials';
 import { traceOf, traceparentOf, type CallTrace } from './call-trace';
-import { toCallStatus, type CallStatus } from './errors';
+import { toCallStatus, toErrorSummary, type CallStatus, type ErrorSummary } from './errors';
 import { connectionOf, endCall, peerCertificateOf } from './grpc-internals';
 import type { Log } from './log';
 
@@ -55,6 +55,8 @@ export interface HandledCall extends StreamCall, ReadableNames {
   checkNames(message: unknown): void;
   /** Counts one message of a stream as a command of its caller. Throws QUOTA_EXCEEDED. */
   takeCommand(): void;
+  /** The parts of an error for a message of a stream that continues. A defect is logged with the caller. */
+  summaryOf(error: unknown): ErrorSummary;
 }
 
 /** The engine's view of a gRPC call. Fields that few calls need are computed on first use. */
@@ -228,8 +230,15 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
 
   /** The status for an error. A defect is logged with the caller. */
   statusOf(error: unknown): CallStatus {
-    const caller = () => ({ identity: escapeText(this.identity), ...this.trace });
-    return toCallStatus(error, this.method, this.context.log, caller);
+    return toCallStatus(error, this.method, this.context.log, () => this.loggedCaller);
+  }
+
+  summaryOf(error: unknown): ErrorSummary {
+    return toErrorSummary(error, this.method, this.context.log, () => this.loggedCaller);
+  }
+
+  private get loggedCaller(): object {
+    return { identity: escapeText(this.identity), ...this.trace };
   }
 
   /** Sets the identity. Throws, or rejects, if the caller is not proven. Makes no promise if the credential is known. */

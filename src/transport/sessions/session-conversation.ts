@@ -44,11 +44,11 @@ export class SessionConversation {
   private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
 
   constructor(private readonly parts: ConversationParts) {
-    const { stream, sessions, context } = parts;
+    const { stream, sessions, call } = parts;
     this.outbox = new SessionOutbox({
       stream,
       limits: sessions.limits,
-      log: context.log,
+      summaryOf: (error) => call.summaryOf(error),
       onTooManyRefusals: () => this.end(tooManyRefusals()),
       onSent: () => this.readOn(),
     });

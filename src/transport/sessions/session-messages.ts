@@ -13,8 +13,7 @@ import type {
   SessionLimits,
 } from '../../engine/sessions/session-requests';
 import { msToDuration } from '../../wire/times';
-import { toErrorSummary } from '../grpc/errors';
-import type { Log } from '../grpc/log';
+import type { ErrorSummary } from '../grpc/errors';
 import { holderMessage, leaseMessage, lossCauseMessage, offsetMessage } from '../leases/messages';
 
 /** Translates the engine's values into messages of sessions. */
@@ -31,12 +30,19 @@ const END_CAUSES: Readonly<Record<EndCause, SessionEndCause>> = {
 /** A renewal is no event for the client. */
 export type ClientEvent = Exclude<SessionEvent, { kind: 'renewed' }>;
 
+/** Makes the parts of an error, and logs a defect. */
+export type SummaryOf = (error: unknown) => ErrorSummary;
+
 /** @param receivedAt the receipt of the heartbeat that the message names (ms) */
-export function eventMessage(event: ClientEvent, receivedAt: number, log: Log): EventMessage {
-  return { commandId: BigInt(event.commandId), event: eventCase(event, receivedAt, log) };
+export function eventMessage(event: ClientEvent, receivedAt: number, summaryOf: SummaryOf): EventMessage {
+  return { commandId: BigInt(event.commandId), event: eventCase(event, receivedAt, summaryOf) };
 }
 
-function eventCase(event: ClientEvent, receivedAt: number, log: Log): NonNullable<EventMessage['event']> {
+function eventCase(
+  event: ClientEvent,
+  receivedAt: number,
+  summaryOf: SummaryOf,
+): NonNullable<EventMessage['event']> {
   switch (event.kind) {
     case 'queued': {
       const { position, waiterCount, holder } = event;
@@ -60,16 +66,12 @@ function eventCase(event: ClientEvent, receivedAt: number, log: Log): NonNullabl
     case 'cancelled':
       return { $case: 'cancelled', value: {} };
     case 'failed':
-      return { $case: 'failed', value: failedMessage(event.error, log) };
+      return { $case: 'failed', value: failedMessage(summaryOf(event.error)) };
   }
 }
 
-function failedMessage(error: unknown, log: Log): CommandFailed {
-  const { code, reason, message, violations, metadata, retryAfterMs } = toErrorSummary(
-    error,
-    '/holdfast.v1.SessionService/OpenSession',
-    log,
-  );
+function failedMessage(summary: ErrorSummary): CommandFailed {
+  const { code, reason, message, violations, metadata, retryAfterMs } = summary;
   return {
     code,
     reason: ErrorReason[`ERROR_REASON_${reason}`],

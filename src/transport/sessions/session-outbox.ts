@@ -4,8 +4,13 @@ import type { LeaseEnd } from '../../engine/leases/expire-offset';
 import type { Heartbeats } from '../../engine/sessions/heartbeats';
 import type { SessionEvent, SessionLimits, SessionSink } from '../../engine/sessions/session-requests';
 import { msToDuration } from '../../wire/times';
-import type { Log } from '../grpc/log';
-import { eventMessage, renewalMessage, startedMessage, type ClientEvent } from './session-messages';
+import {
+  eventMessage,
+  renewalMessage,
+  startedMessage,
+  type ClientEvent,
+  type SummaryOf,
+} from './session-messages';
 
 /** An event has at most 8 KiB, so a message has at most 1 MiB. */
 const MOST_EVENTS = 128;
@@ -17,7 +22,7 @@ const MOST_REFUSALS = 1000;
 export interface OutboxOptions {
   readonly stream: Pick<ServerDuplexStream<unknown, OpenSessionResponse>, 'write' | 'on'>;
   readonly limits: SessionLimits;
-  readonly log: Log;
+  readonly summaryOf: SummaryOf;
   /** Called when more refusals wait than the client may leave unread. */
   readonly onTooManyRefusals: () => void;
   /** Called after a message: fewer events wait. */
@@ -165,7 +170,7 @@ export class SessionOutbox implements SessionSink {
   }
 
   private sendOne(): void {
-    const { stream, limits, log } = this.options;
+    const { stream, limits, summaryOf } = this.options;
     const { id, lastAt } = this.heartbeats as Heartbeats;
     const events = this.takeEvents();
     // A grant must come before the renewals of its lease.
@@ -174,7 +179,7 @@ export class SessionOutbox implements SessionSink {
       started: this.isStarted ? undefined : startedMessage(limits),
       heartbeatInterval: this.isStarted ? undefined : msToDuration(limits.heartbeatIntervalMs),
       heartbeatId: BigInt(id),
-      events: events.map((event) => eventMessage(event, lastAt, log)),
+      events: events.map((event) => eventMessage(event, lastAt, summaryOf)),
       renewals: renewals.map(([number, end]) => renewalMessage(number, end, this.takeNewTtl(number), lastAt)),
       leaving: this.leavingMs === undefined ? undefined : { retryDelay: msToDuration(this.leavingMs) },
     };

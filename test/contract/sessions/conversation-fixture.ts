@@ -8,6 +8,7 @@ import { defaultLimits } from '../../../src/engine/leases/limits';
 import { HoldfastError } from '../../../src/engine/errors';
 import { defaultSessionLimits, type SessionLimits } from '../../../src/engine/sessions/session-requests';
 import { Sessions } from '../../../src/engine/sessions/sessions';
+import { toErrorSummary } from '../../../src/transport/grpc/errors';
 import { CommandTurns } from '../../../src/transport/sessions/command-turns';
 import { SessionCommands } from '../../../src/transport/sessions/session-commands';
 import {
@@ -57,7 +58,10 @@ export class ConversationFixture {
     const context = { clock, log: NO_LOG };
     const parts = {
       stream,
-      call: Object.assign(this.call, { takeCommand: () => undefined }),
+      call: Object.assign(this.call, {
+        takeCommand: () => undefined,
+        summaryOf: (error: unknown) => toErrorSummary(error, 'OpenSession', NO_LOG, () => ({})),
+      }),
       context,
       sessions: this.sessions,
       commands: new SessionCommands(context, defaultLimits),

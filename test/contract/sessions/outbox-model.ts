@@ -8,6 +8,7 @@ import { HoldfastError } from '../../../src/engine/errors';
 import { expireOffsetMs, type LeaseEnd } from '../../../src/engine/leases/expire-offset';
 import { Heartbeats } from '../../../src/engine/sessions/heartbeats';
 import { defaultSessionLimits, type SessionEvent } from '../../../src/engine/sessions/session-requests';
+import { toErrorSummary } from '../../../src/transport/grpc/errors';
 import { SessionOutbox, type OutboxOptions } from '../../../src/transport/sessions/session-outbox';
 import { msToDuration } from '../../../src/wire/times';
 import { settled } from '../../support/manual-clock';
@@ -62,7 +63,7 @@ export class CheckedOutbox {
     this.outbox = new SessionOutbox({
       stream: this.stream as unknown as OutboxOptions['stream'],
       limits: defaultSessionLimits,
-      log: NO_LOG,
+      summaryOf: (error) => toErrorSummary(error, 'OpenSession', NO_LOG, () => ({})),
       onTooManyRefusals: () => undefined,
       onSent: () => this.hear(this.stream.sent.splice(0)),
     });
