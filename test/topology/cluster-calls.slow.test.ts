@@ -137,7 +137,8 @@ describe('a server over a Redis Cluster', () => {
     const scripts = after.map((node, index) => node.scripts - before[index]!.scripts);
     // A script may renew several leases of a bucket, and a write may have several scripts.
     for (const count of scripts) expect(count).toBeGreaterThan(20);
-    expect(reads.reduce((all, count) => all + count)).toBeLessThan(streams.length / 2);
+    // The groups are due at different times, so their renewals leave in different writes. Probes are reads too.
+    expect(reads.reduce((all, count) => all + count)).toBeLessThan(0.8 * streams.length);
     for (const stream of streams) stream.cancel();
   });
 
