@@ -3,7 +3,7 @@ import type { Holdfast } from '../../../clients/typescript';
 import { eventually } from '../eventually';
 import { TcpProxy } from '../proxy/tcp-proxy';
 import { CliProcess, type CliExit } from './cli-process';
-import { isRunning, processState, watchdogOf, type ProcessState } from './processes';
+import { isRunning, watchdogOf, type ProcessState } from './processes';
 import { ProtectedStore, type LateWrites } from './protected-store';
 
 const WRITER = join(__dirname, 'writer.cjs');
@@ -85,8 +85,9 @@ export class KillRound {
     await this.next;
     const counted = this.store.count();
     for (const pid of counted.survivors) process.kill(pid, 'SIGKILL');
-    // A stopped `holdfast` tells the end of its command only after it continues.
-    if (processState(this.cli.pid)?.state === 'T') this.cli.signal('SIGCONT');
+    // A stopped `holdfast` tells the end of its command only after it continues. A busy machine stops a process some time
+    // after SIGSTOP, so the state of the process does not say whether a stop is on its way.
+    if (this.cli.exit === undefined) this.cli.signal('SIGCONT');
     const exit = await this.cli.ended();
     return { name: this.options.name, ...counted, exit, stderr: this.cli.stderr };
   }
