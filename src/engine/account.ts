@@ -1,7 +1,7 @@
 import type { Clock } from './clock';
 import { quotaExceeded, type QuotaName, type Quotas } from './quotas';
 
-/** The commands of this time may come at once (ms). */
+/** A caller that has sent nothing for this time may send the commands of this time at once (ms). */
 const BURST_MS = 1000;
 /** Sums of fractions may differ by less than this time (ms). */
 const ROUNDING_MS = 1e-6;
@@ -16,7 +16,10 @@ export class Account {
   private sessionCount = 0;
   /** The open sessions of each client process. */
   private readonly sessionsOf = new Map<string, number>();
-  /** The commands so far have used the time before this time (ms). A caller cannot save more than BURST_MS. */
+  /**
+   * The quota allows the commands so far until this time (ms, monotonic clock). Each command moves the time by 1 /
+   * quota. A caller can save at most BURST_MS.
+   */
   private usedUntil = -Infinity;
 
   constructor(
@@ -31,7 +34,7 @@ export class Account {
     return this.readQuotas();
   }
 
-  /** True: without this account, the caller could not do more than with this account. */
+  /** True: the account counts nothing that restricts the caller, so the account can be forgotten. */
   get isUnused(): boolean {
     const isCounted = this.leaseCount + this.waiterCount + this.streamCount > 0;
     return !isCounted && this.usedUntil <= this.clock.now() - BURST_MS;

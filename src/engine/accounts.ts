@@ -4,8 +4,11 @@ import { NO_QUOTAS, type Quotas, type QuotaSource } from './quotas';
 
 /** Above this number of identities, accounts that are not used are forgotten. */
 const MAX_UNUSED_ACCOUNTS = 10_000;
-/** The accounts that one call looks at. More than one, so that unused accounts end faster than accounts begin. */
-const LOOKS_PER_CALL = 4;
+/**
+ * How many old accounts a new account checks. More than one, so that unused accounts are removed faster than accounts
+ * are added.
+ */
+const CHECKED_PER_CALL = 4;
 
 /** The accounts of all callers of this server: one for each proven identity, or one for each connection without one. */
 export class Accounts {
@@ -59,11 +62,11 @@ export class Accounts {
     });
   }
 
-  /** Looks at the oldest accounts. An account in use becomes the newest. */
+  /** Forgets the oldest accounts that are not used. An account in use becomes the newest. */
   private forgetSome(): void {
-    let looks = 0;
+    let checkedCount = 0;
     for (const [identity, account] of this.ofIdentity) {
-      if (looks++ === LOOKS_PER_CALL) return;
+      if (checkedCount++ === CHECKED_PER_CALL) return;
       this.ofIdentity.delete(identity);
       if (!account.isUnused) this.ofIdentity.set(identity, account);
     }

@@ -12,7 +12,7 @@ export interface Call {
   readonly connection: object;
   /** The identity that the caller has proven. Empty: this server does not authenticate callers. */
   readonly identity: string;
-  /** What the caller uses of this server. Undefined: the server has no quotas. */
+  /** Counts the caller's use of this server. Undefined: the server has no quotas. */
   readonly account: Account | undefined;
   /** The present quotas of the caller. */
   readonly quotas: Quotas;

@@ -10,8 +10,8 @@ export function randomSeed(): number {
 }
 
 /**
- * A number from 0 to 2^32 - 1: the keyed hash HalfSipHash-1-3. Who does not know the seed cannot choose ids with equal
- * hashes.
+ * A number from 0 to 2^32 - 1: the keyed hash HalfSipHash-1-3. A caller that does not know the seed cannot choose ids
+ * with equal hashes.
  */
 export function hashId(bytes: Uint8Array, from: number, length: number, seed: number): number {
   const key0 = seed | 0;

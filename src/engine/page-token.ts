@@ -3,7 +3,8 @@ import { hashId } from './id-hash';
 
 /**
  * A page token contains the position at which a page ended, and a checksum that binds the token to its request. A token
- * of another request is refused. A token is no secret: a forged token shows nothing that a query does not show.
+ * of another request is refused. A token is not secret: a forged token gives access only to what the caller can also
+ * query.
  */
 
 /** Two hashes of 32 bits. A digest of node:crypto would cost a query 3 µs. */

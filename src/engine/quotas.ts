@@ -8,7 +8,10 @@ export interface Quotas {
   readonly waiters?: number | undefined;
   /** Open streams on this server. */
   readonly streams?: number | undefined;
-  /** Open sessions on this server. A second session of a client process does not count, so that the process can move. */
+  /**
+   * Open sessions on this server. A second session of a client process does not count, so that the process can move its
+   * leases to the next session.
+   */
   readonly sessions?: number | undefined;
   /** Calls and messages of SuggestStream on this server. Calls that keep or end a lease do not count. */
   readonly commands_per_second?: number | undefined;

@@ -17,7 +17,7 @@ describe('permits-list', () => {
     const { lock } = await heldLock();
     const view = await (await fixture.server('s1')).store.inspect(lock);
     expect(view.holderCount).toBe(1);
-    expect(await listed(lock)).toEqual({ items: [view], last: '', lookedAtCount: 1 });
+    expect(await listed(lock)).toEqual({ items: [view], last: '', examinedCount: 1 });
     expect((await counted(lock)).items).toEqual([{ name: lock.name, waiterCount: 0 }]);
   });
 
@@ -45,7 +45,7 @@ describe('permits-list', () => {
   it('leaves out released locks, and locks with expired leases only', async () => {
     const [released, expired] = [await heldLock(), await heldLock()];
     is('released', await released.holder.release(released.holder.secret));
-    expect(await listed(released.lock)).toEqual({ items: [], last: '', lookedAtCount: 1 });
+    expect(await listed(released.lock)).toEqual({ items: [], last: '', examinedCount: 1 });
     await fixture.pass(expired.lock, 19_999);
     expect((await listed(expired.lock)).items).toHaveLength(1);
     await fixture.pass(expired.lock, 1);
@@ -228,7 +228,7 @@ describe('permits-list', () => {
     const all = { service: 'lock', name: names[0] } as Resource;
     const first = await listed(all, { namePrefix, mostShown: 4 });
     expect(first.items.map(({ name }) => name)).toEqual(names.slice(0, 4));
-    expect(first).toMatchObject({ last: names[3], lookedAtCount: 4 });
+    expect(first).toMatchObject({ last: names[3], examinedCount: 4 });
     const rest = await listed(all, { namePrefix, after: first.last });
     expect(rest.items.map(({ name }) => name)).toEqual(names.slice(4));
     expect(rest.last).toBe('');
@@ -253,7 +253,7 @@ describe('permits-list', () => {
       do {
         const part = await list(all, { namePrefix, after, mostShown: 500 });
         found.push(...part.items.map(({ name }) => name));
-        counts.push(part.lookedAtCount);
+        counts.push(part.examinedCount);
         after = part.last;
       } while (after !== '');
       expect(found).toEqual(names);
@@ -276,11 +276,11 @@ describe('permits-list', () => {
     }
     const of = (name: string) => ({ service: 'lock', name }) as const;
     // 32 records for each name, and a bound of 64.
-    expect(await listed(of(crowded[0]!), { namePrefix: crowdedPrefix })).toMatchObject({ lookedAtCount: 2 });
-    expect(await counted(of(crowded[0]!), { namePrefix: crowdedPrefix })).toMatchObject({ lookedAtCount: 8 });
+    expect(await listed(of(crowded[0]!), { namePrefix: crowdedPrefix })).toMatchObject({ examinedCount: 2 });
+    expect(await counted(of(crowded[0]!), { namePrefix: crowdedPrefix })).toMatchObject({ examinedCount: 8 });
     // 1 + 4000 / 512 for each name.
     const part = await listed(of(heavy[0]!), { namePrefix: heavyPrefix });
-    expect(part).toMatchObject({ lookedAtCount: 8, last: heavy[7] });
+    expect(part).toMatchObject({ examinedCount: 8, last: heavy[7] });
     expect(part.items).toHaveLength(8);
   });
 
@@ -292,7 +292,7 @@ describe('permits-list', () => {
     expect((await counted(lock, { holderId: 'wanted' })).items).toEqual([
       { name: lock.name, waiterCount: 1 },
     ]);
-    expect(await listed(lock, { holderId: 'want' })).toEqual({ items: [], last: '', lookedAtCount: 1 });
+    expect(await listed(lock, { holderId: 'want' })).toEqual({ items: [], last: '', examinedCount: 1 });
     expect((await counted(lock, { holderId: 'nobody' })).items).toEqual([]);
     is('released', await holder.release(holder.secret));
   });

@@ -241,7 +241,7 @@ export class ModelStore implements PermitsStore {
       .filter(({ name }) => Buffer.compare(Buffer.from(name), Buffer.from(after)) > 0);
     const items = left.slice(0, mostShown);
     const last = left.length > items.length ? (items.at(-1)?.name ?? '') : '';
-    return { items, last, lookedAtCount: items.length };
+    return { items, last, examinedCount: items.length };
   }
 
   listWaiterCounts(step: ListStep): Promise<ListedPart<WaiterCount>> {

@@ -52,9 +52,9 @@ type State = GrantingState | 'returning' | 'granted';
  * In `waiting` an arrow is a signal: `recheck` comes from a hint or a touch, `granted` from the reply to a command of
  * another call, `ended` from the end of the allowed time, and `superseded` from a newer call of the request. In the
  * other states an arrow is the store's reply: `refused` is every reply without an arrow, and `failed` is a store
- * failure. A grant leads to `returning` if its offset has passed, and so does the end of a lease that this call alone
- * was answered with: this call has not reported the lease. A defect leads to an error, and so does a grant to a
- * cancelled call.
+ * failure. Two replies lead to `returning`: a grant with an offset that has passed, and the end of a lease that no
+ * other call was answered with, because this call has not reported the lease. A defect, and a grant to a cancelled
+ * call, lead to an error.
  *
  * Guarantees (docs/design/leases.md, rules 3 and 5):
  * - The caller gets a grant only before the grant's offset has passed.
@@ -120,9 +120,10 @@ export class AcquireAttempt implements AttemptFacts {
   }
 
   /**
-   * Takes a grant by a command of another call. In `asking` the reply to this call comes a moment later. In the other
-   * states a command of this call decides. The claim may have been answered before the grant, with WAITING, although
-   * its reply is not processed yet; then another claim follows. A grant that comes after its return is ignored.
+   * Takes a grant by a command of another call. In `waiting` the call wakes up. In `asking` the grant waits for the
+   * reply to the call's own acquire. In the other states the reply to a command of this call decides. In `claiming`
+   * that reply may be older than the grant and say WAITING, so another claim follows. A grant that this call has
+   * already returned is ignored.
    */
   take(grant: Granted): void {
     if (this.state === 'claiming') return this.waiter.raise('recheck');

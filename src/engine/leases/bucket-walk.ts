@@ -7,43 +7,46 @@ export interface ListPosition {
   readonly after: string;
 }
 
-/** The most buckets that one walk looks at together. The store runs about as many reads at a time. */
+/** How many buckets a walk reads at the same time. The store runs about this number of reads at a time. */
 const MOST_TOGETHER = 8;
 
 export interface Walk<Item> {
   readonly clock: Clock;
   readonly bucketCount: number;
-  /** Looks at some names after the position. */
-  readonly look: (position: ListPosition) => Promise<ListedPart<Item>>;
+  /** Reads some names after the position. */
+  readonly read: (position: ListPosition) => Promise<ListedPart<Item>>;
   /** Takes the items in order. True: the walk ends after this item. */
   readonly take: (item: Item) => boolean;
   readonly nameOf: (item: Item) => string;
   /** Empty, or a place in each bucket before the first name that the caller may read. */
   readonly firstPlace: string;
-  /** The place in a bucket at which the walk goes on after a name. Undefined: no name that the caller may read follows. */
+  /**
+   * The place in a bucket at which the walk continues after a name. Undefined: no name that the caller may read
+   * follows.
+   */
   readonly placeAfter: (name: string) => string | undefined;
-  /** A position is told to the caller, so a walk must not end at a name that the caller may not read. */
+  /** The caller gets the position in a page token, so a walk must not end at a name that the caller may not read. */
   readonly mayRead: (name: string) => boolean;
   /** The walk ends after this number of names. */
   readonly mostNames: number;
   /** The walk ends at this time (ms, monotonic clock). */
   readonly endAt: number;
-  /** True: nobody waits for the result any more. */
+  /** True: the caller no longer waits for the result. */
   readonly isCancelled: () => boolean;
 }
 
 /**
- * Walks along the buckets from a position. Returns the position where the walk ended, or undefined after the last name. A walk
- * makes progress in each case: it looks at the names of one bucket at least once.
+ * Reads the names of the buckets in order, from a position on. Returns the position where the walk ended, or undefined
+ * after the last name. Each walk makes progress, because it reads at least once.
  *
- * Empty buckets are looked at together, and buckets with many names one at a time, because the answers of later buckets are
- * thrown away if a bucket is not finished.
+ * Empty buckets are read together, and buckets with many names one at a time: if one read does not finish its bucket,
+ * the answers of the later buckets are discarded.
  */
 export async function walkBuckets<Item>(
   walk: Walk<Item>,
   start: ListPosition,
 ): Promise<ListPosition | undefined> {
-  const { clock, bucketCount, look, mayRead, mostNames, endAt } = walk;
+  const { clock, bucketCount, read, mayRead, mostNames, endAt } = walk;
   let at = start;
   let together = 1;
   let nameCount = 0;
@@ -54,11 +57,11 @@ export async function walkBuckets<Item>(
       index === 0 ? first : { bucket: first.bucket + index, after: '' },
     );
     const parts = await Promise.all(
-      positions.map(({ bucket, after }) => look({ bucket, after: after === '' ? walk.firstPlace : after })),
+      positions.map(({ bucket, after }) => read({ bucket, after: after === '' ? walk.firstPlace : after })),
     );
     for (const [index, part] of parts.entries()) {
       const position = positions[index] as ListPosition;
-      nameCount += part.lookedAtCount;
+      nameCount += part.examinedCount;
       const last = part.items.find(walk.take);
       if (last !== undefined) return { ...position, after: walk.nameOf(last) };
       at = nextPosition(walk, position, part.last);
@@ -66,13 +69,13 @@ export async function walkBuckets<Item>(
     }
     together = at.bucket === first.bucket + count ? Math.min(2 * together, MOST_TOGETHER) : 1;
     const isOver = nameCount >= mostNames || clock.now() >= endAt;
-    // Between two buckets, and after a name that the caller may read, a position tells nothing new.
+    // A position between two buckets, or after a name that the caller may read, tells the caller nothing new.
     if (walk.isCancelled() || (isOver && (at.after === '' || mayRead(at.after)))) break;
   }
   return at.bucket < bucketCount ? at : undefined;
 }
 
-/** A step without progress found names that were edited manually and are no UTF-8. They are left out. */
+/** A step without progress has found names that were edited manually and are not UTF-8. The walk skips these names. */
 function nextPosition<Item>(
   { placeAfter }: Walk<Item>,
   { bucket, after }: ListPosition,

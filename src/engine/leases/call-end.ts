@@ -23,9 +23,9 @@ const JITTER = 0.1;
 
 /**
  * The time at which a stream or a wait must end, so that clock drift does not add up (docs/design/leases.md, rule 1).
- * The server's clock is enough, because the lease lives on: only its own offset tells the client when to stop.
- * `random` is at least 0 and below 1. Without jitter, all streams of a server would end together. A session has no age
- * limit, because its offsets count from its latest heartbeat.
+ * The server's clock is exact enough for this limit: the lease continues after the limit, and the client's deadline
+ * comes from the offset alone. `random` is at least 0 and below 1. Without jitter, all streams of a server would end
+ * together. A session has no age limit, because its offsets count from its latest heartbeat.
  */
 export function ageLimitAt(call: Call, ttlMs: number, maxAgeMs: number, random: number): number {
   if (call.session !== undefined) return Infinity;

@@ -32,7 +32,7 @@ export interface HeldLeaseContext {
   readonly meters: LeaseMeters;
   readonly observer?: LeaseObserver | undefined;
   readonly renewals: Renewals;
-  /** Is told once when a lease is no longer held. */
+  /** Called once when a lease is no longer held. */
   readonly forget: (lease: HeldLease) => void;
   readonly onDefect: (error: unknown) => void;
 }
@@ -230,7 +230,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     this.schedule();
   }
 
-  /** The client has given no sign of life for so long that the client may have vanished. */
+  /** No heartbeat has arrived for the timeout or the ttl, whichever is less, so the client may have vanished. */
   private isSilent(now: number): boolean {
     const { signs } = this;
     if (signs === undefined) return false;
@@ -258,7 +258,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     this.timer = context.timers.at(time, this);
   }
 
-  mayGoAlong(now: number): boolean {
+  mayRenewEarly(now: number): boolean {
     if (this.isAlone || now >= this.confirmedEnd) return false;
     return this.nextRenewalAt - now <= this.renewalInterval() / 2 && !this.isSilent(now);
   }
@@ -274,7 +274,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     if (this.isAnswered(renewal)) this.handleRenewed(reply);
   }
 
-  goAlone(renewal: RenewalInFlight): void {
+  renewAlone(renewal: RenewalInFlight): void {
     if (!this.isAnswered(renewal)) return;
     this.isAlone = true;
     if (this.renewal === undefined) this.renewAt = this.clock.now();

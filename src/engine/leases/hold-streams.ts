@@ -98,8 +98,8 @@ export class HoldStreams {
   }
 
   /**
-   * Gets a lease for an owner. Resolves when the owner holds the lease, or when the client is gone. Rejects with the error
-   * of an owner that gets no lease.
+   * Gets a lease for an owner. Resolves when the owner holds the lease, or when the client is gone. Rejects with the
+   * error for the owner if there is no lease for the owner.
    */
   async take(call: Call, service: Service, start: HoldStart, owner: LeaseOwner): Promise<void> {
     if (this.context.isDraining) throw errors.draining();

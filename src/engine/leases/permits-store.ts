@@ -13,8 +13,9 @@ export interface PermitsStore {
   renew(resource: Resource, command: RenewCommand): Promise<RenewReply>;
   /**
    * Renews leases of one bucket in one step, each for the stream that speaks for the lease. The reply has one element for each
-   * lease. Undefined: this lease was left as it is, because it has ended or needs more work than a new end; `renew` does it.
-   * The command waits behind no caller's commands, because its leases belong to several callers.
+   * lease. Undefined: the step has not changed this lease, because the lease has ended or needs more than a new end.
+   * Then the lease needs a `renew`. The command waits in no caller's queue, because its leases belong to several
+   * callers.
    */
   renewMany(leases: readonly LeaseToRenew[], patience: Patience): Promise<readonly (Renewed | undefined)[]>;
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply>;
@@ -28,11 +29,11 @@ export interface PermitsStore {
    * step has revoked. So it rejects if its first reply is lost, except when its reply is certain.
    */
   revoke(resource: Resource, command: RevokeCommand): Promise<RevokeReply>;
-  /** The number of buckets. Each name belongs to one bucket, and always to the same one. */
+  /** The number of buckets. Each name always belongs to the same bucket. */
   readonly bucketCount: number;
   /** The bucket of a name, from 0 to `bucketCount` - 1. */
   bucketOf(name: string): number;
-  /** Looks at some names of a bucket, and answers those that are in use with their views. */
+  /** Examines some names of a bucket, and answers the views of the names that are in use. */
   listViews(step: ListStep): Promise<ListedPart<ResourceView>>;
   /** As `listViews`, with the numbers of waiters only. */
   listWaiterCounts(step: ListStep): Promise<ListedPart<WaiterCount>>;
@@ -48,8 +49,8 @@ export interface StoreListener {
   /** The request's state may have changed: an offer was made, or the request's lease ended. */
   recheck(resource: Resource, requestId: string): void;
   /**
-   * A command of this server has made room, and the store has granted the permits to a waiting call of this server. The
-   * call owns the lease, unless the call has ended meanwhile.
+   * A command of this server has freed permits, and the store has granted the permits to a waiting call of this server.
+   * The call owns the lease, unless the call has ended meanwhile.
    */
   granted(resource: Resource, call: CallRef, grant: Granted): void;
   /** Something has changed that watches of the resource show. */
@@ -220,9 +221,9 @@ export interface ListStep extends ByCaller {
 
 export interface ListedPart<Item> {
   readonly items: readonly Item[];
-  /** The last name that the step has looked at. Empty: the bucket has no more names. */
+  /** The last name that the step has examined. Empty: the bucket has no more names. */
   readonly last: string;
-  readonly lookedAtCount: number;
+  readonly examinedCount: number;
 }
 
 export interface WaiterCount {

@@ -1,10 +1,10 @@
 import { reportDefect, StoreFailure } from '../errors';
 import type { LeaseToRenew, PermitsStore, Renewed } from './permits-store';
 
-/** The most leases of one command. */
+/** The most leases that one command renews. */
 const MOST_TOGETHER = 16;
-/** The most leases that are looked at for one command. */
-const MOST_LOOKED_AT = 64;
+/** The most leases of the bucket that are examined for one command. */
+const MOST_EXAMINED = 64;
 
 /** A renewal in flight. */
 export interface RenewalInFlight {
@@ -13,27 +13,27 @@ export interface RenewalInFlight {
   reported: boolean;
 }
 
-/** A held lease, as it is renewed together with others. */
+/** A held lease that can be renewed together with other leases. */
 export interface RenewableLease {
   readonly bucket: number;
-  /** Until this time a renewal is useful (ms, monotonic clock). */
+  /** A renewal is useful until this time (ms, monotonic clock). */
   readonly confirmedEnd: number;
   readonly toRenew: LeaseToRenew;
   /** Whether the lease may be renewed now: at most half an interval before it is due. */
-  mayGoAlong(now: number): boolean;
+  mayRenewEarly(now: number): boolean;
   beginRenewal(now: number): RenewalInFlight;
   renewed(renewal: RenewalInFlight, reply: Renewed): void;
-  /** The store has left the lease as it is. */
-  goAlone(renewal: RenewalInFlight): void;
+  /** The common command has not renewed the lease, so the lease needs a command for itself. */
+  renewAlone(renewal: RenewalInFlight): void;
   noReply(renewal: RenewalInFlight): void;
 }
 
 /**
- * The held leases of this server, by bucket. When a lease is due, others of its bucket that are due soon go along in the same
- * command: a command for one lease costs the store several times as much as a lease of a full command.
+ * The held leases of this server, by bucket. The command for a lease that is due also renews leases of the bucket that
+ * are due soon. A lease in a full command costs the store a fraction of a command for one lease.
  */
 export class Renewals {
-  /** The leases of each bucket, the one that was renewed the longest time ago first. */
+  /** The leases of each bucket, in the order of their last renewal: the oldest renewal first. */
   private readonly buckets = new Map<number, Set<RenewableLease>>();
 
   constructor(
@@ -55,7 +55,10 @@ export class Renewals {
     if (leases?.size === 0) this.buckets.delete(lease.bucket);
   }
 
-  /** Renews the lease together with others. Returns false if there are none: then the lease is renewed alone. */
+  /**
+   * Renews the lease together with other leases of its bucket. Returns false, and renews nothing, if no other lease is
+   * due soon.
+   */
   renewTogether(lease: RenewableLease, now: number): boolean {
     const others = this.othersDueSoon(lease, now);
     if (others.length === 0) return false;
@@ -63,7 +66,7 @@ export class Renewals {
     const renewals = together.map((one) => [one, one.beginRenewal(now)] as const);
     const forEach = (tell: (one: RenewableLease, renewal: RenewalInFlight, index: number) => void): void => {
       renewals.forEach(([one, renewal], index) => {
-        // A defect of one lease must not keep the reply from the others.
+        // A defect of one lease must not stop the replies to the other leases.
         try {
           tell(one, renewal, index);
         } catch (error) {
@@ -71,7 +74,7 @@ export class Renewals {
         }
       });
     };
-    // A renewal that waits its turn in a busy store is useful as long as a client believes in its lease.
+    // A renewal that waits for its turn in a busy store is useful until the last of its leases may have ended.
     const patientUntil = Math.max(...together.map((one) => one.confirmedEnd));
     this.store
       .renewMany(
@@ -82,14 +85,14 @@ export class Renewals {
         (replies) =>
           forEach((one, renewal, index) => {
             const reply = replies[index];
-            if (reply === undefined) one.goAlone(renewal);
+            if (reply === undefined) one.renewAlone(renewal);
             else one.renewed(renewal, reply);
           }),
         (error) => {
           reportDefect(error, this.onDefect);
-          // While grants pause, only the command for a single lease decides. A defect may concern one of the leases only.
+          // While grants pause, only the command for a single lease can decide. A defect may concern a single lease.
           const isAbsent = error instanceof StoreFailure && error.kind !== 'quarantined';
-          forEach((one, renewal) => (isAbsent ? one.noReply(renewal) : one.goAlone(renewal)));
+          forEach((one, renewal) => (isAbsent ? one.noReply(renewal) : one.renewAlone(renewal)));
         },
       )
       .catch(this.onDefect);
@@ -98,11 +101,11 @@ export class Renewals {
 
   private othersDueSoon(lease: RenewableLease, now: number): RenewableLease[] {
     const others: RenewableLease[] = [];
-    let lookedAt = 0;
+    let examined = 0;
     for (const other of this.buckets.get(lease.bucket) ?? []) {
-      if (others.length === MOST_TOGETHER - 1 || lookedAt === MOST_LOOKED_AT) break;
-      lookedAt += 1;
-      if (other !== lease && other.mayGoAlong(now)) others.push(other);
+      if (others.length === MOST_TOGETHER - 1 || examined === MOST_EXAMINED) break;
+      examined += 1;
+      if (other !== lease && other.mayRenewEarly(now)) others.push(other);
     }
     return others;
   }

@@ -12,15 +12,18 @@ import { resourceShownToClients } from './views';
 
 /** The longest time for one page (ms). A page that ends here may have fewer resources than asked for. */
 const LONGEST_PAGE_MS = 2000;
-/** The most names that one page looks at. */
+/** The most names that are examined for one page. */
 const MOST_NAMES = 50_000;
 /** The most names that a list by waiters compares. */
 const MOST_COMPARED = 20_000;
-/** The part of a page's time in which a list by waiters compares names. The rest is for reading the winners. */
+/**
+ * The part of a page's time in which a list by waiters compares names. In the rest of the time, the list reads the
+ * resources with the most waiters.
+ */
 const COMPARED_WITHIN = 0.75;
 /** A page ends when its resources have this size, because a client accepts 4 MiB. One resource has at most 0.2 MiB. */
 const MOST_PAGE_BYTES = 2 * 1024 * 1024;
-/** How many winners of a list by waiters are read at a time. */
+/** How many resources a list by waiters reads at a time, after the comparison. */
 const MOST_READS = 8;
 
 /** A part of each binding, so that a later version can refuse or translate the tokens of this version. */
@@ -76,7 +79,7 @@ export class ResourceLists {
       {
         ...this.bounds(call, namePrefix, first, names),
         mostNames: MOST_NAMES,
-        look: ({ bucket, after }) =>
+        read: ({ bucket, after }) =>
           this.store.listViews({ ...listing, bucket, after, mostShown: pageSize - resources.length }),
         nameOf: ({ name }) => name,
         take: (view) => {
@@ -108,11 +111,11 @@ export class ResourceLists {
     const end = await walkBuckets<WaiterCount>(
       {
         ...bounds,
-        // No position is told to the caller.
+        // The caller gets no position.
         mayRead: () => true,
         mostNames: MOST_COMPARED,
         endAt: call.receivedAt + COMPARED_WITHIN * (bounds.endAt - call.receivedAt),
-        look: (position) => {
+        read: (position) => {
           const bucket = (firstBucket + position.bucket) % this.store.bucketCount;
           return this.store.listWaiterCounts({ ...listing, ...position, bucket, mostShown: MOST_COMPARED });
         },
@@ -135,7 +138,7 @@ export class ResourceLists {
 
   /**
    * The present views of these names, in this order. Names that are no longer in use are left out. `isCut`: some names were
-   * not read, because the time was over or the page is full. At least MOST_READS names are read.
+   * not read, because the time was over or the page is full. The first MOST_READS names are read in any case.
    */
   private async read(
     call: Call,
@@ -175,7 +178,7 @@ export class ResourceLists {
   }
 }
 
-/** The names with the most waiters. Names with equally many stay in their order. */
+/** The names with the most waiters. Names with the same number of waiters stay in their order. */
 function firstByWaiters<Item extends { readonly waiterCount: number }>(
   items: readonly Item[],
   count: number,

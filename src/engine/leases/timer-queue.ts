@@ -4,7 +4,7 @@ export interface TimerEntry {
   cancel(): void;
 }
 
-/** An object with work that is due again and again. The object costs less than a function for each time. */
+/** An object with repeated work. One object for all runs costs less memory than a function for each run. */
 export interface TimedWork {
   run(): void;
 }

@@ -26,14 +26,14 @@ export interface WatchReaderOptions {
 }
 
 /**
- * Reads one resource for all watch streams that this server has for the resource. There is one read in flight at a time:
- * for the first stream, every second, on a hint, for a new stream, and when the earliest lease ends. A failed read is
- * repeated until the store answers.
+ * Reads one resource for all watch streams that this server has for the resource: when a stream is opened, every
+ * second, on a hint, and when the earliest lease ends. At most one read is in flight. A failed read is repeated until
+ * the store answers.
  */
 export class WatchReader {
   readonly sent = new SentState();
   private readonly streams = new Set<WatchStream>();
-  /** The streams that have got no view. */
+  /** The streams that have not received a view yet. */
   private readonly newcomers = new Set<WatchStream>();
   private nextRead: TimerEntry | undefined;
   private nextReadAt = 0;

@@ -20,8 +20,9 @@ const GIVE_BACK_PAUSES: Pauses = { firstMs: 500, growth: 1.5, longestMs: 8000 };
  */
 const MIN_DURATION_MS = 300_000;
 /**
- * A client may cancel ten thousand waits at once. A withdrawal waits so long for its turn while the store answers other
- * commands, because a withdrawal that fails leaves its client without an answer, and adds a give-back to the load.
+ * How long a withdrawal may wait for its turn while the store answers other commands (ms). A client may cancel ten
+ * thousand waits at once. A withdrawal that fails leaves its client without an answer, and adds a give-back to the
+ * load.
  */
 const PATIENCE_MS = 10_000;
 /** The largest number of simultaneous give-backs, to limit memory. Above this number, an unreported grant expires. */
@@ -31,8 +32,8 @@ const MAX_RUNNING = 10_000;
 export class Withdrawals {
   private readonly giveBacks: BackgroundCommands;
   /**
-   * For each connection, the caller of its withdrawals. Commands of one caller wait in one line, and thousands of
-   * withdrawals must not delay the renewals and releases of their connection.
+   * The withdrawals of each connection wait in a queue of their own: the commands of one caller are sent one after
+   * another, and thousands of withdrawals must not delay the renewals and releases of the connection.
    */
   private readonly callers = new WeakMap<object, object>();
 
@@ -56,8 +57,8 @@ export class Withdrawals {
   }
 
   /**
-   * Gives back a grant that arrived too late. The request stays in the queue, in its old place. The end of the grant does
-   * not matter: no client was told of the grant, so no client's clock counts.
+   * Gives back a grant that arrived too late. The request stays in the queue, in its old place. The lease may have
+   * ended: no client was told of the lease, so no client's deadline counts.
    */
   returnGrant(resource: Resource, wanted: PermitsWanted, fencingToken: bigint): Promise<WithdrawReply> {
     return this.withdraw(resource, wanted, { giveBack: true, fencingToken });
@@ -90,7 +91,7 @@ export class Withdrawals {
     durationMs: number,
   ): void {
     if (this.giveBacks.count >= MAX_RUNNING) return;
-    // Thousands of give-backs must not wait in one line with common renewals, which have no caller.
+    // Commands without a caller share one queue, and thousands of give-backs must not delay the common renewals there.
     const send = () =>
       this.store.withdraw(resource, {
         ...command,

@@ -30,7 +30,7 @@ export interface SessionOptions {
   readonly sink: SessionSink;
 }
 
-/** How a session is asked to end. */
+/** The terms of a request to end a session. */
 export interface Leaving {
   /** The client opens its next session after this delay (ms). */
   readonly retryDelayMs: number;
@@ -269,7 +269,7 @@ export class Session implements CommandOrigin, CommandSession {
   private checkSilence(expectedAt: number): void {
     const { clock, limits } = this.options;
     const now = clock.now();
-    // A process that was stopped itself first reads the heartbeats that have arrived meanwhile.
+    // After a suspension, this process first reads the heartbeats that have arrived meanwhile.
     if (now - expectedAt > limits.heartbeatIntervalMs)
       return this.checkSilenceAfter(limits.heartbeatIntervalMs);
     const leftMs = this.heartbeats.lastAt + limits.heartbeatTimeoutMs - now;

@@ -15,7 +15,10 @@ export interface SessionsOptions {
   readonly random: () => number;
 }
 
-/** Clients that are asked to leave open their next sessions within this time, so that they do not come all at once (ms). */
+/**
+ * The delays of the clients that are asked to leave are random and below this time (ms), so that the clients do not all
+ * connect at the same time.
+ */
 const LEAVING_MS = 1000;
 /** The time in which clients may move the leases of a connection that has reached its maximum age (ms). */
 const AGE_GRACE_MS = 30_000;

@@ -12,7 +12,7 @@ const scripts = { list: script(permitsList), unlist: script(permitsUnlist) };
 export const listScripts = Object.values(scripts);
 
 /** The most names that one script looks at. A script takes Redis about 0.3 ms. A view needs twice the time of a number. */
-const MOST_LOOKED_AT = { views: 32, waiterCounts: 64 } as const;
+const MOST_EXAMINED = { views: 32, waiterCounts: 64 } as const;
 
 export interface ListedNamesOptions {
   readonly commands: Commands;
@@ -48,15 +48,15 @@ export class ListedNames {
 
   private look<Item>(
     { service, bucket, after, namePrefix, holderId, mostShown, caller }: ListStep,
-    what: keyof typeof MOST_LOOKED_AT,
+    what: keyof typeof MOST_EXAMINED,
     parseItem: (item: readonly Reply[]) => Item,
   ): Promise<ListedPart<Item>> {
     const { commands, prefix, shownCount } = this.options;
     const keys = namesKeys(prefix, service, bucket);
     const turn: Turn = { priority: 'low', caller };
-    const mostLookedAt = MOST_LOOKED_AT[what];
-    const most = Math.min(mostShown, mostLookedAt);
-    const args = [namePrefix, after, mostLookedAt, most, holderId, what === 'views' ? 1 : 0, shownCount];
+    const mostExamined = MOST_EXAMINED[what];
+    const most = Math.min(mostShown, mostExamined);
+    const args = [namePrefix, after, mostExamined, most, holderId, what === 'views' ? 1 : 0, shownCount];
     const read = async (reply: Reply[]): Promise<ListedPart<Item>> => {
       // The store has leases of another layout.
       if (reply.length === 0) throw new StoreFailure('no', 'unavailable');

@@ -169,13 +169,13 @@ export function parseRevoke(reply: GuardedReply): RevokeReply {
 
 /** The reply of permits-list. `unused`: names that may leave the index. */
 export function parseList<Item>(
-  [shown, last, lookedAtCount, unused]: readonly Reply[],
+  [shown, last, examinedCount, unused]: readonly Reply[],
   parseItem: (item: readonly Reply[]) => Item,
-): { items: Item[]; last: string; lookedAtCount: number; unused: string[] } {
+): { items: Item[]; last: string; examinedCount: number; unused: string[] } {
   return {
     items: (shown as Reply[][]).map(parseItem),
     last: last as string,
-    lookedAtCount: Number(lookedAtCount),
+    examinedCount: Number(examinedCount),
     unused: unused as string[],
   };
 }

@@ -52,7 +52,7 @@ describe('a list on a fake store of 4 buckets', () => {
       const { bucket } = sent.command;
       steps.push(sent.command);
       const items = (names[bucket] ?? []).map((name) => view(name));
-      await sent.answer({ items, last: last[bucket] ?? '', lookedAtCount: items.length });
+      await sent.answer({ items, last: last[bucket] ?? '', examinedCount: items.length });
     }
     return steps;
   }
@@ -217,7 +217,7 @@ describe('a list on a fake store of 4 buckets', () => {
   it('ends a page after 50,000 names, although none is shown', async () => {
     const page = list(on, { holderId: 'nobody' });
     const sent = await on.store.next('listViews');
-    await sent.answer({ items: [], last: '', lookedAtCount: 50_000 });
+    await sent.answer({ items: [], last: '', examinedCount: 50_000 });
     await settled();
     expect(page.value.resources).toEqual([]);
     expect(page.value.nextPageToken).not.toBe('');
@@ -228,7 +228,7 @@ describe('a list on a fake store of 4 buckets', () => {
     const large = holder({ metadata: { text: '€'.repeat(1365) } });
     const items = Array.from({ length: 64 }, (_, i) => view(String(i), { holders: Array(16).fill(large) }));
     const sent = await on.store.next('listViews');
-    await sent.answer({ items, last: '63', lookedAtCount: 64 });
+    await sent.answer({ items, last: '63', examinedCount: 64 });
     await settled();
     const { resources, nextPageToken } = page.value;
     const bytes = resources.length * 16 * 4095;
@@ -278,9 +278,9 @@ describe('a list on a fake store of 4 buckets', () => {
   it('by waiters reads the names with the most waiters, and shows their present state', async () => {
     const page = list(on, { order: 'waiter-count', pageSize: 2 });
     const items = [3, 0, 9, 4].map((waiterCount, i) => ({ name: `n${i}`, waiterCount }));
-    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', lookedAtCount: 4 });
+    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', examinedCount: 4 });
     for (let bucket = 1; bucket < 4; bucket += 1) {
-      await (await on.store.next('listWaiterCounts')).answer({ items: [], last: '', lookedAtCount: 0 });
+      await (await on.store.next('listWaiterCounts')).answer({ items: [], last: '', examinedCount: 0 });
     }
     const reads = [await on.store.next('inspect'), await on.store.next('inspect')];
     expect(reads.map(({ resource }) => resource.name)).toEqual(['n2', 'n3']);
@@ -293,7 +293,7 @@ describe('a list on a fake store of 4 buckets', () => {
   it('by waiters leaves out names that are free or without the label by now', async () => {
     const page = list(on, { order: 'waiter-count', holderId: 'alice' });
     const items = ['a', 'b', 'c'].map((name) => ({ name, waiterCount: 1 }));
-    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', lookedAtCount: 50_000 });
+    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', examinedCount: 50_000 });
     await (await on.store.next('inspect')).answer({ ...free, name: 'a' });
     await (await on.store.next('inspect')).answer(view('b', { holders: [holder({ holderId: 'bob' })] }));
     await (await on.store.next('inspect')).answer(view('c'));
@@ -311,7 +311,7 @@ describe('a list on a fake store of 4 buckets', () => {
       ];
       await (
         await on.store.next('listWaiterCounts')
-      ).answer({ items, last: `n${step}`, lookedAtCount: 5000 });
+      ).answer({ items, last: `n${step}`, examinedCount: 5000 });
     }
     const read = await on.store.next('inspect');
     expect(read.resource.name).toBe('n3');
@@ -324,7 +324,7 @@ describe('a list on a fake store of 4 buckets', () => {
     for (let bucket = 0; bucket < 4; bucket += 1) {
       const items = names.map((name, i) => ({ name, waiterCount: names.length - i }));
       const sent = await on.store.next('listWaiterCounts');
-      await sent.answer({ items: bucket === 0 ? items : [], last: '', lookedAtCount: items.length });
+      await sent.answer({ items: bucket === 0 ? items : [], last: '', examinedCount: items.length });
     }
   }
 
@@ -335,7 +335,7 @@ describe('a list on a fake store of 4 buckets', () => {
     for (let bucket = 0; bucket < 4; bucket += 1) {
       const sent = await on.store.next('listWaiterCounts');
       buckets.push(sent.command.bucket);
-      await sent.answer({ items: [], last: '', lookedAtCount: 0 });
+      await sent.answer({ items: [], last: '', examinedCount: 0 });
     }
     expect(buckets).toEqual([2, 3, 0, 1]);
   });
@@ -364,10 +364,10 @@ describe('a list on a fake store of 4 buckets', () => {
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     const items = names.map((name) => ({ name, waiterCount: 1 }));
     await on.clock.advance(674);
-    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', lookedAtCount: 20 });
+    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', examinedCount: 20 });
     await on.clock.advance(1);
     for (const _ of [1, 2]) {
-      await (await on.store.next('listWaiterCounts')).answer({ items: [], last: '', lookedAtCount: 0 });
+      await (await on.store.next('listWaiterCounts')).answer({ items: [], last: '', examinedCount: 0 });
     }
     // The last bucket is not compared any more.
     expect(on.store.inFlight).toHaveLength(8);
@@ -382,7 +382,7 @@ describe('a list on a fake store of 4 buckets', () => {
     const page = list(on, { order: 'waiter-count' }, { options: { timeoutMs: 100 } });
     await on.clock.advance(100);
     const items = Array.from({ length: 9 }, (_, i) => ({ name: `n${i}`, waiterCount: 1 }));
-    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', lookedAtCount: 9 });
+    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', examinedCount: 9 });
     for (let i = 0; i < 8; i += 1) await (await on.store.next('inspect')).answer(view(`n${i}`));
     expect(page.value.resources).toHaveLength(8);
     expect(page.value.sampled).toBe(true);
