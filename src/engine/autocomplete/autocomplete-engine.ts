@@ -19,7 +19,7 @@ import type { Writer } from './writer';
 export interface NameReader extends ReadableNames {
   /** Empty: this server does not authenticate callers. */
   readonly identity: string;
-  /** True: nobody waits for the list any more. */
+  /** True: the caller no longer waits for the list. */
   readonly cancelled: boolean;
 }
 

@@ -53,7 +53,7 @@ export function dictionaryLoading(name: string): HoldfastError {
 
 /**
  * `neededBytes`: the memory of the index, with the additional memory of its build. `heldBytes`: the part of this memory
- * that an older index had, which makes room for the next load.
+ * that an older index occupied, and that the next load can use.
  */
 export function noMemoryForDictionary(
   name: string,
@@ -143,7 +143,7 @@ export function wrongCount(name: string, stated: number, received: number): Hold
 }
 
 const REPEAT = 'repeat the call';
-/** The reasons of errors that say that nothing was done. */
+/** The reasons of errors with a text that says that nothing was done. */
 const NOTHING_DONE: readonly Reason[] = ['STORE_UNAVAILABLE', 'OVERLOADED'];
 
 /** The caller's error for a store failure. Any other error is a defect and is returned unchanged. */

@@ -112,7 +112,8 @@ export class Autocomplete implements AutocompleteEngine {
   async createDictionary(name: string, profile: Profile, writer = NO_WRITER): Promise<DictionaryView> {
     const { entries } = this.options;
     await this.quotas.checkCreation(name, writer);
-    // A creation also registers the name, but this server may stop in between. A sweeper would then miss the dictionary.
+    // The name is registered first: if this server stopped after the creation and before the registration, no sweeper
+    // would find the dictionary.
     await answerOf(this.register(name, writer), dictionaryText(name));
     const created = await answerOf(entries.create(name, profile, writer.identity), dictionaryText(name));
     if (created.kind === 'other-profile') throw dictionaryExists(name, created.profile);
@@ -140,8 +141,8 @@ export class Autocomplete implements AutocompleteEngine {
     const importId = identities.requestId();
     const subject = `the import of ${dictionaryText(dictionary)}`;
     const quota = await this.quotas.startImport(dictionary, writer);
-    // The name is registered before the start, so that a sweeper finds an unfinished import, and again after the start,
-    // because a sweeper may unregister the name in between.
+    // The name is registered before the start, so that a sweeper finds an unfinished import. The name is registered
+    // again after the start, because a sweeper may have removed the name before the start.
     await answerOf(this.register(dictionary, writer), subject);
     const started = await answerOf(
       entries.startImport(dictionary, importId, wanted, DEFAULT_PROFILE, writer.identity),
@@ -264,7 +265,10 @@ export class Autocomplete implements AutocompleteEngine {
     this.owned.examineSome(identity).catch((error: unknown) => reportDefect(error, this.options.onDefect));
   }
 
-  /** Undefined: the dictionary does not exist, or Redis has lost a part of it, which must not hide the others. */
+  /**
+   * Undefined: the dictionary does not exist, or Redis has lost a part of it. Such a dictionary must not stop the list
+   * of the others.
+   */
   private async listed(name: string): Promise<DictionaryView | undefined> {
     try {
       const view = await this.view(name);

@@ -33,7 +33,10 @@ export interface DictionaryIndexes {
   rank(dictionary: string, request: RankingRequest, asked: AskedView): Promise<Ranking>;
   list(dictionary: string, request: ListingRequest, asked: AskedView): Promise<Listing>;
   stateOf(dictionary: string): IndexState;
-  /** Resolves when this server answers from the live generation. Rejects with the caller's error, also after the time. */
+  /**
+   * Resolves when this server answers from the live generation. Rejects with the caller's error, also if the load takes
+   * longer than `patienceMs`.
+   */
   load(dictionary: string, patienceMs: number): Promise<void>;
   /** Frees the index of a deleted dictionary. */
   forget(dictionary: string): void;

@@ -56,7 +56,7 @@ export interface Write {
   readonly changes: readonly EntryChange[];
 }
 
-/** The writes after a version, as far as one answer has room for them. */
+/** The writes after a version, up to the largest size of one answer. */
 export interface Writes {
   readonly kind: 'writes';
   readonly writes: readonly Write[];

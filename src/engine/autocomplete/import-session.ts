@@ -63,7 +63,8 @@ export class StoreImport implements ImportSession {
       throw error;
     }
     sweepSoon(name);
-    // The commit is made. Without the load, the next query loads the new generation, or says why this is impossible.
+    // The commit has succeeded, so a failed load is no error of the import. The next query loads the new generation, or
+    // reports why the load fails.
     await indexes.load(name, LOAD_PATIENCE_MS).catch((error: unknown) => {
       if (!(error instanceof HoldfastError)) onDefect(error);
     });

@@ -3,7 +3,7 @@ import { plus, type EntryAmount } from './entry-amount';
 import type { LocalWrites } from './local-writes';
 import type { ReadTurns } from './read-turns';
 
-/** How long a sum is used. Other servers' writes of this time are not noticed. */
+/** How long a sum is used. The sum does not have the writes of other servers during this time. */
 const KEEP_MS = 5000;
 
 interface Reading {

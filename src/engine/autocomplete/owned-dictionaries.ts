@@ -4,8 +4,8 @@ import type { OwnershipStore } from './ownership';
 /** The dictionaries that one step reads at the same time. */
 const NAMES_PER_STEP = 64;
 /**
- * The names that each creation examines. Two are more than the one name that a creation adds, so at most about half of a
- * list are names of dictionaries that are gone.
+ * How many names each creation examines. A creation adds one name and examines two, so at most about half of the names
+ * in a list belong to dictionaries that are gone.
  */
 const NAMES_PER_CREATION = 2;
 const MOST_POSITIONS = 1000;

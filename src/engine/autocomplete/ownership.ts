@@ -1,6 +1,6 @@
 import type { EntryAmount } from './entry-amount';
 
-/** To whom the entries of a dictionary count. */
+/** The owner of a dictionary, and the entries that count for the owner's quota. */
 export type StoredUsage =
   | {
       readonly kind: 'used';

@@ -1,8 +1,8 @@
-/** The beginning of a text that matches a query with typos. */
+/** The prefix of a text that matches a query with typos. */
 export interface TypoMatch {
-  /** Edits between the query and the beginning. */
+  /** Edits between the query and the prefix. */
   readonly distance: number;
-  /** Length of the beginning in UTF-16 units. */
+  /** Length of the prefix in UTF-16 units. */
   readonly end: number;
 }
 
@@ -24,10 +24,10 @@ export function isTypo(query: string, text: string): boolean {
 }
 
 /**
- * The beginning of the text with the smallest distance to the query (optimal string alignment distance). If several
- * beginnings have this distance, the beginning closest to the query's length wins (`John` for `jonh`, not `Joh`), then
- * the longer beginning. Undefined if no beginning is close enough. The time is linear in the query's length, because
- * only the matrix cells within the allowed distance are computed.
+ * The prefix of the text with the smallest distance to the query (optimal string alignment distance). If several
+ * prefixes have this distance, the prefix closest to the query's length wins (`John` for `jonh`, not `Joh`), then the
+ * longer prefix. Undefined if no prefix is close enough. The time is linear in the query's length, because only the
+ * matrix cells within the allowed distance are computed.
  */
 export function typoMatch(query: string, text: string): TypoMatch | undefined {
   // Most texts of a dictionary fail this cheap check.

@@ -6,7 +6,10 @@ const WORD = Uint32Array.BYTES_PER_ELEMENT;
 const PACKED_HEADER = 4;
 /** Position of the entry, position of its forms, selections, and 1.5 places of the table of ids. */
 const COLLECTED_ROW = 4 + 4 + 8 + 6;
-/** Arrays of rows: six by order, and one of scores. They are garbage when positions are sorted, but still there. */
+/**
+ * Arrays of rows: six by order, and one of scores. When positions are sorted, nothing uses these arrays, but the
+ * garbage collector may not have freed them.
+ */
 const RANKED_ROW = 6 * 4 + 8;
 /** For sorted positions: tables of pairs of bytes, of character classes and of folds, and the spare memory of the sort. */
 const TABLES = 3 * 2 ** 20;

@@ -19,8 +19,9 @@ const BEGINS_ALONE = new RegExp(
 );
 
 /**
- * The folded forms of single characters. A text folds to the forms of its characters if no character composes with the
- * character before, in no step of `fold`. So the begin of each step's result decides whether a character is in the table.
+ * The folded forms of single characters. A text folds to the forms of its characters if, in every step of `fold`, no
+ * character composes with the character before. So a character is in the table if the result of every step begins with
+ * a character that never composes.
  */
 export class CharacterFolds {
   readonly #known = new Uint32Array(0x10000);

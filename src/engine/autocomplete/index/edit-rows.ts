@@ -9,7 +9,7 @@ export const TOO_FAR = 2;
 
 /** A distance that is not exact, but larger than every allowed number of edits. */
 const FAR = 100;
-/** Stands for a character that is not there. Equal to no character, and to no other missing character. */
+/** Stands for a missing character. Differs from every character, and from every other missing character. */
 const BEFORE_FORM = -1;
 const OUTSIDE_QUERY = -2;
 /** Stands for all characters that are not near in the query. */
@@ -18,11 +18,11 @@ const OTHER = -3;
 const ANY_CHARACTER = -1;
 
 /**
- * The edit distances between a query and the beginnings of one form: the optimal string alignment distance, as in
- * typo.ts. The row d has the distances of the first d characters of the form to the beginnings of the query. Only
- * beginnings with d - maxEdits to d + maxEdits characters can be near enough, so a row has only these cells and a border
- * cell at each end. The rows stay until a character at a lower depth replaces them, so forms with a common beginning
- * share the rows of this beginning.
+ * The edit distances between the prefixes of a query and the prefixes of one form: the optimal string alignment
+ * distance, as in typo.ts. The row d has the distances of the first d characters of the form to the prefixes of the
+ * query. Only prefixes with d - maxEdits to d + maxEdits characters can be near enough, so a row has only these cells
+ * and a border cell at each end. A row stays until a character at the same or a lower depth replaces the row, so forms
+ * with a common prefix share the rows of this prefix.
  */
 export class EditRows {
   readonly #queryLength: number;
@@ -100,7 +100,7 @@ export class EditRows {
    */
   addMark(mark: number, depth: number): boolean {
     if (((this.#compared[depth] as number) & (1 << mark)) !== 0) return false;
-    // All such characters after the same beginning have one row.
+    // All such characters after the same prefix have one row.
     if (this.#characters[depth] !== OTHER) this.add(OTHER, depth);
     return true;
   }

@@ -6,7 +6,7 @@ import { compareForms } from './packed-entry';
 import { characterLength, codePointAt } from './utf8';
 
 const FIRST_BYTES = 1024;
-/** The folded form of a character has at most this many times the bytes of the character, if it is in the table. */
+/** The most bytes of folded form for each byte of a character that is in the table of `CharacterFolds`. */
 const MAX_FOLDED_BYTES = 4;
 const BYTE_BITS = 8;
 

@@ -7,15 +7,15 @@ export interface Interval {
   readonly to: number;
 }
 
-/** The interval of all positions from which the bytes of the form begin with these bytes. */
+/** The interval of all positions at which the form continues with these bytes. */
 export function intervalOf(forms: Uint8Array, list: SortedPositions, bytes: Uint8Array): Interval {
   const from = firstNotBefore(forms, list.positions, bytes);
   return { list, from, to: firstAfter(forms, list.positions, from, bytes) };
 }
 
 /**
- * The end of the elements of an interval from which the form has so many bytes and no more. These elements are the first
- * elements of the interval, because the end of a form comes before any byte.
+ * The end of the elements of an interval at which the form has exactly `length` bytes left. These elements are the
+ * first elements of the interval, because the end of a form sorts before any byte.
  */
 export function endOfWhole(forms: Uint8Array, { list, from, to }: Interval, length: number): number {
   let low = from;
@@ -28,7 +28,7 @@ export function endOfWhole(forms: Uint8Array, { list, from, to }: Interval, leng
   return low;
 }
 
-/** The first element from which the form begins with these bytes, or with bytes after these bytes. */
+/** The first element at which the form continues with these bytes, or with bytes that sort after these bytes. */
 export function firstNotBefore(forms: Uint8Array, positions: Uint32Array, bytes: Uint8Array): number {
   let low = 0;
   let high = positions.length;
@@ -40,7 +40,7 @@ export function firstNotBefore(forms: Uint8Array, positions: Uint32Array, bytes:
   return low;
 }
 
-/** The first element, not before `from`, from which the form begins with bytes after these bytes. */
+/** The first element, not before `from`, at which the form continues with bytes that sort after these bytes. */
 function firstAfter(forms: Uint8Array, positions: Uint32Array, from: number, bytes: Uint8Array): number {
   let low = from;
   let high = positions.length;

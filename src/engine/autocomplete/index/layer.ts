@@ -21,7 +21,9 @@ export interface EntryTable {
   readonly entryAt: Uint32Array;
   /** Hash table from entry ids to ranks (id-table.ts): 0 for a free place, or rank + 1. */
   readonly ids: Uint32Array;
-  /** The seed of the hash table. A caller cannot choose ids that meet in the table. */
+  /**
+   * The seed of the hash table. A caller does not know the seed, and so cannot choose ids that collide in the table.
+   */
   readonly idSeed: number;
 }
 

@@ -10,10 +10,10 @@ import {
 } from './query';
 import { STEPS, type Work } from './work';
 
-/** The elements of one list from which the form begins with the query. */
+/** The elements of one list at which the form continues with the query. */
 interface ListInterval {
   readonly whole: Interval;
-  /** The elements before `lastEnd` are those from which the form ends with the query. */
+  /** At the elements before `lastEnd`, the form ends after the query. */
   readonly lastEnd: number;
 }
 
@@ -64,5 +64,5 @@ export class QueryIntervals {
   }
 }
 
-/** An interval has two ends, and `lastEnd` costs less than a third end. */
+/** Two binary searches for the ends of the interval, and a cheaper one for `lastEnd`. */
 const HALVINGS_OF_AN_INTERVAL = 2.5;

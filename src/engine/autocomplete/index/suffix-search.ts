@@ -36,9 +36,10 @@ export class SuffixSearch {
   }
 
   /**
-   * The entries from rank `from` that match best by this kind, at most `limit`. First comes a search that is quick if most
-   * candidates match: through the lowest positions from rank 0, else rank by rank. If that takes longer than a scan of the
-   * intervals, a scan finds the rest. Undefined: the work is used up.
+   * The entries from rank `from` that match best by this kind, at most `limit`. The first search is quick if most
+   * candidates match. From rank 0 the search goes through the lowest positions, and from a higher rank it goes rank by
+   * rank. When this search has cost as much as a scan of the intervals, a scan finds the rest. Undefined: the work is
+   * used up.
    */
   matches(kind: KindNumber, from: number, limit: number): readonly number[] | undefined {
     const intervals =
@@ -58,7 +59,7 @@ export class SuffixSearch {
     return rest && [...quick.ranks, ...rest];
   }
 
-  /** Searches rank by rank. That finds dense matches soon. */
+  /** Searches rank by rank, which is quick if most ranks match. */
   #nextRanks(
     kind: KindNumber,
     size: number,

@@ -22,8 +22,8 @@ export function typoIntervals(index: SuffixIndex, query: Query, work: Work): Int
 
 /**
  * Reads forms in the order of `beginnings`. After d characters have decided whether the form matches, all next forms with
- * the same d characters are skipped. The marks of a branch (branches.ts) rule out most forms, which are then not read: a
- * form is far in memory.
+ * the same d characters are skipped. The marks of a branch (branches.ts) rule out most forms without a read of the
+ * form, which costs a cache miss.
  */
 class TypoSearch {
   readonly found: Interval[] = [];

@@ -56,7 +56,7 @@ export const STEPS = {
   editRow: 0.4,
   /** Reads the branch of an element of `beginnings`. */
   branch: 0.1,
-  /** Reads the first byte of a form that is not near in memory. */
+  /** Reads the first byte of a form, with a cache miss. */
   farForm: 1.5,
   /** Calls the native search for bytes. */
   nativeSearch: 1,

@@ -9,7 +9,7 @@ const DELETED_BYTES = 24;
 export class ChangedEntries {
   /** By id. Undefined: the entry was deleted. */
   readonly #entries = new Map<string, CollectedEntry | undefined>();
-  /** The bytes of the ids and records, about, as a measure of the work. Only grows. */
+  /** About the bytes of the ids and records, as a measure of the work. Never falls. */
   #bytes = 0;
 
   /** `levels`: the entries before the changes. */

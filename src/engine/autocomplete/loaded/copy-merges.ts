@@ -41,9 +41,12 @@ interface RunningMerge {
 /** Chooses and runs the merges of one copy, in another thread. */
 export class CopyMerges {
   readonly #running = new Set<RunningMerge>();
-  /** After a merge of all levels that had no memory. In this pause the merges leave out the oldest level. */
+  /**
+   * The pause after a merge of all levels that failed for lack of memory. During this pause the merges leave out the
+   * oldest level.
+   */
   readonly #pauseOfAll: GrowingPause;
-  /** After any other failure. */
+  /** The pause after any other failed merge. */
   readonly #pause: GrowingPause;
 
   constructor(private readonly options: CopyMergesOptions) {

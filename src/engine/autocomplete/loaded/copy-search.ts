@@ -79,11 +79,11 @@ export class CopySearch {
     if (this.#waiting.ahead(caller) >= MOST_WAITING) throw searchesFull();
     const mustWait = this.#isRunning;
     const { levels } = copy;
-    // The search must not lose its memory while it waits.
+    // The levels of a waiting search must keep their memory.
     for (const { held } of levels) held.hold();
     try {
       return await this.#inTurn(caller, async () => {
-        // Nobody waits for the result of this search.
+        // The caller no longer waits for the result.
         if (mustWait && patience.isOver) throw searchesFull();
         return there(levels.map(livingLayer));
       });

@@ -36,14 +36,14 @@ export interface CopyOptions {
 export interface LayerLimits {
   /** The first layer takes writes until it has this size. */
   readonly firstLayerBytes: number;
-  /** The main thread builds a layer of so many bytes of changes. Another thread builds larger layers. */
+  /** The main thread builds layers of at most this number of bytes of changes. Another thread builds larger layers. */
   readonly mostBytesHere: number;
 }
 
 /** With these limits no step on the main thread takes 1 ms. */
 const defaultLayerLimits: LayerLimits = { firstLayerBytes: 64 * 1024, mostBytesHere: 32 * 1024 };
 
-/** The search for so many ids takes less than 0.3 ms. */
+/** The search for this number of ids takes less than 0.3 ms. */
 const IDS_OF_A_STEP = 256;
 
 /**
@@ -175,7 +175,7 @@ export class GenerationCopy {
     this.#startMerges();
   }
 
-  /** New levels with the changes. The caller holds each of their layers. */
+  /** New levels with the changes. The caller holds each layer of the new levels. */
   async #levelsWith(present: readonly Level[], changed: ChangedEntries, slices: Slices): Promise<Level[]> {
     const older: Level[] = [];
     const ids = await bytesOf(changed.ids, slices);

@@ -145,7 +145,7 @@ export class LayerBuilds {
 
   /** `neededBytes`: all memory of the build, as far as it is known. */
   #reserve(byteLength: number, neededBytes: number, room: DictionaryRoom): Reservation {
-    // Others must not make room for a build that does not fit without them.
+    // No dictionary is evicted for a build that does not fit into the budget even without all other dictionaries.
     const fits = neededBytes + room.heldBytes() <= this.memory.budgetBytes;
     const reservation = fits ? this.memory.reserve(byteLength, room.freeSome) : undefined;
     if (reservation === undefined) throw noMemory(neededBytes, room);

@@ -6,7 +6,7 @@ import type { View } from '../index/view';
 import type { LivingLayer } from '../threads/thread-calls';
 import type { HeldLayer } from './held-layer';
 
-/** A layer of a copy, and the ranks that count no longer. The levels of a copy are sorted from new to old. */
+/** A layer of a copy, and its dead ranks. The levels of a copy are sorted from new to old. */
 export interface Level {
   readonly held: HeldLayer;
   /** The ranks of the entries that were deleted, or that a newer level has. */

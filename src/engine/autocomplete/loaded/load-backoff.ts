@@ -8,8 +8,9 @@ import { NoMemory } from './layer-builds';
 const CRASHES_WITHOUT_PAUSE = 1;
 
 /**
- * Keeps a dictionary that cannot be loaded from taking the store and the threads again and again: a pause follows each
- * load that did not fit into the memory, and each load that crashed the thread of its build, except the first.
+ * Limits how often a dictionary is loaded that cannot be loaded, because each load costs time of the store and of a
+ * thread. A pause follows each load that did not fit into the memory, and each load that crashed the thread of its
+ * build, except the first.
  */
 export class LoadBackoff {
   #crashCount = 0;
@@ -20,7 +21,9 @@ export class LoadBackoff {
     this.#pause = new GrowingPause(clock);
   }
 
-  /** True: the last load has failed because of the dictionary. A failure of the store says nothing about it. */
+  /**
+   * True: the last load has failed because of the dictionary. A failure of the store is no failure of the dictionary.
+   */
   get hasFailed(): boolean {
     return this.#lastError !== undefined;
   }

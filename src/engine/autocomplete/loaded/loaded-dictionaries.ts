@@ -39,14 +39,16 @@ export interface LoadedDictionariesOptions {
 
 /** A query waits for loads at most for this time, also without a deadline (ms). */
 const LONGEST_PATIENCE_MS = 60_000;
-/** How often a query asks again for a copy that had to make room for others. */
+/** How often a query asks again for a copy that was evicted. */
 const MOST_ATTEMPTS = 3;
 
 type AskForCopy = (
   loaded: LoadedDictionary,
 ) => GenerationCopy | Promise<GenerationCopy | Missing | undefined>;
 
-/** The dictionaries in the memory of this server. The dictionary that was not used for the longest time makes room. */
+/**
+ * The dictionaries in the memory of this server. If the memory is full, the least recently used dictionary is evicted.
+ */
 export class LoadedDictionaries implements DictionaryIndexes {
   /** The dictionaries in the order of their last use, the latest last. */
   readonly #dictionaries = new Map<string, LoadedDictionary>();
@@ -68,7 +70,7 @@ export class LoadedDictionaries implements DictionaryIndexes {
     return this.options.memory.budgetBytes;
   }
 
-  /** The dictionaries in memory, or on their way there. */
+  /** The dictionaries that are loaded or being loaded. */
   get count(): number {
     return this.#dictionaries.size;
   }
@@ -141,7 +143,8 @@ export class LoadedDictionaries implements DictionaryIndexes {
       const copy = await ask(this.#use(dictionary));
       if (copy === undefined) continue;
       if ('kind' in copy) throw missingDictionary(dictionary, copy);
-      // The copy may have made room for others since the answer. The search begins before anything else runs.
+      // The copy may have been evicted since `ask` has answered. From this check to the start of the search, nothing
+      // else runs.
       if (!copy.isClosed) return use(copy);
     }
     throw dictionaryLoading(dictionary);
@@ -174,7 +177,7 @@ export class LoadedDictionaries implements DictionaryIndexes {
     });
   }
 
-  /** Frees the dictionary that was not used for the longest time. False: no other dictionary has memory. */
+  /** Evicts the least recently used dictionary. False: no other dictionary has memory. */
   #freeSome(exceptName: string): boolean {
     for (const [name, loaded] of this.#dictionaries) {
       if (name === exceptName || loaded.copy === undefined) continue;

@@ -26,7 +26,7 @@ export interface LoadedOptions
   readonly onLoadEnd: () => void;
 }
 
-/** What a query gets. Undefined: the copy had to make room for others. */
+/** The copy for a query. Undefined: the copy was evicted. */
 type Found = GenerationCopy | Missing | undefined;
 
 /** The entries of a dictionary in this server: loads them when they are asked for, and keeps them current. */
@@ -37,7 +37,10 @@ export class LoadedDictionary {
   /** Undefined: the copy's generation is live. */
   #replacement: Replacement | undefined;
   readonly #pacedLoads: PacedLoads;
-  /** After a copy was unloaded because it could not grow. In this pause no other copy is unloaded for this reason. */
+  /**
+   * The pause after a copy was unloaded because it could not grow. During this pause no copy is unloaded for this
+   * reason.
+   */
   readonly #pauseAfterUnload: GrowingPause;
   readonly #follows = new SharedRuns(() => this.#makeCurrent());
   readonly #loads = new SharedRuns(() => this.#makeCurrentOrLoad());
@@ -64,7 +67,7 @@ export class LoadedDictionary {
     return this.#copy?.byteLength ?? 0;
   }
 
-  /** The copy, if it is not older than `maxStalenessMs`. Asks nobody. */
+  /** The copy, if it is not older than `maxStalenessMs`. Does not ask the store. */
   copyNotOlderThan(maxStalenessMs: number): GenerationCopy | undefined {
     if (maxStalenessMs === 0 || this.#replacement?.isOverdue) return undefined;
     return this.options.clock.now() - this.#currentAt <= maxStalenessMs ? this.#copy : undefined;

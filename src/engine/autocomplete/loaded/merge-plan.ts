@@ -1,6 +1,6 @@
 /** A layer of a copy, as the plan of merges sees it. */
 export interface LayerSize {
-  /** The bytes that the living entries of the layer take, about. */
+  /** About the bytes that the living entries of the layer take. */
   readonly livingBytes: number;
   /** The bytes of all entries of the layer. */
   readonly bytes: number;
@@ -20,11 +20,11 @@ export interface Merge {
 const GROWTH = 4;
 
 /**
- * Chooses the layers to merge; undefined: none. `layers` are the newest first. The newest layer takes writes until it has
- * `firstBytes`, and is not merged before. A merge takes the layers after the first as long as they are not much
- * larger than the merge so far. So sizes grow about four times from layer to layer: a copy has few layers, and an entry
- * is written a few times until it is in the oldest layer. A layer that is mostly dead is merged too. A merge with the
- * oldest layer takes all layers, so that the oldest layer always has all entries of one version.
+ * Chooses the layers to merge; undefined: none. `layers` are sorted from new to old. The newest layer takes writes
+ * until it has `firstBytes`, and is not merged before. A merge takes the layers after the first as long as they are not
+ * much larger than the merge so far. So sizes grow about four times from layer to layer: a copy has few layers, and an
+ * entry is written a few times until it is in the oldest layer. A layer that is mostly dead is merged too. A merge with
+ * the oldest layer takes all layers, so that the oldest layer always has all entries of one version.
  */
 export function planMerge(layers: readonly LayerSize[], firstBytes: number): Merge | undefined {
   const plan = planOfGrowth(layers, firstBytes) ?? planOfDead(layers);

@@ -54,7 +54,7 @@ export class PacedLoads {
   async #loadInTurn(options: Omit<CopyOptions, 'profile'>): Promise<GenerationCopy | Missing> {
     const { loadRate, heads, store } = this.options;
     if (!loadRate.isFree) {
-      // Many loads wait. A dictionary that does not exist takes no place among them.
+      // Many loads wait. The head is read first, so that a dictionary that does not exist takes no place in the queue.
       const { head } = await heads.read(this.name);
       if (head.kind !== 'head') return head;
     }

@@ -1,6 +1,6 @@
 /**
- * Shares the runs of one piece of work. Whoever asks gets the result of a run that began after the question. At most one
- * run is in progress, and one more waits for its end.
+ * Shares the runs of one task. Each caller gets the result of a run that began after the call. At most one run is in
+ * progress, and at most one run waits for its end.
  */
 export class SharedRuns<T> {
   #current: Promise<T> | undefined;

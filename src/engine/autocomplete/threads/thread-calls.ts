@@ -13,7 +13,7 @@ export interface CollectedEntry extends StoredEntry {
   readonly selectionCount: number;
 }
 
-/** A layer with the ranks that count no longer. */
+/** A layer with its dead ranks. */
 export interface LivingLayer {
   readonly memory: LayerMemory;
   readonly dead: DeadSet;
