@@ -113,7 +113,7 @@ export class EntryCollector {
   delete(id: Uint8Array): boolean {
     const row = this.#rowOf(id);
     if (row < 0) return false;
-    this.#bury(row);
+    this.#markDead(row);
     return true;
   }
 
@@ -164,7 +164,7 @@ export class EntryCollector {
     let selections = selectionCount ?? 0;
     if (earlier >= 0 && this.#selections[earlier] !== DEAD) {
       selections = selectionCount ?? (this.#selections[earlier] as number);
-      this.#bury(earlier);
+      this.#markDead(earlier);
     }
     this.#entryAt[row] = this.#entriesEnd;
     this.#entriesEnd = writePackedEntry(this.#entries, this.#entriesEnd, id, record);
@@ -175,7 +175,7 @@ export class EntryCollector {
     this.#count(row, 1);
   }
 
-  #bury(row: number): void {
+  #markDead(row: number): void {
     this.#selections[row] = DEAD;
     this.#count(row, -1);
   }

@@ -5,7 +5,7 @@
 -- ARGV  1 generation  2 number of the first bucket
 -- Reply OK, version and tail of the last write that is completely in the buckets, then the buckets
 --       (shared/read-buckets.lua) | GAP (the generation was removed) | UNKNOWN | FORMAT number
--- Holds An entry is in a bucket that is read later, or was read before, while buckets are split in between.
+-- Holds A load that reads all buckets finds every entry, even if buckets are split between two reads.
 --
 -- @include shared/history.lua
 -- @include shared/buckets-state.lua

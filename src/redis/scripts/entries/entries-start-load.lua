@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Says where a load of the live generation begins, and reads its first buckets; read-only.
+-- Answers the version at which a load of the live generation begins, and its first buckets; read-only.
 --
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
 -- Reply OK, profile, live generation, version, tail, version and tail of the last write that is completely in the

@@ -63,8 +63,8 @@ for _, garbage in ipairs(fields_of('garbage:')) do
   elseif left > 0 and left <= 2 * REPLACED_US then
     kept = kept + 1
   else
-    -- The clock was set back, and a generation must not stay for much longer. The effects of its writes go too early, so a
-    -- repetition may not find the effect any more.
+    -- The generation is due, or the clock was set back. After a step back, waiting until the stored time would take too
+    -- long, so the generation is removed early. Then a repeated write may not find its effect any more.
     if left > 0 and garbage[1] == meta[7] then
       redis.call('HSET', key_head .. 'state:' .. live, 'trimmed', int(now))
     end

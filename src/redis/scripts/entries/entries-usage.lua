@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Says who owns a dictionary, and how large it is; read-only.
+-- Answers the owner and the size of a dictionary; read-only.
 --
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
 -- Reply OK, owner ("": none), number of entries, bytes of their ids and records | UNKNOWN | GONE (unknown, and nothing is left

@@ -16,7 +16,7 @@
 -- The elements end at one of these bounds.
 local ANSWER_BYTES = 262144
 local ANSWER_WRITES = 1000
--- The most elements that are read at once. An element has at most 64 KiB, so at most 192 KiB are read in vain.
+-- The most elements that are read at once. An element has at most 64 KiB, so at most 192 KiB are read and not answered.
 local READ_AT_ONCE = 4
 
 if not live then return { 'UNKNOWN' } end

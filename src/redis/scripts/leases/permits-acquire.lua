@@ -112,7 +112,7 @@ if not request then
     count_again('detached')
     return answer(retention_ms, 'QUEUE_FULL', place_count)
   end
-  unbury_new(id)
+  remove_old_tombstone(id)
   request = {
     attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
     ttl = ttl, queued_at = now,

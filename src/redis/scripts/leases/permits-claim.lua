@@ -65,7 +65,7 @@ if never_fits(permits) and not (request and request.state == HELD) then
 end
 
 if not request then
-  unbury_new(id)
+  remove_old_tombstone(id)
   request = {
     attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
     ttl = ttl, queued_at = now,

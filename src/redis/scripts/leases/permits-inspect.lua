@@ -3,8 +3,8 @@
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 maximum number of holders and of waiters to show  2 version of the server's layout of leases
--- Reply  resource_view, 1: too many expired leases are left to count the permits in use, so the server must touch the
---        resource first, 0: the view is exact, Redis's time (us)
+-- Reply  resource_view is_inexact time_us   is_inexact is 1 if the permits in use may count expired leases, so that the
+--                                          server must touch the resource first; else 0
 --        nothing                           the bucket has leases of another layout
 -- Holds  Read-only, so a replica may answer, and a Redis that refuses writes.
 --

@@ -1,16 +1,16 @@
 #!lua flags=no-writes
--- Looks at some names of a bucket's index, in the order of their bytes, and answers those that a list shows: locks with a
--- holder or a waiter, and all semaphores. Expired leases do not count.
+-- Examines some names of a bucket's index, in the order of their bytes, and answers the names that a list shows: locks with
+-- a holder or a waiter, and all semaphores. Expired leases do not count.
 --
 -- KEYS   1 index of names of a bucket and a service (shared/layout.lua)  2 epoch of the bucket
--- ARGV   1 version of the server's layout of leases  2 look only at names with this prefix  3 look at names after this name
---        ("": from the first)  4 maximum number of names to look at  5 maximum number of names to answer
+-- ARGV   1 version of the server's layout of leases  2 prefix of the names to examine  3 examine the names after this name
+--        ("": from the first)  4 maximum number of names to examine  5 maximum number of names to answer
 --        6 only resources that show a holder or a waiter with this holder_id ("": any)
 --        7 answer 1: views of resources, 0: numbers of waiters  8 maximum number of holders and of waiters to show
--- Reply  { { name, resource_view, 1: too many expired leases are left to count the permits in use, 0: the view is exact }
---          or { name, number of waiters } ... },
---        last name that the script looked at ("": no more names), number of names that the script looked at,
+-- Reply  { { name, resource_view, is_inexact } or { name, number of waiters } ... },
+--        last examined name ("": no more names), number of examined names,
 --        { names that may leave the index (permits-unlist.lua) ... }
+--                                          is_inexact is 1 if the permits in use may count expired leases, else 0
 --        nothing                           the bucket has leases of another layout
 -- Holds  Read-only, so a replica may answer. Stops after MOST_WORK, a bound for the records that the script reads.
 --

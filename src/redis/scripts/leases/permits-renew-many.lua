@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- Renews leases of one bucket for the streams and sessions of one server. A lease that needs more than a new end is left as it
--- is: the server then renews this lease alone, with permits-renew.lua.
+-- Renews leases of one bucket for the streams and sessions of one server. The script does not change a lease that needs
+-- more than a new end. The server then renews this lease alone, with permits-renew.lua.
 --
 -- KEYS   1 the state of the first lease's resource  2 the epoch of the bucket  3 ... the states of the other resources
 -- ARGV   1 server  2 retention (ms)  then for each lease: request id, secret, attach, identity ("": none)
--- Reply  RENEWED, then for each lease: remaining_us ttl_us. 0 0: this lease was left as it is
--- Holds  One reading of the clock decides for all leases. As permits-renew.lua for each of them, but renews nothing while grants
---        pause, and neither ends another lease nor grants.
+-- Reply  RENEWED, then for each lease: remaining_us ttl_us. 0 0: this lease was not changed
+-- Holds  All leases are renewed at one reading of the clock, each as by permits-renew.lua. But the script renews nothing
+--        while grants pause, ends no other lease, and grants nothing.
 --
 -- @include shared/answer-granted.lua
 -- @include shared/epoch-check.lua

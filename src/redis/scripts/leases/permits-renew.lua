@@ -9,7 +9,7 @@
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits client_request_id (absent without an identity)
 --        ENDED cause                       the lease has ended
 --        GONE                              no lease has this secret, or another identity holds the lease
---        SUPERSEDED                        another stream, or a later session or command of the same client, speaks for it
+--        SUPERSEDED                        another stream, or a later session or command of the same client, has the lease
 --        AGAIN
 -- Holds  Renews also while grants pause, unless the lease may have ended on another Redis, which may have granted anew.
 --        Never shortens a lease and never restores an ended lease. A longer ttl becomes the lease's ttl.

@@ -15,11 +15,11 @@
 --                                          these leases (0: none keeps permits); where the next step goes on ({}: done)
 --        UNKNOWN | AGAIN
 -- Holds  One step visits at most BATCH leases and offers, in the order of their ends. The steps from the earliest end to the
---        latest are a pass. A renewal moves a lease only behind the step, so a pass misses a lease only if Redis's clock was
---        set back meanwhile, or if a failover has undone a step. So later passes follow a pass of several steps, until a
---        pass finds no lease that was not revoked before. Later passes count only such leases. "all" leaves the leases alone
---        that were granted after the first step. Acts also while grants pause, and then grants nothing. A late command does
---        nothing.
+--        latest are a pass. A renewal moves a lease only to a later place in this order, so a pass misses a lease only if
+--        Redis's clock was set back meanwhile, or if a failover has undone a step. So another pass follows a pass of
+--        several steps, until a pass finds only leases that were revoked before. Later passes count only the leases that
+--        they revoke. "all" does not revoke leases that were granted after the first step. Acts also while grants pause,
+--        and then grants nothing. A late command does nothing.
 --
 -- @include shared/answer.lua
 -- @include shared/epoch-check.lua
@@ -40,8 +40,8 @@ if not find_or_create(nil) then return answer(retention_ms, 'UNKNOWN') end
 
 local count, latest_end, continuation = 0, 0, {}
 
--- A claim queues a request again if Redis has lost the request. By the ticket the claim learns that the request was revoked,
--- also after its tombstone is forgotten.
+-- A claim queues a request again if Redis has lost the request. The kept ticket tells the claim that the request was
+-- revoked, even after its tombstone is forgotten.
 local function remember_ticket(request)
   local key = key_of('revoked')
   redis.call('ZADD', key, NOW_TEXT, int(request.ticket))
@@ -60,7 +60,7 @@ local function dismiss_revoked(id, request)
   store(id, {
     state = ENDED, cause = 'revoked', attach = request.attach, secret = request.secret, identity = request.identity,
   })
-  bury(id)
+  add_tombstone(id)
   remember_ticket(request)
   send_hint(request.attach, id)
   count = count + 1

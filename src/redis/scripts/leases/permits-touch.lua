@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Reports that a server with waiters is alive, and answers the places of some of its waiters. Without waiters, the script
--- continues a step that stopped after a batch.
+-- Reports that a server with waiters is alive, and answers the positions of some of its waiters. Without waiters, the
+-- script continues a step that stopped after a batch.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 retention (ms)  3.. at most 64 pairs of request id and attach

@@ -3,13 +3,14 @@
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 maximum number of holders and of waiters to show  3 version of the server's layout of leases
--- Reply  resource_view, 1: too many expired leases are left to count the permits in use, so the server must touch the
---        resource first, 0: the view is exact, Redis's time (us)
+-- Reply  resource_view is_inexact time_us   is_inexact is 1 if the permits in use may count expired leases, so that the
+--                                          server must touch the resource first; else 0
 --        nothing                           the bucket has leases of another layout
--- Holds  The view is as of the registration or later, so the server misses no change in between. Works while grants pause
---        and when memory is full. Changes no request, and moves no expiry of a resource that was used. A server is registered
---        anew when half of WATCHED_US has passed, so that most reads write nothing. No server is registered for an unknown or
---        deleted semaphore. More than MOST_WATCHERS servers are not registered, and learn of changes by their next read.
+-- Holds  The script reads the view after the registration, so the server misses no change in between. Works while grants
+--        pause and when memory is full. Changes no request, and moves no expiry of a resource that was used. A server is
+--        registered anew when half of WATCHED_US has passed, so that most reads write nothing. No server is registered for
+--        an unknown or deleted semaphore. At most MOST_WATCHERS servers are registered. Further servers learn of changes by
+--        their next read.
 --
 -- @include ../shared/layout-of.lua
 -- @include shared/clock-shift.lua

@@ -46,7 +46,7 @@ if request and request.state == ENDED then
     return answer_finished(retention_ms, request)
   end
   -- The request has not finished; the call keeps the ticket and claims with it. No branch below acts on ENDED.
-  unbury(id)
+  remove_tombstone(id)
 end
 if request and request.revoked and not (give_back and is_meant) then
   grant_next()

@@ -11,7 +11,7 @@
 -- @include tail.lua
 
 local MOST_FEED_BYTES = 4194304
--- A small dictionary keeps so many bytes, because a reload would not be cheaper.
+-- The feed of a small dictionary keeps this number of bytes, because a reload of the dictionary would not be cheaper.
 local LEAST_FEED_BYTES = 65536
 -- The memory of an element apart from its bytes: its effect in `done`, and Redis's own data.
 local ELEMENT_BYTES = 100

@@ -1,6 +1,6 @@
 -- @include dictionary.lua
 
--- Returns version and tail of a generation: of the dictionary for the live generation, of the end for a replaced
+-- Returns version and tail of a generation: the present ones for the live generation, the last ones for a replaced
 -- generation. Returns nil if the generation was removed or is being built.
 local function end_of_history(generation)
   if generation == live then return version, tail end

@@ -5,7 +5,7 @@
 -- @include commit.lua
 -- @include pending.lua
 
--- Lets the import follow that is furthest behind. An import of a dead server ends.
+-- Lets the import that is furthest behind follow the next writes. Ends an import of a dead server.
 local function follow_slowest()
   give_up_silent()
   local slowest, least = nil, version

@@ -1,6 +1,6 @@
--- What comes before each write of the live generation. The script ends here if the write was done before (OK and the first
--- effect), if the write comes too late (LATE, see timed.lua), if it is a repetition and nothing tells any more whether the
--- write was done (FORGOTTEN), or if other work comes first (AGAIN).
+-- The checks before each write of the live generation. The script ends here in four cases: the write was done before (OK
+-- and the first effect), the write comes too late (LATE, see timed.lua), the write is a repetition and its effect may have
+-- been removed (FORGOTTEN), or other work must be done first (AGAIN).
 --
 -- @include feed.lua
 -- @include open-commit.lua
@@ -29,7 +29,7 @@ if may_have_run then
   if trimmed and math.abs(now - trimmed) < KEPT_US then return { 'FORGOTTEN' } end
 end
 
--- Saves the numbers of the trimmed feed at once, because a write without an effect saves nothing.
+-- Saves the numbers of the trimmed feed immediately, because a write without an effect saves nothing later.
 local function make_room()
   local has_room = entries.feed <= MOST_FEED_BYTES or trim_feed(entries)
   save_generation(entries)

@@ -1,7 +1,7 @@
--- Keys and numbers that the scripts of the permits engine share. `layout.lua` says what lies where.
+-- Keys and numbers that the scripts of the permits engine share. layout.lua describes the keys.
 --
--- EPOCH_KEY belongs to the resource's bucket. All keys share the bucket's slot. In Redis Cluster a key follows that never
--- exists: `absentKey` in src/redis/keys.ts says why.
+-- EPOCH_KEY belongs to the resource's bucket. All keys share the bucket's slot. In Redis Cluster, KEYS also has a key that
+-- never exists: `absentKey` in src/redis/keys.ts says why.
 local STATE_KEY = KEYS[1]
 local EPOCH_KEY = KEYS[2]    -- string: the epoch of the bucket; epoch-adopt.lua describes its format
 
@@ -29,5 +29,5 @@ local WATCHED_US = 5000000      -- a server is told of changes for this time aft
 local MOST_WATCHERS = 64        -- the most servers that a script tells of a change
 local LIST_AGAIN_US = 600000000 -- a used name is put into the index of names once in this time
 local MOST_INLINE = 16          -- the most leases, and the most tombstones, in the head
-local FEW_INLINE = 8            -- leases return from their sorted set to the head when so few are left
+local FEW_INLINE = 8            -- leases return from their sorted set to the head when this number is left
 local MOST_PAST = 10000         -- the most tombstones of one `past` hash

@@ -10,8 +10,9 @@
 --   STALE        the command is late, or Redis's clock differs from the server's estimate
 --   EPOCH        the bucket's epoch is of another run of Redis, so this Redis may have lost leases
 --   QUARANTINED  this Redis may have lost leases, and clients may still believe in them
--- After STALE, EPOCH and QUARANTINED, a script leaves other requests alone. It may release its own lease and end its own wait.
--- It may renew its own lease, unless the word is STALE, if the lease lasts longer than `rival_until`.
+-- After STALE, EPOCH and QUARANTINED, a script changes no other request. The script may release its own lease and end its
+-- own wait. After EPOCH and QUARANTINED, the script may also renew its own lease if the lease lasts longer than
+-- `rival_until`.
 local function epoch_check()
   local expected, not_after = ARGV[#ARGV - 1], tonumber(ARGV[#ARGV])
   local epoch = redis.call('GET', EPOCH_KEY)

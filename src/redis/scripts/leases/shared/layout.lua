@@ -1,4 +1,4 @@
--- What lies where. A resource is one hash, STATE_KEY:
+-- The layout of a resource in Redis. A resource is one hash, STATE_KEY:
 --
 --   h       the head: the numbers of `meta`, then the inline index (below)
 --   r<id>   the record of the request with this id (record.lua)
@@ -31,7 +31,7 @@
 -- Invariants:
 --   - A request is in exactly one place, which its state determines: an element of the index or a member of a sorted set.
 --   - `used` is the sum of `permits` of all HELD and OFFERED requests.
---   - `ends`, `offers`, `queue` and `detached` of `meta` count the requests in these places, so a script does not ask for an
+--   - `ends`, `offers`, `queue` and `detached` of `meta` count the requests in these places, so a script does not read an
 --     empty set.
 --   - The state and the sorted sets except `revoked` expire at `meta.expires`.
 --   - A lock with a lease, an offer, a waiter or a kept place is in the index of names. So is every semaphore. A lock may stay
@@ -63,7 +63,7 @@ local function is_semaphore() return string.match(STATE_KEY, '}:(%a)') == 's' en
 -- last_ticket  the last ticket
 -- seen         time of the last script
 -- grace        no server is judged silent before this time
--- graced       end of the grace before
+-- graced       end of the previous grace
 -- till         the latest end of a lease
 -- expires      the time when the keys expire
 -- cursor       ticket where `walk_queue` continues
@@ -78,8 +78,8 @@ local function empty_meta()
 end
 local meta = empty_meta()
 
--- The first byte is a sum: 1 if MORE follows HEAD, and 2 if the name is in the index of names. MORE has the numbers that only
--- waiters, spilled leases and past tombstones need.
+-- The first byte has two flags: 1 if MORE follows HEAD, and 2 if the name is in the index of names. MORE has the numbers
+-- that only waiters, spilled leases and past tombstones need.
 local HEAD = '<BI4I4I4dddddd'
 local MORE = '<BBI4I4I4I4dddddd'
 local HEAD_BYTES, MORE_BYTES = 61, 66
@@ -87,11 +87,12 @@ local ELEMENT = '<dBc0'
 local ELEMENT_BYTES = 45 -- because every request id is a UUID
 local PAST_TIME = '<d' -- precedes the record of a tombstone in a `past` hash
 
--- The inline index: the ids and ends of leases, without an order, and the packed elements of tombstones, because few scripts
--- read more than the first.
+-- The inline index: the ids and ends of leases, without an order, and the elements of tombstones. The tombstones stay
+-- packed, because most scripts read only the first.
 local lease_ids, lease_ends, tombs = {}, {}, ''
 
--- `limit` is stored as one more, because 0 is a limit. A head with too few bytes was edited manually, and counts as deleted.
+-- `limit` is stored plus one: 0 is a valid limit, so a stored 0 means that the resource is unknown. A head with too few
+-- bytes was edited manually, and counts as deleted.
 local function read_head(head)
   if not head or #head < HEAD_BYTES then return end
   local flags, limit, at

@@ -14,7 +14,8 @@ local function stored_end(id)
   return known_ends[id]
 end
 
--- Moves all leases from the head to the sorted set. Members that are there are remains (`put` in write.lua).
+-- Moves all leases from the head to the sorted set. Old members of the set are left over (`put` in write.lua), and are
+-- removed.
 -- @rare
 local function spill()
   local members = {}

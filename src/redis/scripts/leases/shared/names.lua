@@ -1,20 +1,19 @@
 -- The index of names (layout.lua).
 -- @include state.lua
 
--- The beginning of all keys of the bucket and service, and the name of the script's resource.
+-- The prefix of all keys of the bucket and service, and the name of the script's resource.
 local function split_state_key() return string.match(STATE_KEY, '^([^}]*}:%a%d+:)state:(.*)$') end
 
--- True if the name must be put into the index. A name that is in use is put there again by its first script in each window of
--- LIST_AGAIN_US, because the index may have been deleted manually, and so that the index of locks does not expire before their
--- leases.
+-- True if the name must be put into the index. The first script in each window of LIST_AGAIN_US puts a name in use into the
+-- index again: the index may have been deleted manually, and the index of locks must not expire before the leases.
 local function must_list()
   -- The comparison is true if the last script ran in the same window.
   if meta.is_listed and now - stored_seen <= now % LIST_AGAIN_US then return false end
   return meta.limit and (meta.ends + meta.offers + meta.queue + meta.detached > 0 or is_semaphore())
 end
 
--- Puts the name into the index. A name that is new there removes two other names, chosen at random, if they have no state and
--- no limit any more. So in the long run at most half of the index are such names.
+-- Puts the name into the index. If the name is new in the index, two random names are checked, and removed if they have
+-- neither a state nor a limit. So in the long run at most half of the names in the index are unused.
 local function list_name()
   local start, name = split_state_key()
   local names = start .. 'names'

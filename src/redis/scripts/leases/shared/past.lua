@@ -1,5 +1,6 @@
--- Tombstones: at most MOST_INLINE in the head together with leases, the older ones in `past1` or `past2` (layout.lua). One of
--- the two hashes takes tombstones. After REMEMBER_US or MOST_PAST tombstones the other hash is emptied and takes over.
+-- Tombstones. The head has the newest tombstones, at most MOST_INLINE. Older tombstones move to `past1` or `past2`
+-- (layout.lua). After REMEMBER_US or MOST_PAST tombstones in one hash, the other hash is emptied and takes the next
+-- tombstones.
 -- @include write.lua
 
 -- @rare
@@ -30,8 +31,8 @@ local function move_to_past(ids, times)
   meta.past_count = meta.past_count + #moved / 2
 end
 
--- Adds a tombstone, whose record the caller stores.
-local function bury(id)
+-- Adds a tombstone. The caller stores its record.
+local function add_tombstone(id)
   tombs = tombs .. struct.pack(ELEMENT, now + REMEMBER_US, #id, id)
 end
 
@@ -49,8 +50,8 @@ local function take_tombstones(is_taken)
   return ids, times
 end
 
--- Moves tombstones if the head has too many, some at a time. `answer` calls this function, so that a script that ends many
--- leases moves all of them at once.
+-- Moves a batch of tombstones if the head has too many. Only `answer` calls this function, so a script that ends many
+-- leases moves their tombstones together.
 local function shrink_head()
   local excess = #tombs - MOST_INLINE * ELEMENT_BYTES
   if excess <= 0 then return end
@@ -62,7 +63,7 @@ end
 -- @rare
 local function advance_tombstones()
   local ids = take_tombstones(function() return true end)
-  for _, id in ipairs(ids) do bury(id) end
+  for _, id in ipairs(ids) do add_tombstone(id) end
 end
 
 -- Forgets the tombstones that are due.
@@ -73,15 +74,15 @@ end
 
 -- Forgets the tombstone of a request.
 -- @rare
-local function unbury(id)
+local function remove_tombstone(id)
   if past_times[id] then redis.call('HDEL', key_of('past' .. past_numbers[id]), id) end
   local _, last = string.find(tombs, id, 1, true)
   if last then tombs = string.sub(tombs, 1, last - ELEMENT_BYTES) .. string.sub(tombs, last + 1) end
   forget({ id })
 end
 
--- Forgets the tombstone of a new request. Only a record that was deleted manually leaves a tombstone, which would later
--- remove the record of the new request.
-local function unbury_new(id)
-  if tombs ~= '' and string.find(tombs, id, 1, true) then unbury(id) end
+-- Removes an old tombstone with the id of a new request: when due, the tombstone would remove the record of the new
+-- request. Such a tombstone exists only if its record was deleted manually.
+local function remove_old_tombstone(id)
+  if tombs ~= '' and string.find(tombs, id, 1, true) then remove_tombstone(id) end
 end

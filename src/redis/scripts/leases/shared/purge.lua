@@ -8,8 +8,9 @@ local function due(part)
   return ids
 end
 
--- The members of a sorted set that are due. Moves the lower bound in `meta`, which spares most scripts the commands. A set
--- without a later member has only the found members, also if its members were deleted manually.
+-- The members of a sorted set that are due. Moves the lower bound in `meta`, so most scripts need no command for the set.
+-- If there is no later member, the count becomes the number of found members, which also repairs the count after a manual
+-- deletion.
 -- @rare
 local function due_after_bound(part)
   local bound = part .. '_due'
@@ -64,7 +65,8 @@ local function has_lease_to_end()
 end
 
 -- A waiter or an offer that was deleted manually is detached, so that the server claims again with the same ticket. If the
--- count is 0, members are remains (`put` in write.lua). The set is counted again, because another script may have done so.
+-- count is 0, the members of the set are left over (`put` in write.lua). The set is counted again and the count not just
+-- reduced, because another script may already have counted without the deleted member.
 -- @rare
 local function check_place(request)
   local part = request.state == OFFERED and 'offers' or 'queue'
@@ -89,7 +91,7 @@ local function check_own_request()
   end
 end
 
--- Gives an offer or a kept place that is due in a grace more time, once: its server had no chance to act in the stall.
+-- Extends an offer or a kept place that is due during a grace, once, because its server could not act during the stall.
 -- @rare
 local function extend_once(part, id, request, time)
   if now >= meta.grace or request.extended then return false end
@@ -100,8 +102,8 @@ local function extend_once(part, id, request, time)
   return true
 end
 
--- Redis's clock was set back, so stored times would come later by the step. All servers count as unseen within a new
--- grace, and offers lapse as if they were made now.
+-- Redis's clock was set back, so all stored times are too late by the step. A new grace begins in which no server has been
+-- seen, and offers lapse as if they were made now.
 -- @rare
 local function follow_step_back()
   redis.call('ZREMRANGEBYSCORE', key_of('live'), '(' .. NOW_TEXT, '+inf')
@@ -167,8 +169,8 @@ local function forget_old_places()
   forget(forgotten)
 end
 
--- Ends expired leases, takes lapsed offers back, forgets old places and tombstones. A member without a record is left
--- over from a record that was deleted manually. `is_quiet` (quiet.lua) asks whether any of these steps is due.
+-- Ends expired leases, takes lapsed offers back, forgets old places and tombstones. A member has no record if the record
+-- was deleted manually. `is_quiet` (quiet.lua) asks whether any of these steps is due.
 local function purge()
   if own_only then return check_own_request() end
   if meta.seen > now + SET_BACK_US then follow_step_back() end

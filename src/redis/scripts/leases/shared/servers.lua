@@ -37,7 +37,7 @@ local function send_hint(attach, id)
   tell_server(server_of(attach), id)
 end
 
--- During a grace, only a server that was also silent for the whole grace before counts as silent.
+-- During a grace, a server counts as silent only if the server was also silent during the whole previous grace.
 -- @rare
 local function is_silent(server)
   if server == calling_server then return false end

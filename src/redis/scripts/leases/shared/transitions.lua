@@ -3,8 +3,8 @@
 -- @include past.lua
 -- @include record.lua
 
--- The record of a member, if its state is that of the place. A record that was deleted manually, and stored again by a repeated
--- request, has another state.
+-- The record of a member of a place, if the record has the state of this place. The state differs if the record was deleted
+-- manually and a repeated request has stored it again.
 -- @rare
 local function load_in(state, id)
   local request = load(id)
@@ -28,9 +28,9 @@ local function take_back(id, request)
   detach(id, request)
 end
 
--- HELD -> ENDED: a tombstone remembers the cause. The tombstone has a token and a ticket if one call alone was answered
--- with the lease. This call may still be without the answer, and then gives the lease back (permits-withdraw.lua). The
--- request of a revoked lease has finished in any case.
+-- HELD -> ENDED: a tombstone remembers the cause. The tombstone has a token and a ticket if only one call was answered with
+-- the lease. This call may not have received the answer, and then gives the lease back (permits-withdraw.lua). The request
+-- of a revoked lease has finished in any case.
 local function end_lease(id, request, cause)
   remove_end(id)
   meta.used = meta.used - request.permits
@@ -41,5 +41,5 @@ local function end_lease(id, request, cause)
     state = ENDED, cause = cause, attach = request.attach, secret = request.secret, identity = request.identity,
     fencing_token = is_returnable and request.fencing_token or nil, ticket = is_returnable and request.ticket or nil,
   })
-  bury(id)
+  add_tombstone(id)
 end

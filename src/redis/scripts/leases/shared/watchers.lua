@@ -1,5 +1,5 @@
 -- The servers with watches of the resource: the field `w` of STATE_KEY is a MessagePack table of server id -> time of the
--- last registration (us). permits-watch.lua registers a server again and again, as long as the server has watches.
+-- last registration (us). permits-watch.lua renews the registration of a server as long as the server has watches.
 -- @include servers.lua
 
 -- The servers whose registration counts, with its time, and their number. A time that is later than the clock counts for
@@ -19,6 +19,6 @@ end
 -- @rare
 local function tell_watchers()
   local servers, count = watching_servers()
-  if count == 0 then redis.call('HDEL', STATE_KEY, 'w') end -- later changes shall not look at old registrations
+  if count == 0 then redis.call('HDEL', STATE_KEY, 'w') end -- so that later changes need not read old registrations
   for server in pairs(servers) do tell_server(server, '00000000-0000-0000-0000-000000000000') end
 end

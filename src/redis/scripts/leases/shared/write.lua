@@ -7,7 +7,8 @@ local function store(id, request)
 end
 
 -- Adds a request to a sorted set. `part` is the set, and its count in `meta`: 'offers', 'queue' or 'detached'. If the count
--- is 0, the set has only remains: STATE_KEY was deleted manually. The expiry of `live` is not moved while no request waits.
+-- is 0, all members of the set are left over, because STATE_KEY was deleted manually. The expiry of `live` is not moved
+-- while no request waits.
 -- @rare
 local function put(part, score, id)
   if meta[part] == 0 then
