@@ -144,7 +144,7 @@ function sentinelEndpoint(address: SentinelAddress, options: OpenOptions) {
   return { sentinels, endpoint: { Connector, db: address.db, ...userOptions(address), ...tls } };
 }
 
-/** Opens the Redis of the dictionaries. No lease is there, so there are no epochs and no hints. */
+/** Opens the Redis of the dictionaries. This Redis has no leases, so it needs no epochs and no hints. */
 function openDictionaryNodes(address: StoreAddress, options: OpenOptions): DictionaryNodes {
   const { security } = options;
   switch (address.kind) {
@@ -195,8 +195,8 @@ function openReplica({ replica, security, ...options }: StoreOptions): RedisConn
 /**
  * Opens two connections to each node of the store: one for commands, one for hints. If the node asks for replicas, a
  * third connection is open while a setting changes. Resolves when the store answers. The Redis of the dictionaries may
- * answer later.
- * Otherwise closes both after `patienceMs` and rejects with a `StoreFailure`.
+ * answer later. If the store does not answer within `patienceMs`, closes all connections and rejects with a
+ * `StoreFailure`.
  */
 export async function connectStore(options: StoreOptions, patienceMs: number): Promise<Store> {
   const nodes = openNodes(options);

@@ -61,8 +61,8 @@ export function slotOfKey(key: string): number {
 
 /**
  * A key in the same slot that never exists. While the slot moves between nodes, Redis Cluster refuses a script with
- * such a key (TRYAGAIN). Without this key, a script could find half of a name's keys, or fail half-way on a key that
- * the node may no longer create.
+ * such a key (TRYAGAIN). Without this key, a script could find only some of a name's keys, or fail in the middle at a
+ * key that the node may no longer create.
  */
 export function absentKey(key: string): string {
   return inSlotOf(key, 'absent');

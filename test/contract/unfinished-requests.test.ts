@@ -98,12 +98,12 @@ test('large messages of one connection get QUOTA_EXCEEDED by their announced len
   expect(receive(connection, 60, 1).refusal).toBeUndefined();
 });
 
-test('a server with too many buffered bytes first ends the requests that give way', () => {
+test('a server with too many buffered bytes first ends the requests that are marked to end first', () => {
   const { receive } = arena();
-  const givingWay = (): Request => Object.defineProperty(new Request(), 'givesWay', { value: true });
+  const endingFirst = (): Request => Object.defineProperty(new Request(), 'endsFirst', { value: true });
   const older = receive({}, 100, 100);
-  const first = receive({}, 100, 100, givingWay());
-  const second = receive({}, 100, 100, givingWay());
+  const first = receive({}, 100, 100, endingFirst());
+  const second = receive({}, 100, 100, endingFirst());
   const latest = receive({}, 150, 150);
   expect(reasons([older, first, second, latest])).toEqual([undefined, 'OVERLOADED', 'OVERLOADED', undefined]);
 });

@@ -4,9 +4,12 @@ import type { Commands } from '../connection/command-runner';
 
 /** Puts and imports are refused above this share of `maxmemory`. The rest is for leases. */
 const MOST_MEMORY_SHARE = 0.8;
-/** Puts and imports wait while a replica lacks more bytes, so that a failover loses little, and no replica falls behind. */
+/**
+ * Puts and imports wait while a replica is behind by more than this number of bytes. So a failover loses little, and no
+ * replica falls far behind.
+ */
 const MOST_LAG_BYTES = 8 * 2 ** 20;
-/** A report comes about once a second. */
+/** The pause between two checks (ms). A new report of the node comes about once a second. */
 const PAUSE_MS = 250;
 /** The longest wait of one call, for all its chunks together. */
 const LONGEST_WAIT_MS = 30_000;
@@ -18,8 +21,9 @@ export interface BulkCall {
 }
 
 /**
- * Keeps writes of dictionaries from harming leases. The command window already sends them last (command-window.ts); this
- * class refuses them while memory is short, and lets them wait while replicas are behind.
+ * Protects leases from the writes of dictionaries. The command window already sends these writes last
+ * (command-window.ts). This class refuses the writes while memory is short, and delays the writes while replicas are
+ * behind.
  */
 export class BulkWrites {
   constructor(

@@ -33,7 +33,7 @@ export class DictionaryNames {
 
   list(beginning: string, after: string | undefined, limit: number): Promise<readonly string[]> {
     const from = after === undefined || after < beginning ? `[${beginning}` : `(${after}`;
-    // No UTF-8 text contains the byte 255, so this key follows every name with this beginning.
+    // No UTF-8 text contains the byte 255, so this key follows every name with this prefix.
     const to = Buffer.concat([Buffer.from(`(${beginning}`), Buffer.from([255])]);
     return this.commands.query('ZRANGEBYLEX', [this.key, from, to, 'LIMIT', 0, limit], (names) =>
       names.map(textOf),

@@ -90,7 +90,7 @@ export function newWriteId(): string {
   return randomBytes(WRITE_ID_BYTES).toString('base64url');
 }
 
-/** The id also keeps clients from choosing entry ids that share a bucket. */
+/** The random id also prevents that clients choose entry ids that share a bucket. */
 export function newGenerationId(): string {
   return randomBytes(GENERATION_ID_BYTES).toString('base64url');
 }

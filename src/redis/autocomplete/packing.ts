@@ -19,7 +19,10 @@ const SIGNED_8 = 0xd0;
 const SIGNED_16 = 0xd1;
 const SIGNED_32 = 0xd2;
 const SIGNED_64 = 0xd3;
-/** A whole number below this bound is one byte. So is a number from -32 to -1, as a byte from this other bound. */
+/**
+ * A whole number from 0 to below the first bound is one byte. A number from -32 to -1 is also one byte, not below the
+ * second bound.
+ */
 const SMALL_NUMBER_BOUND = 0x80;
 const SMALL_NEGATIVE = 0xe0;
 const BYTE_VALUES = 0x100;

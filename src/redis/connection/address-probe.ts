@@ -4,7 +4,7 @@ import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 /** Where a connection goes: a host and port, or the path of a Unix socket. */
 export type ProbeTarget = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** What answers at an address. */
+/** The kind of server that answers at an address. */
 export type AddressFinding =
   | { readonly kind: 'redis' }
   | { readonly kind: 'http' }

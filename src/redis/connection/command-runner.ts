@@ -185,7 +185,7 @@ export class CommandRunner {
 
   private sendOrRetry<T>(operation: Operation<T>, mayHaveRun: boolean): void {
     if (this.link.isReady) return this.submit(operation, 'evalsha', mayHaveRun);
-    // Else a Redis that cannot be reached has no failures, because no command is sent.
+    // No command is sent to a Redis that cannot be reached, so its failures are counted here.
     this.link.meter?.failed('not-written');
     this.retry(operation, mayHaveRun);
   }
@@ -217,7 +217,7 @@ export class CommandRunner {
     });
   }
 
-  /** Begins the time of an operation anew, because its wait for a turn does not count. */
+  /** Restarts the time limit of an operation, because the wait for its turn does not count. */
   private renewTime<T>(operation: Operation<T>): void {
     const now = this.options.clock.now();
     if (now < (operation.turn.patientUntil ?? 0)) operation.deadline = now + this.options.commandTimeoutMs;

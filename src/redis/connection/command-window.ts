@@ -58,9 +58,10 @@ interface Lane {
 }
 
 /**
- * The commands in flight to one node of Redis. What must wait, waits here and not in Redis: urgent commands first, and
- * the commands of one caller behind each other. Each priority has places of its own, so a backlog of acquires never
- * takes the place of a renewal. A lower priority is slowed down while a higher priority waits, and never stopped.
+ * The commands in flight to one node of Redis. Other commands wait here and not in Redis, because only this queue can
+ * send urgent commands first and serve the callers in turn. Each priority has its own places, so a backlog of acquires
+ * never takes the place of a renewal. While a higher priority waits, a lower priority gets fewer places, but never
+ * none.
  */
 export class CommandWindow {
   private readonly lanes: Lanes = {
@@ -68,7 +69,10 @@ export class CommandWindow {
     normal: newLane('normal', 64),
     low: newLane('low', 8),
   };
-  /** Since when commands are in flight, and Redis has answered none. Undefined: no command is in flight. */
+  /**
+   * The time of the last answer, or of the first send after Redis had answered all commands (ms). Undefined: Redis has
+   * answered all commands.
+   */
   private silentSince: number | undefined;
   private sending = false;
 

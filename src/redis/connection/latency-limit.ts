@@ -6,15 +6,18 @@ export interface LatencyLimitOptions {
 const MOST = 4096;
 /** How long commands may wait in Redis, on average (ms). */
 const QUEUEING_MS = 3;
-/** The shortest delay is measured anew after this time: clocks drift, and the way to Redis may change (ms). */
+/**
+ * The shortest delay is measured again after this time, because clocks drift, and the network path to Redis may change
+ * (ms).
+ */
 const FLOOR_VALID_MS = 5000;
 const LARGEST_CHANGE = 2;
-/** So few commands are in flight while the shortest delay is measured. */
+/** The number of commands in flight while the shortest delay is measured. */
 const MEASURING_COUNT = 2;
 
 /**
- * How many commands may be in flight: as many as wait in Redis for `QUEUEING_MS` on average. More commands would only
- * queue in Redis, where nobody can put a later and more urgent command before them.
+ * How many commands may be in flight. The limit is chosen so that a command waits in Redis for `QUEUEING_MS` on
+ * average. More commands would only queue in Redis, where a later and more urgent command cannot overtake them.
  *
  * The wait is measured one way, as in LEDBAT (RFC 6817): from the moment when a command left this process to the moment
  * when its script ran, by the clock of Redis. The shortest such delay is the delay without a wait, so the difference of

@@ -18,8 +18,8 @@ export interface NodeReport {
   /** How much of `maxmemory` Redis uses: 1 is all; 0: there is no limit. */
   readonly memoryShare: number;
   /**
-   * How many bytes of writes the replica lacks that lacks the most; 0: there is no replica. A replica that is getting a
-   * copy of all data lacks the writes since the beginning of the copy.
+   * The bytes of writes that the slowest replica lacks; 0: there is no replica. A replica that receives a copy of all
+   * data lacks the writes since the beginning of the copy.
    */
   readonly replicaLagBytes: number;
   /** A sentence about rights of the Redis user without which calls fail. Undefined: the user has all, or is not known. */

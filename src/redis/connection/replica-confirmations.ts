@@ -46,8 +46,8 @@ const REPLY_MS = 250;
 const MARK_STAYS_MS = 60_000;
 
 /**
- * Waits until replicas have changes. WAIT blocks its connection, and covers only the writes of this connection, so a
- * connection of its own writes a mark after the changes, and then waits for the mark. A replica with the mark has all
+ * Waits until replicas have changes. WAIT blocks its connection, and covers only the writes of this connection. So a
+ * separate connection writes a mark after the changes, and then waits for the mark. A replica with the mark has all
  * earlier writes of the master. One round of mark and WAIT serves all changes that were made before the mark.
  */
 export class ReplicaConfirmations {

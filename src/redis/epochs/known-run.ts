@@ -66,7 +66,7 @@ export class KnownRun {
 
   private replace(runId: string | undefined, uptimeSeconds: number, sample: ClockSample): void {
     if (this.id !== undefined) {
-      // A run that ran beside the last run did not start with the last run's data.
+      // A run that existed at the same time as the last run did not start with the last run's data.
       const startedAt = sample.receivedAt - (uptimeSeconds + 1) * 1000;
       const ranBeside = startedAt + UPTIME_SLACK_MS < this.answeredAt;
       // If the last run was not always durable, its file on disk may lack its last grants.

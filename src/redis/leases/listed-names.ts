@@ -11,7 +11,10 @@ import { parseInspect, parseList } from './permits-replies';
 const scripts = { list: script(permitsList), unlist: script(permitsUnlist) };
 export const listScripts = Object.values(scripts);
 
-/** The most names that one script looks at. A script takes Redis about 0.3 ms. A view needs twice the time of a number. */
+/**
+ * The most names that one script examines. A script takes Redis about 0.3 ms. A view of a resource takes twice as long
+ * as a number of waiters.
+ */
 const MOST_EXAMINED = { views: 32, waiterCounts: 64 } as const;
 
 export interface ListedNamesOptions {
@@ -67,7 +70,7 @@ export class ListedNames {
     return commands.run(scripts.list, keys, [LEASE_LAYOUT, ...args], read, turn);
   }
 
-  /** Takes names out of the index. A name that stays there by a failure costs only the time of the next list. */
+  /** Removes names from the index. If this fails, the names only cost time in the next list. */
   private async unlist(keys: readonly string[], names: readonly string[], turn: Turn): Promise<void> {
     const { commands } = this.options;
     const unlisting = commands.run(scripts.unlist, keys, [LEASE_LAYOUT, ...names], () => undefined, turn);

@@ -15,9 +15,9 @@ export interface ClusterHealth {
 type NodeHealth = Pick<StoreHealth, 'reachable' | 'suitable' | 'warnings'> | 'new';
 
 /**
- * The server stays ready while a node is down: the names of the other nodes work, and no other server could serve the
- * names of the lost node.
- * If the nodes that answer own less than half of the slots, this server itself is probably cut off.
+ * The server stays ready while a node is down: calls for names on the other nodes succeed, and no other server could
+ * serve the names of the lost node. If the nodes that answer own less than half of the slots, this server itself is
+ * probably cut off.
  */
 export function clusterHealth(
   owners: readonly (string | undefined)[],

@@ -37,8 +37,8 @@ const SECOND_OPINION_MS = 100;
 const ANSWER_TIMEOUT_MS = 1500;
 
 /**
- * Refreshes the view of a Cluster: at intervals, more often while something is missing, and soon after a redirection.
- * Each refresh asks several nodes, because a node that was cut off has an old view.
+ * Refreshes the view of a Cluster: at intervals, at shorter intervals while a slot has no master that answers, and soon
+ * after a redirection. Each refresh asks several nodes, because a node that was cut off has an old view.
  */
 export class ClusterWatch {
   private timer: Timer | undefined;

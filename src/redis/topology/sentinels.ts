@@ -27,8 +27,8 @@ const SECOND_OPINION_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
 /**
- * Asks all sentinels for the master, about once a second, and believes the sentinel with the newest failover. The
- * server thus leaves a master that was cut off together with some sentinels as soon as one sentinel knows the new master.
+ * Asks all sentinels for the master, about once a second, and uses the answer with the newest failover. So the server
+ * leaves a master that was cut off together with some sentinels as soon as one sentinel knows the new master.
  */
 export class Sentinels {
   private readonly clients: readonly Redis[];

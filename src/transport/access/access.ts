@@ -14,7 +14,7 @@ export interface AccessOptions {
   readonly log: Log;
 }
 
-/** A call that is to be let in. */
+/** A call before its caller is proven. */
 export interface ArrivingCall extends PresentedCredentials {
   readonly method: string;
   /** The address of the client. */
@@ -23,7 +23,7 @@ export interface ArrivingCall extends PresentedCredentials {
   readonly trace?: CallTrace | undefined;
 }
 
-/** Who may call this server. Every call of the call wrapper comes here first, before its handler. */
+/** Proves the caller of each call, before the handler of the call runs. Logs the refused credentials. */
 export class Access {
   /** The open calls, which end with their credentials. */
   readonly open: OpenCredentials;

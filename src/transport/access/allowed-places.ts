@@ -2,7 +2,7 @@
 export interface RulePrefix {
   readonly prefix: string;
   readonly isAllowed: boolean;
-  /** Whether the names around the prefix are allowed: those of the longest other prefix that it begins with. */
+  /** Whether the surrounding names are allowed: the names of the longest other prefix with which this prefix begins. */
   readonly isAllowedAround: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { ServerServiceService } from '../../../generated/typescript/holdfas
 import type { ImportPart } from '../autocomplete/entry-checks';
 import type { CalledService } from './verbs';
 
-/** What a call does that an auditor wants to see later. Has no lease_id, because a lease_id is a secret. */
+/** An act of a call for the audit log. Has no lease_id, because a lease_id is a secret. */
 export interface AuditedAct {
   readonly action:
     | 'revoke'
@@ -19,7 +19,7 @@ export interface AuditedAct {
   readonly name: string;
   /** The reason in the request. */
   readonly requestReason?: string;
-  /** What exactly: the new limit, or the target of a revocation. */
+  /** The details: the new limit, or the target of a revocation. */
   readonly details?: Readonly<Record<string, string | number | boolean>>;
 }
 

@@ -12,7 +12,7 @@ export class CredentialError extends HoldfastError {
   }
 }
 
-/** The ways in that a server accepts. */
+/** The kinds of credentials that a server accepts. */
 export interface WaysIn {
   /** Tokens of the token file, or JSON web tokens. */
   readonly bearer: boolean;

@@ -6,7 +6,7 @@ import { expiredCredential, noCredential, refusedCredential } from './credential
 import type { JsonWebTokens } from './json-web-tokens';
 import type { TokenFile } from './token-file';
 
-/** The configured ways in. At least one is defined. */
+/** The configured kinds of credentials. At least one is defined. */
 export interface CredentialKinds {
   readonly tokens?: Pick<TokenFile, 'find'> | undefined;
   readonly jsonWebTokens?: Pick<JsonWebTokens, 'find' | 'known'> | undefined;
@@ -15,7 +15,8 @@ export interface CredentialKinds {
 
 /**
  * Proves a caller by a bearer token or by the client certificate. A bad credential is refused even if the call has a
- * good one too. With both, the bearer token names the caller, and the call ends with the first of both.
+ * good credential too. If a call has a token and a certificate, the bearer token names the caller, and the call ends
+ * when the first of the two expires.
  */
 export class Credentials implements Authenticator {
   constructor(

@@ -1,7 +1,7 @@
 import { FairQueue } from '../../engine/fair-queue';
 import type { Slots } from './slots';
 
-/** As Slots, but does only some of the work at a time, and serves the connections in turn. */
+/** As Slots, but runs at most `atOnce` tasks at a time, and serves the connections in turn. */
 export class FairSlots {
   private readonly waiting = new FairQueue<() => void>();
   private runningCount = 0;
@@ -18,7 +18,7 @@ export class FairSlots {
 
   private async inTurn<T>(connection: object, work: () => Promise<T>): Promise<T> {
     if (this.runningCount < this.atOnce) this.runningCount += 1;
-    // The work before passes its place on.
+    // The task that ends calls `begin`, so this task takes its place.
     else await new Promise<void>((begin) => this.waiting.push(connection, begin));
     try {
       return await work();

@@ -27,12 +27,20 @@ const MAX_ACCEPTED = 10_000;
 const MAX_REFUSED = 1000;
 /** How long a refusal is remembered (ms). Short, because the issuer may publish a new key. */
 const REFUSED_MS = 5000;
-/** The bound of tokens that are verified or wait for their turn, and of those of one connection. */
+/**
+ * The bounds of the tokens that are verified or wait for their turn: of all connections together, and of one
+ * connection.
+ */
 const MAX_CHECKS = 2048;
 const MAX_CHECKS_OF_CONNECTION = 64;
-/** Node verifies on four threads. Tokens of other connections wait behind few tokens of a flood. */
+/**
+ * Node verifies on four threads. With more tokens at once, a token of another connection would wait behind more tokens
+ * of a flood.
+ */
 const CHECKS_AT_ONCE = 8;
-/** The bound of tokens that wait for new keys of the issuer, and of those of one connection. */
+/**
+ * The bounds of the tokens that wait for new keys of the issuer: of all connections together, and of one connection.
+ */
 const MAX_WAITS = 256;
 const MAX_WAITS_OF_CONNECTION = 16;
 
@@ -105,7 +113,7 @@ export class JsonWebTokens {
       return caller;
     } catch (cause) {
       const error = toHoldfastError(cause);
-      // Without keys nothing is known about the token, and neither without a check.
+      // A refusal is remembered only if the token was checked with current keys.
       if (error instanceof CredentialError && !(cause instanceof KeysUnavailable)) {
         this.refused.set(digest, { error, until: this.options.clock.now() + REFUSED_MS });
       }

@@ -14,7 +14,7 @@ const CALLS: Partial<Record<CalledService, Readonly<Record<string, (request: unk
   SemaphoreService: { renewPermits: always, releasePermits: always, holdPermits: attaches },
 };
 
-/** Tells of each request of a call whether the request keeps or ends a lease. */
+/** Whether a request of a call keeps or ends a lease. */
 export function keepsLease(service: CalledService, field: string): (request: unknown) => boolean {
   return CALLS[service]?.[field] ?? never;
 }

@@ -1,6 +1,6 @@
 /**
- * The place of an open call in a list. Open calls are in lists and not in Sets: each new table of a Set keeps the later tables
- * and their calls in memory until a full garbage collection.
+ * A node of a linked list of open calls. Open calls are not kept in a Set: after a Set has grown, its old tables keep
+ * calls in memory until a full garbage collection.
  */
 export class Place<Call> {
   private previous: Place<Call> = this;

@@ -29,7 +29,7 @@ const TEXT = 'text/plain; charset=utf-8';
 /** The admin port: HTTP for monitoring systems, apart from the port of the clients. */
 export class AdminServer {
   private readonly server: Server;
-  /** The answers in the making, so that several requests for a page at once cost one answer. */
+  /** The answers in progress. Requests for a page at the same time share one answer. */
   private readonly making = new Map<string, Promise<AdminAnswer>>();
 
   constructor(

@@ -1,7 +1,7 @@
 import type { StoreHealth } from '../../engine/store-health';
 import type { AdminAnswer, AdminPages } from './admin-server';
 
-/** What the server is doing. A server that starts or drains is not ready. */
+/** The phase of the server. A server that starts or drains is not ready. */
 export type Phase = 'starting' | 'serving' | 'draining';
 
 export interface ProbedServer {

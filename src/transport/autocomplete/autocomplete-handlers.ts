@@ -81,7 +81,7 @@ const MAX_STARTS = 1000;
 
 export interface AutocompleteHandlers {
   readonly handlers: Record<keyof typeof AutocompleteServiceService, UntypedHandleCall>;
-  /** Ends all streams, because an open stream keeps its connection open, and an open connection the server. */
+  /** Ends all streams, because a server can only stop when no stream keeps a connection open. */
   drain(): void;
   /** Ends the thread that checks large requests. Calls that wait for the thread fail. */
   close(): Promise<void>;

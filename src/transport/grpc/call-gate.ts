@@ -24,7 +24,7 @@ export interface CallGateOptions {
   readonly kindOf: (path: string) => CallKind;
   /** Whether the server knows the caller already. Default: the server asks for no credentials. */
   readonly isProven?: ((headers: IncomingHttpHeaders, session: Http2Session) => boolean) | undefined;
-  /** Told of each call that is answered before it begins, with the number of its status. */
+  /** Called for each call that is answered before it begins, with the number of its status. */
   readonly onRefused?: ((path: string, code: number) => void) | undefined;
   /** Proves the caller. Throws or rejects with the error for the client. Undefined: as with `isProven`. */
   readonly prove?: ((headers: IncomingHttpHeaders, session: Http2Session) => unknown) | undefined;
@@ -40,7 +40,7 @@ const LONGEST_WAIT_MS = 500;
 export const MAX_UNARY_CALLS = 1000;
 /** The bound of unanswered renewals and releases of one connection. Only memory matters, so the bound is higher. */
 export const MAX_URGENT_CALLS = 10_000;
-/** A connection with more waiting calls than this makes no urgent health checks without a credential. */
+/** The health checks of a connection with this number of waiting calls are urgent only with a proven caller. */
 const MOST_BEFORE_PROBE = 8;
 /** The pause between two turns while calls wait (ms). */
 const PAUSE_MS = 1;
@@ -174,7 +174,10 @@ export class CallGate {
     }
   }
 
-  /** A call is urgent only if its caller is proven. Otherwise a flood without a credential would come first. */
+  /**
+   * A call is urgent only if its caller is proven. Otherwise a flood of calls without a credential would be served
+   * first.
+   */
   private priorityOf({ kind, headers, connection }: ArrivedCall): Priority {
     const { priority, isProbe } = kind;
     if (priority === 'low' || (isProbe === true && connection.heldCount < MOST_BEFORE_PROBE)) return priority;
@@ -203,7 +206,7 @@ export class CallGate {
     for (let count = 0; count < CALLS_PER_BUSY_TURN && this.refused.size > 0; count += 1) this.refuseNext();
     this.reading.next(this.firstArrivalAt ?? now, now);
     this.firstArrivalAt = undefined;
-    // Only now: a call that this turn refuses must not ask for a second turn.
+    // Set at the end of the turn, so that a call that this turn refuses does not ask for a second turn.
     this.isTurnDue = false;
     if (this.waitingCount + this.refused.size > 0 || this.reading.isPaused) this.turnLater(now);
   }

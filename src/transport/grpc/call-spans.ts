@@ -13,7 +13,7 @@ export interface EndedCall {
   readonly endedAt: number;
 }
 
-/** Is told of each unary call. Must not throw. */
+/** Called at the end of each unary call. Must not throw. */
 export interface CallSpans {
   ended(call: EndedCall): void;
 }

@@ -23,7 +23,7 @@ export interface MovingStreams {
 
 /**
  * The open connections of the server. Ends a connection without an answer to a ping. All calls of such a connection end
- * with UNAVAILABLE. A reset of the streams would not do: clients report a reset as INTERNAL, and do not retry.
+ * with UNAVAILABLE. The streams are not reset, because clients report a reset as INTERNAL, and do not retry.
  */
 export class Connections {
   private readonly calls = new OpenCalls();

@@ -32,7 +32,7 @@ export function clampTimeout(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** Takes the time that a call has waited off its timeout. A timeout of more than a day stays as it is. */
+/** Subtracts the time that a call has waited from its timeout. A timeout of more than a day is not changed. */
 export function shortenTimeout(headers: IncomingHttpHeaders, waitedMs: number): void {
   const ms = timeoutMs(headers);
   if (ms === undefined || ms > LARGEST_AMOUNT) return;

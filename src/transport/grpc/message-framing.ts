@@ -76,7 +76,7 @@ export class MessageFraming {
     return count;
   }
 
-  /** The capacity follows the received bytes, because the announced length may be a lie. */
+  /** The capacity grows with the received bytes, because a client can announce any length. */
   private reserve(bytes: number): void {
     const capacity = this.large?.capacity ?? this.buffer?.length ?? 0;
     if (bytes <= capacity) return;

@@ -10,15 +10,15 @@ const PAUSE_FACTOR = 3;
 const LONGEST_PAUSE_MS = 100;
 /** A connection with answers that its client does not take is not read for this time. */
 const WRITING_PAUSE_MS = 20;
-/** However many connections are busy, the pauses of one round over all of them are not longer. */
+/** The longest sum of the pauses in one round over all busy connections. */
 const LONGEST_ROUND_MS = 2000;
 /** After a call of a connection with few calls, such connections are protected for this time (ms). */
 const PROTECTED_MS = 1000;
-/** More connections are not paused, because each pause takes a system call. */
+/** The most connections that are paused together, because each pause takes a system call. */
 const MOST_PAUSED = 1024;
 /**
- * The bound of the calls of one connection that have not begun. At this bound the connection is not read, until half of
- * the calls have begun.
+ * The bound of the calls of one connection that have not begun. At this bound, the server stops reading the connection
+ * until half of the calls have begun.
  */
 const FULL_AT = 256;
 /**
@@ -31,7 +31,7 @@ const MOST_HELD = 1024;
 export class Reader {
   /** The calls of this turn of the event loop. */
   delivered = 0;
-  /** The most calls of a turn lately. */
+  /** The largest number of calls in one of the latest turns. */
   burst = FIRST_BURST;
   /** The calls that have not begun. */
   heldCount = 0;
@@ -45,9 +45,9 @@ export class Reader {
 
 /**
  * Divides the time for reading between the connections. Node reads all sockets with data in one step, and nothing else
- * happens until all calls of all sockets have arrived. When a step takes too long, busy connections are not read any
- * more for three times the time of the step. Then they are read in turn. Connections with few calls are always read. A
- * connection that is not read is slowed down by TCP.
+ * happens until all calls of all sockets have arrived. When a step takes too long, the server stops reading the busy
+ * connections for three times the time of the step, and then reads them in turn. Connections with few calls are always
+ * read. TCP slows down the client of a connection that is not read.
  */
 export class ReadingTurns {
   /** The busy connections. The one that was read longest ago comes first. */

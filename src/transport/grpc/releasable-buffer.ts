@@ -9,8 +9,8 @@ const ResizableArrayBuffer = ArrayBuffer as unknown as new (
 ) => ResizableArrayBuffer;
 
 /**
- * A buffer that grows in place, and gives its memory back when its owner says so. The memory of a usual buffer is free
- * only after the next garbage collection, which a server without work may delay for minutes.
+ * A buffer that grows in place, and gives its memory back when its owner calls `release`. The memory of a usual buffer
+ * is free only after the next garbage collection, which a server without work may delay for minutes.
  */
 export class ReleasableBuffer {
   private readonly memory: ResizableArrayBuffer;

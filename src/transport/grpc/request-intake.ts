@@ -71,7 +71,7 @@ abstract class IncomingRequest extends UnfinishedRequest {
   }
 
   /** A caller that is not proven yet cannot end the large requests of others. The gate proves their callers first. */
-  override get givesWay(): boolean {
+  override get endsFirst(): boolean {
     return this.parts.maxBytes <= MAX_REQUEST_BYTES;
   }
 

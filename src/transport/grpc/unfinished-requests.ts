@@ -48,7 +48,7 @@ export abstract class UnfinishedRequest {
   bufferedBytes = 0;
 
   /** Whether the request ends before others if the bytes of all connections are too many. */
-  get givesWay(): boolean {
+  get endsFirst(): boolean {
     return false;
   }
   /** Whether the large messages of the request count against the connection. */
@@ -77,8 +77,8 @@ export class UnfinishedRequests {
   private readonly connections = new Map<object, ConnectionAccount>();
   /** The unfinished large messages, the oldest first. */
   private readonly large = new Set<UnfinishedRequest>();
-  /** The unfinished large messages that give way, the oldest first. */
-  private readonly givingWay = new Set<UnfinishedRequest>();
+  /** The unfinished large messages that end before those in `large`, the oldest first. */
+  private readonly endingFirst = new Set<UnfinishedRequest>();
   /** Refused requests with a status that the client has not read, from before the last sweep. */
   private refusedBefore: UnfinishedRequest[] = [];
   /** The same, since the last sweep. */
@@ -139,8 +139,8 @@ export class UnfinishedRequests {
     if (request.announcedBytes === 0) return;
     request.bufferedBytes += bytes;
     this.bufferedBytes += bytes;
-    (request.givesWay ? this.givingWay : this.large).add(request);
-    for (const requests of [this.givingWay, this.large]) {
+    (request.endsFirst ? this.endingFirst : this.large).add(request);
+    for (const requests of [this.endingFirst, this.large]) {
       for (const oldest of requests) {
         if (this.bufferedBytes <= this.limits.maxBytesPerServer) return;
         if (!oldest.paused) this.refuse(oldest, tooManyBytesOnServer(this.limits));
@@ -152,7 +152,7 @@ export class UnfinishedRequests {
   finish(request: UnfinishedRequest): void {
     if (request.account?.unfinished.delete(request) === true) this.count -= 1;
     this.large.delete(request);
-    this.givingWay.delete(request);
+    this.endingFirst.delete(request);
   }
 
   /** The request is no longer in memory. Safe to call twice. */

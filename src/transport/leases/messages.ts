@@ -143,8 +143,8 @@ function holdEventCase(event: HoldEvent, receivedAt: number): NonNullable<proto.
 }
 
 /**
- * While a client does not read, a newer queue position replaces the older position, and a newer renewal result replaces
- * the older result. All other events are delivered.
+ * While a client does not read, only the latest queue position and the latest result of a renewal wait for the client.
+ * All other events are delivered.
  */
 export function holdEventCoalesceKey(event: HoldEvent): string | undefined {
   switch (event.kind) {

@@ -33,7 +33,7 @@ export class Reflection {
     this.handlers = { serverReflectionInfo: (stream) => this.serve(stream) };
   }
 
-  /** Ends all streams, because an open stream keeps its connection open, and an open connection the server. */
+  /** Ends all streams, because a server can only stop when no stream keeps a connection open. */
   endStreams(): void {
     for (const stream of this.streams) {
       stream.emit('error', {

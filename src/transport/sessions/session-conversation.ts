@@ -38,7 +38,7 @@ export class SessionConversation {
   private arrivedCount = 0;
   /** The bytes of the requests with such commands. */
   private arrivedBytes = 0;
-  /** True: the stream ends, and its client is not heard any more. */
+  /** True: the stream ends, and further messages of the client are ignored. */
   private isOver = false;
   private stuckTimer: Timer | undefined;
   private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;

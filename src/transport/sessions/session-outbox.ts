@@ -30,9 +30,10 @@ export interface OutboxOptions {
 }
 
 /**
- * Sends the messages of one session. What is said in one turn of the event loop leaves in one message. While the client
- * reads slowly, a newer renewal or position takes the place of the older one. The ends of leases wait as times of this
- * server; their offsets are made together with the heartbeat of their message.
+ * Sends the messages of one session. All events and renewals of one turn of the event loop are sent in one message.
+ * While the client reads slowly, a newer renewal or position replaces the older one. The ends of leases wait as times
+ * of this server. Their offsets are computed when the message is made, because the offsets count from the heartbeat
+ * that the message names.
  */
 export class SessionOutbox implements SessionSink {
   private heartbeats: Heartbeats | undefined;
