@@ -18,7 +18,7 @@ pub enum Verb {
     Revoke = 5,
     /// Change the content of dictionaries.
     Import = 6,
-    /// Decide against the safety of leases: end a quarantine, delete a semaphore that is in use.
+    /// Override the protection of leases: end a quarantine, delete a semaphore that is in use.
     Admin = 7,
 }
 impl Verb {
@@ -99,8 +99,9 @@ pub enum ErrorReason {
     ///    - Client: retry, or set a longer `wait_timeout`. A retry with the same `request_id` within 10
     ///      seconds keeps its place in the queue.
     Contended = 3,
-    /// The lease of this hold stream is lost. The stream sent a `lost` event before. A call or stream that
-    /// still waited gets this reason, without an event, if an operator has revoked its request: nothing is held.
+    /// The lease of this hold stream is lost. The stream sent a `lost` event before. If an operator revokes
+    /// a request that still waits, its call or stream also ends with this reason, without a `lost` event.
+    /// Then nothing is held.
     ///
     ///    - Code: ABORTED.
     ///    - Metadata: `cause`, a LossCause without its prefix.
@@ -189,12 +190,12 @@ pub enum ErrorReason {
     ///    - Retry: helps, after the delay in RetryInfo.
     ///    - Client: retry later.
     QueueFull = 15,
-    /// The caller has reached a quota that the operator has set, such as a number of leases or of commands per
-    /// second. Or its connection or this server already has the maximum number of operations of one kind, for
-    /// example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
-    /// need more memory than this server has for indexes; the text says how much. The call's headers
-    /// or its request message may also be too large, or the request did not arrive in time. A session or one of
-    /// its commands is above a bound of the session.
+    /// One of these bounds is reached, and the text names the bound: a quota that the operator has set,
+    /// such as a number of leases or of commands per second; the number of operations of one kind on the
+    /// connection or the server, for example waiting unary calls, imports, or large requests that have not
+    /// arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
+    /// the request message; the time within which a request must arrive; a bound of a session or of its
+    /// commands.
     ///
     ///    - Code: RESOURCE_EXHAUSTED.
     ///    - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
@@ -218,8 +219,8 @@ pub enum ErrorReason {
     ///    - Client: retry.
     StoreUnavailable = 18,
     /// The store did not answer in time, and the call may or may not have been carried out. Or the call
-    /// changed a setting, and the replicas of the store have not confirmed the change, so that a failover of
-    /// the store may undo it. The text says which.
+    /// changed a setting, and the replicas of the store have not confirmed the change, so that a failover
+    /// of the store may undo the change. The text names the case.
     ///
     ///    - Code: UNAVAILABLE.
     ///    - Metadata: `request_id`, if the call has a `request_id`.
@@ -452,8 +453,8 @@ pub struct Segment {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Suggestion {
     /// The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-    /// the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-    /// to another page.
+    /// the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+    /// if the entry belongs to another page.
     #[prost(string, tag = "1")]
     pub entry_id: ::prost::alloc::string::String,
     /// The text to show.
@@ -714,10 +715,12 @@ pub struct SuggestRequest {
     /// does not exist has no recents.
     #[prost(string, tag = "6")]
     pub recents_list: ::prost::alloc::string::String,
-    /// How old the answer may be. Within this time after the last check for changes, the server does not ask
-    /// the store, and also answers while the store cannot be reached. Answers of different servers may then
-    /// go back in time, and may lack changes that the same client has just made by this server. Holds for
-    /// entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+    /// How old the answer may be. Until this time has passed since the last check for changes, the server
+    /// does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+    /// another server may be older, and an answer may lack changes that the same client has just made
+    /// through this server. Holds for entries and for the existence of the dictionary; recents are always
+    /// read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+    /// to 1 hour.
     #[prost(message, optional, tag = "7")]
     pub max_staleness: ::core::option::Option<::prost_types::Duration>,
 }
@@ -730,7 +733,8 @@ pub struct SuggestResponse {
     /// The token of the next page. Empty: this is the last page.
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
-    /// Always false: every answer is complete. An older design of the server cut some answers short.
+    /// Always false, because every answer is complete. Only older servers send true, for an incomplete
+    /// answer.
     #[prost(bool, tag = "3")]
     pub partial: bool,
 }
@@ -1123,11 +1127,12 @@ pub mod autocomplete_service_client {
     /// Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
     /// dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
     /// recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
-    /// an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
-    /// suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
-    /// the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
-    /// other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
-    /// appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
+    /// an `entry_id`. If there is no such recent, the recent is one suggestion with an entry of the same
+    /// folded text: the first one, in the order of suggestions, that belongs to no other recent. Such a
+    /// suggestion shows the latest of its recents, with the kind of that recent's text. If that recent has no
+    /// payload, the suggestion has the payload of its other recent, or of its entry on this page. So no
+    /// `entry_id` appears twice, and each matching entry appears as a recent or as an entry. In
+    /// SuggestRecents, recents merge in the same way.
     ///
     /// Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
     /// 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
@@ -1138,11 +1143,11 @@ pub mod autocomplete_service_client {
     /// Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     /// that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
     /// asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-    /// call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
-    /// or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
+    /// call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
+    /// the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
     ///
-    /// How current answers are. Before each answer the server asks the store for changes, so a change is seen
-    /// by all servers as soon as its call has ended. `max_staleness` allows older answers.
+    /// How current answers are. Before each answer the server asks the store for changes, so all servers see
+    /// a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
     ///
     /// Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
     /// also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
@@ -1345,9 +1350,9 @@ pub mod autocomplete_service_client {
         /// Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
         /// entries, and the answer is OK.
         ///
-        /// OK means that a failover of the store does not undo the creation: as many replicas have the
-        /// dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
-        /// call ends with OUTCOME_UNKNOWN. Retry until OK.
+        /// OK means that the dictionary has reached the number of replicas that the store's master requires, so
+        /// a failover of the store does not undo the creation. If the replicas do not confirm the creation in
+        /// time, the call ends with OUTCOME_UNKNOWN. Retry until OK.
         ///
         /// Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
         /// changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
@@ -1467,8 +1472,8 @@ pub mod autocomplete_service_client {
         /// while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
         /// loaded the new generation, for at most a minute.
         ///
-        /// A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
-        /// the retry replaces the other import.
+        /// A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
+        /// retry replaces the entries of the other import.
         ///
         /// After OK this server answers from the new generation. Another server that has the old generation in
         /// its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
@@ -2214,9 +2219,9 @@ pub struct ListLocksRequest {
     /// and U+FFFD.
     #[prost(string, tag = "1")]
     pub name_prefix: ::prost::alloc::string::String,
-    /// Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-    /// holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
-    /// this list or out of it.
+    /// Only locks with a holder or a waiter of this label. Empty: all. The server compares only the first
+    /// 16 holders and the first 16 waiters of a lock. The first holders are the holders with the earliest
+    /// ends, so a renewal may move a lock with more than 16 holders into this list or out of it.
     #[prost(string, tag = "2")]
     pub holder_id: ::prost::alloc::string::String,
     /// The largest number of locks in the answer. Default: 50. Values above 500 mean 500. Must not be
@@ -2240,10 +2245,10 @@ pub struct ListLocksResponse {
     /// The token of the next page. Empty: this page is the last one.
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
-    /// Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
-    /// of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
-    /// or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
-    /// with other names.
+    /// Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing, for one of two reasons. The server
+    /// compares at most 20,000 names, including idle names, for at most 1.5 seconds. Or the answer was
+    /// full, or the time was over, before the server had read all locks of the answer. A longer
+    /// `name_prefix` helps. A repeated call starts with other names.
     #[prost(bool, tag = "3")]
     pub sampled: bool,
 }
@@ -2302,9 +2307,9 @@ pub mod revoke_lock_request {
 /// The result of the revocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RevokeLockResponse {
-    /// Number of leases and waiters that the call has found, and that are revoked now, by this call or
-    /// earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
-    /// it is more than 64 positions away.
+    /// Number of leases and waiters that the call has found. All of them are revoked now, by this call or
+    /// earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
+    /// ended, or it is more than 64 positions away.
     #[prost(int32, tag = "1")]
     pub revoked_count: i32,
     /// The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
@@ -2529,10 +2534,10 @@ pub mod lock_service_client {
         /// use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
         /// `lease_id`: the fencing token stays the same.
         ///
-        /// The server observes only the connection. A hung worker behind an open connection keeps its lease. So does
-        /// a worker that has vanished behind a proxy, if the proxy answers HTTP/2 pings itself. If that matters, use a
-        /// session of SessionService, which needs heartbeats of the worker's process, or use AcquireLock, and renew
-        /// from the protected work itself.
+        /// The server observes only the connection. A hung worker behind an open connection keeps its lease. A
+        /// worker that has vanished keeps its lease too, if a proxy answers the HTTP/2 pings. To avoid this,
+        /// use a session of SessionService, which needs heartbeats of the worker's process. Or use AcquireLock,
+        /// and renew the lease from the protected work itself.
         ///
         /// Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
         /// REATTACH.
@@ -2622,7 +2627,7 @@ pub mod lock_service_client {
         /// state in between. While the store cannot be reached, the watch waits and then goes on.
         /// A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
         ///
-        /// Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+        /// For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
         /// observers watch the lock.
         ///
         /// Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
@@ -2664,16 +2669,17 @@ pub mod lock_service_client {
         /// With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
         /// work of the revoked holder.
         ///
-        /// A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-        /// as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-        /// reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-        /// that no client was told of: GetLock shows it as a holder, and its permits are free before the end of the
-        /// lease.
+        /// A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+        /// ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+        /// learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+        /// store again and grants do not pause. GetLock shows a request as a holder even before its client is
+        /// told of the grant. If such a request is revoked, its call ends in the same way, and its permits are
+        /// free before the end of the lease.
         ///
-        /// Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-        /// a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-        /// revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-        /// store grants nothing (QUARANTINED).
+        /// Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+        /// call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+        /// or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+        /// 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
         ///
         /// Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
         pub async fn revoke_lock(
@@ -2885,9 +2891,10 @@ pub struct ListSemaphoresRequest {
     /// and U+FFFD.
     #[prost(string, tag = "1")]
     pub name_prefix: ::prost::alloc::string::String,
-    /// Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-    /// holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
-    /// this list or out of it.
+    /// Only semaphores with a holder or a waiter of this label. Empty: all. The server compares only the
+    /// first 16 holders and the first 16 waiters of a semaphore. The first holders are the holders with the
+    /// earliest ends, so a renewal may move a semaphore with more than 16 holders into this list or out of
+    /// it.
     #[prost(string, tag = "2")]
     pub holder_id: ::prost::alloc::string::String,
     /// The largest number of semaphores in the answer. Default: 50. Values above 500 mean 500. Must not be
@@ -2911,10 +2918,10 @@ pub struct ListSemaphoresResponse {
     /// The token of the next page. Empty: this page is the last one.
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
-    /// Only with LIST_ORDER_WAITER_COUNT. True: semaphores may be missing. Either the server has compared only a part
-    /// of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
-    /// or its time was over, before all semaphores were read. A longer `name_prefix` helps. A repeated call starts
-    /// with other names.
+    /// Only with LIST_ORDER_WAITER_COUNT. True: semaphores may be missing, for one of two reasons. The
+    /// server compares at most 20,000 names, including idle names, for at most 1.5 seconds. Or the answer
+    /// was full, or the time was over, before the server had read all semaphores of the answer. A longer
+    /// `name_prefix` helps. A repeated call starts with other names.
     #[prost(bool, tag = "3")]
     pub sampled: bool,
 }
@@ -2973,9 +2980,9 @@ pub mod revoke_permits_request {
 /// The result of the revocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RevokePermitsResponse {
-    /// Number of leases and waiters that the call has found, and that are revoked now, by this call or
-    /// earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
-    /// it is more than 64 positions away.
+    /// Number of leases and waiters that the call has found. All of them are revoked now, by this call or
+    /// earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
+    /// ended, or it is more than 64 positions away.
     #[prost(int32, tag = "1")]
     pub revoked_count: i32,
     /// The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
@@ -3242,9 +3249,10 @@ pub mod semaphore_service_client {
         /// a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
         /// `expected_limit` if that can happen.
         ///
-        /// OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
-        /// store's master asks for. If the replicas do not confirm the limit in time, the call ends with
-        /// OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+        /// OK means that the limit has reached the number of replicas that the store's master requires, so a
+        /// failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
+        /// call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
+        /// limit. Retry until OK.
         ///
         /// Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
         /// does not exist), OUTCOME_UNKNOWN (retry).
@@ -3310,8 +3318,8 @@ pub mod semaphore_service_client {
         /// Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
         /// was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
         ///
-        /// OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
-        /// SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+        /// After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
+        /// SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
         ///
         /// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
         pub async fn delete_semaphore(
@@ -3417,16 +3425,17 @@ pub mod semaphore_service_client {
         /// With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
         /// work of the revoked holder.
         ///
-        /// A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-        /// as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-        /// reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-        /// that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
-        /// lease.
+        /// A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+        /// ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+        /// learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+        /// store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
+        /// is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
+        /// are free before the end of the lease.
         ///
-        /// Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-        /// a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-        /// revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-        /// store grants nothing (QUARANTINED).
+        /// Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+        /// call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+        /// or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+        /// 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
         ///
         /// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
         pub async fn revoke_permits(
@@ -3785,13 +3794,14 @@ pub mod server_service_client {
         /// Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
         /// quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
         /// old lease any more (for example because all clients were stopped), or accepts the risk. If a client
-        /// still relies on an old lease, its lock may have two holders until the quarantine would have ended,
-        /// and only fencing tokens protect the work. The answer and the server's log describe this risk.
+        /// still relies on an old lease, its lock may have two holders for the remaining time of the
+        /// quarantine. During this time only fencing tokens protect the work. The answer and the server's log
+        /// describe this risk.
         ///
-        /// Changes nothing without a quarantine. A retry is harmless. OK means that as many replicas of the
-        /// store have the change as the store's master asks for. If they do not confirm the change in time, the
-        /// call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
-        /// `ended_quarantine`.
+        /// Changes nothing without a quarantine. A retry is harmless. OK means that the change has reached the
+        /// number of replicas that the store's master requires. If the replicas do not confirm the change in
+        /// time, the call ends with OUTCOME_UNKNOWN, although the quarantine has ended. Then a retry answers OK
+        /// without `ended_quarantine`.
         ///
         /// With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
         /// server lets in may make this call.
@@ -3857,8 +3867,8 @@ pub struct SessionStart {
     #[prost(string, tag = "1")]
     pub client_id: ::prost::alloc::string::String,
     /// The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-    /// (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
-    /// with a greater number has taken is not given back to this session, however late its commands arrive.
+    /// (2^53 - 1). Each new session of the process has a greater number. A late command of this session
+    /// never takes back a lease or wait that a session with a greater number has taken.
     #[prost(int64, tag = "2")]
     pub session_number: i64,
     /// The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
@@ -3920,8 +3930,8 @@ pub mod session_command {
     }
 }
 /// Takes a held lease of this caller into this session, and renews the lease. Never grants. An older
-/// session or hold stream of the lease no longer speaks for the lease, and is told so by SUPERSEDED. The
-/// same holds for two attach commands of one session: the later command has the lease.
+/// session or hold stream loses the lease to this session, and gets SUPERSEDED. Of two attach commands of
+/// one session, the later command has the lease.
 ///
 /// Errors: INVALID_FIELD, LEASE_NOT_HELD, SUPERSEDED (a later attach command, or a session of the same
 /// `client_id` with a greater `session_number`, has the lease), QUARANTINED, STORE_UNAVAILABLE,
@@ -4002,7 +4012,7 @@ pub struct OpenSessionResponse {
     /// from the server's receipt of that heartbeat. The server answers each heartbeat immediately, if
     /// necessary with a response that has no other field. Never falls, so the client may forget the
     /// heartbeats before this one. If the client has not sent a heartbeat with this id, or no longer knows
-    /// its `t0`, the client believes nothing in this response, and ends the session.
+    /// its `t0`, the client ignores this response, and ends the session.
     ///
     /// The deadline of a lease is min(`t0` + `expire_offset`, receipt + `ttl`), as in Lease. The latest
     /// deadline of a lease counts. A deadline that has passed stays passed. An offset may be negative: its
@@ -4089,7 +4099,8 @@ pub mod session_event {
         /// A release command has ended.
         #[prost(message, tag = "5")]
         Released(super::LeaseReleased),
-        /// A lease has ended, or this session no longer speaks for it. The last event with this id.
+        /// A lease has ended, or another session or stream has taken the lease over. The last event with this
+        /// id.
         #[prost(message, tag = "6")]
         Ended(super::LeaseEnded),
         /// An update command has ended: the metadata is replaced.
@@ -4371,8 +4382,8 @@ pub mod session_service_client {
         /// retries of the gRPC library or of a proxy.
         ///
         /// The first request has `start` and heartbeat 1, and may have commands. The first response has
-        /// `started`. Then client and server send messages at any time. Requests are read in order. Put all
-        /// that is to be sent at one moment into one message.
+        /// `started`. Then client and server send messages at any time. The server reads the requests in order.
+        /// Put everything that you send at the same time into one message.
         ///
         /// The error of one command is a `failed` event and never ends the stream. After the stream ends, for
         /// any reason, every lease continues to the end of its `ttl`, and a waiting request keeps its place in

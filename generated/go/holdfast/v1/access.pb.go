@@ -43,7 +43,7 @@ const (
 	Verb_VERB_REVOKE Verb = 5
 	// Change the content of dictionaries.
 	Verb_VERB_IMPORT Verb = 6
-	// Decide against the safety of leases: end a quarantine, delete a semaphore that is in use.
+	// Override the protection of leases: end a quarantine, delete a semaphore that is in use.
 	Verb_VERB_ADMIN Verb = 7
 )
 

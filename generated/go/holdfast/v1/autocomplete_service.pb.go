@@ -481,8 +481,8 @@ type Suggestion struct {
 	unknownFields protoimpl.UnknownFields
 
 	// The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-	// the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-	// to another page.
+	// the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+	// if the entry belongs to another page.
 	EntryId string `protobuf:"bytes,1,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
 	// The text to show.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -1817,10 +1817,12 @@ type SuggestRequest struct {
 	// The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
 	// does not exist has no recents.
 	RecentsList string `protobuf:"bytes,6,opt,name=recents_list,json=recentsList,proto3" json:"recents_list,omitempty"`
-	// How old the answer may be. Within this time after the last check for changes, the server does not ask
-	// the store, and also answers while the store cannot be reached. Answers of different servers may then
-	// go back in time, and may lack changes that the same client has just made by this server. Holds for
-	// entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+	// How old the answer may be. Until this time has passed since the last check for changes, the server
+	// does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+	// another server may be older, and an answer may lack changes that the same client has just made
+	// through this server. Holds for entries and for the existence of the dictionary; recents are always
+	// read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+	// to 1 hour.
 	MaxStaleness *durationpb.Duration `protobuf:"bytes,7,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"`
 }
 
@@ -1915,7 +1917,8 @@ type SuggestResponse struct {
 	Suggestions []*Suggestion `protobuf:"bytes,1,rep,name=suggestions,proto3" json:"suggestions,omitempty"`
 	// The token of the next page. Empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Always false: every answer is complete. An older design of the server cut some answers short.
+	// Always false, because every answer is complete. Only older servers send true, for an incomplete
+	// answer.
 	Partial bool `protobuf:"varint,3,opt,name=partial,proto3" json:"partial,omitempty"`
 }
 

@@ -73,9 +73,9 @@ type AutocompleteServiceClient interface {
 	// Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
 	// entries, and the answer is OK.
 	//
-	// OK means that a failover of the store does not undo the creation: as many replicas have the
-	// dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
-	// call ends with OUTCOME_UNKNOWN. Retry until OK.
+	// OK means that the dictionary has reached the number of replicas that the store's master requires, so
+	// a failover of the store does not undo the creation. If the replicas do not confirm the creation in
+	// time, the call ends with OUTCOME_UNKNOWN. Retry until OK.
 	//
 	// Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
 	// changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
@@ -117,8 +117,8 @@ type AutocompleteServiceClient interface {
 	// while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
 	// loaded the new generation, for at most a minute.
 	//
-	// A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
-	// the retry replaces the other import.
+	// A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
+	// retry replaces the entries of the other import.
 	//
 	// After OK this server answers from the new generation. Another server that has the old generation in
 	// its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
@@ -416,9 +416,9 @@ type AutocompleteServiceServer interface {
 	// Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
 	// entries, and the answer is OK.
 	//
-	// OK means that a failover of the store does not undo the creation: as many replicas have the
-	// dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
-	// call ends with OUTCOME_UNKNOWN. Retry until OK.
+	// OK means that the dictionary has reached the number of replicas that the store's master requires, so
+	// a failover of the store does not undo the creation. If the replicas do not confirm the creation in
+	// time, the call ends with OUTCOME_UNKNOWN. Retry until OK.
 	//
 	// Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
 	// changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
@@ -460,8 +460,8 @@ type AutocompleteServiceServer interface {
 	// while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
 	// loaded the new generation, for at most a minute.
 	//
-	// A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
-	// the retry replaces the other import.
+	// A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
+	// retry replaces the entries of the other import.
 	//
 	// After OK this server answers from the new generation. Another server that has the old generation in
 	// its memory answers from the old generation until it has loaded the new one, for at most a minute. Such

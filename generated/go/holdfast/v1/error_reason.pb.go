@@ -68,8 +68,9 @@ const (
 	//   - Client: retry, or set a longer `wait_timeout`. A retry with the same `request_id` within 10
 	//     seconds keeps its place in the queue.
 	ErrorReason_ERROR_REASON_CONTENDED ErrorReason = 3
-	// The lease of this hold stream is lost. The stream sent a `lost` event before. A call or stream that
-	// still waited gets this reason, without an event, if an operator has revoked its request: nothing is held.
+	// The lease of this hold stream is lost. The stream sent a `lost` event before. If an operator revokes
+	// a request that still waits, its call or stream also ends with this reason, without a `lost` event.
+	// Then nothing is held.
 	//
 	//   - Code: ABORTED.
 	//   - Metadata: `cause`, a LossCause without its prefix.
@@ -158,12 +159,12 @@ const (
 	//   - Retry: helps, after the delay in RetryInfo.
 	//   - Client: retry later.
 	ErrorReason_ERROR_REASON_QUEUE_FULL ErrorReason = 15
-	// The caller has reached a quota that the operator has set, such as a number of leases or of commands per
-	// second. Or its connection or this server already has the maximum number of operations of one kind, for
-	// example waiting unary calls, imports, or large requests that have not arrived. The dictionary may
-	// need more memory than this server has for indexes; the text says how much. The call's headers
-	// or its request message may also be too large, or the request did not arrive in time. A session or one of
-	// its commands is above a bound of the session.
+	// One of these bounds is reached, and the text names the bound: a quota that the operator has set,
+	// such as a number of leases or of commands per second; the number of operations of one kind on the
+	// connection or the server, for example waiting unary calls, imports, or large requests that have not
+	// arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
+	// the request message; the time within which a request must arrive; a bound of a session or of its
+	// commands.
 	//
 	//   - Code: RESOURCE_EXHAUSTED.
 	//   - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
@@ -187,8 +188,8 @@ const (
 	//   - Client: retry.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 18
 	// The store did not answer in time, and the call may or may not have been carried out. Or the call
-	// changed a setting, and the replicas of the store have not confirmed the change, so that a failover of
-	// the store may undo it. The text says which.
+	// changed a setting, and the replicas of the store have not confirmed the change, so that a failover
+	// of the store may undo the change. The text names the case.
 	//
 	//   - Code: UNAVAILABLE.
 	//   - Metadata: `request_id`, if the call has a `request_id`.

@@ -658,9 +658,9 @@ type ListLocksRequest struct {
 	// Only names that begin with this text. Empty: all names. At most 512 bytes, without control characters
 	// and U+FFFD.
 	NamePrefix string `protobuf:"bytes,1,opt,name=name_prefix,json=namePrefix,proto3" json:"name_prefix,omitempty"`
-	// Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-	// holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
-	// this list or out of it.
+	// Only locks with a holder or a waiter of this label. Empty: all. The server compares only the first
+	// 16 holders and the first 16 waiters of a lock. The first holders are the holders with the earliest
+	// ends, so a renewal may move a lock with more than 16 holders into this list or out of it.
 	HolderId string `protobuf:"bytes,2,opt,name=holder_id,json=holderId,proto3" json:"holder_id,omitempty"`
 	// The largest number of locks in the answer. Default: 50. Values above 500 mean 500. Must not be
 	// negative.
@@ -749,10 +749,10 @@ type ListLocksResponse struct {
 	Locks []*Lock `protobuf:"bytes,1,rep,name=locks,proto3" json:"locks,omitempty"`
 	// The token of the next page. Empty: this page is the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
-	// of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
-	// or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
-	// with other names.
+	// Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing, for one of two reasons. The server
+	// compares at most 20,000 names, including idle names, for at most 1.5 seconds. Or the answer was
+	// full, or the time was over, before the server had read all locks of the answer. A longer
+	// `name_prefix` helps. A repeated call starts with other names.
 	Sampled bool `protobuf:"varint,3,opt,name=sampled,proto3" json:"sampled,omitempty"`
 }
 
@@ -1053,9 +1053,9 @@ type RevokeLockResponse struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// Number of leases and waiters that the call has found, and that are revoked now, by this call or
-	// earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
-	// it is more than 64 positions away.
+	// Number of leases and waiters that the call has found. All of them are revoked now, by this call or
+	// earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
+	// ended, or it is more than 64 positions away.
 	RevokedCount int32 `protobuf:"varint,1,opt,name=revoked_count,json=revokedCount,proto3" json:"revoked_count,omitempty"`
 	// The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
 	// lock stays taken.

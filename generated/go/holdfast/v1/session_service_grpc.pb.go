@@ -32,8 +32,8 @@ type SessionServiceClient interface {
 	// retries of the gRPC library or of a proxy.
 	//
 	// The first request has `start` and heartbeat 1, and may have commands. The first response has
-	// `started`. Then client and server send messages at any time. Requests are read in order. Put all
-	// that is to be sent at one moment into one message.
+	// `started`. Then client and server send messages at any time. The server reads the requests in order.
+	// Put everything that you send at the same time into one message.
 	//
 	// The error of one command is a `failed` event and never ends the stream. After the stream ends, for
 	// any reason, every lease continues to the end of its `ttl`, and a waiting request keeps its place in
@@ -104,8 +104,8 @@ type SessionServiceServer interface {
 	// retries of the gRPC library or of a proxy.
 	//
 	// The first request has `start` and heartbeat 1, and may have commands. The first response has
-	// `started`. Then client and server send messages at any time. Requests are read in order. Put all
-	// that is to be sent at one moment into one message.
+	// `started`. Then client and server send messages at any time. The server reads the requests in order.
+	// Put everything that you send at the same time into one message.
 	//
 	// The error of one command is a `failed` event and never ends the stream. After the stream ends, for
 	// any reason, every lease continues to the end of its `ttl`, and a waiting request keeps its place in

@@ -41,7 +41,7 @@ class _VerbEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeW
     VERB_IMPORT: _Verb.ValueType  # 6
     """Change the content of dictionaries."""
     VERB_ADMIN: _Verb.ValueType  # 7
-    """Decide against the safety of leases: end a quarantine, delete a semaphore that is in use."""
+    """Override the protection of leases: end a quarantine, delete a semaphore that is in use."""
 
 class Verb(_Verb, metaclass=_VerbEnumTypeWrapper):
     """What a policy allows or denies on a name. The policy file uses the same words in lower case, without
@@ -63,7 +63,7 @@ VERB_REVOKE: Verb.ValueType  # 5
 VERB_IMPORT: Verb.ValueType  # 6
 """Change the content of dictionaries."""
 VERB_ADMIN: Verb.ValueType  # 7
-"""Decide against the safety of leases: end a quarantine, delete a semaphore that is in use."""
+"""Override the protection of leases: end a quarantine, delete a semaphore that is in use."""
 global___Verb = Verb
 
 REQUIRED_VERB_FIELD_NUMBER: builtins.int

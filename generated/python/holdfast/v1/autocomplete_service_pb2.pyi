@@ -271,8 +271,8 @@ class Suggestion(google.protobuf.message.Message):
     RECENT_FIELD_NUMBER: builtins.int
     entry_id: builtins.str
     """The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-    the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-    to another page.
+    the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+    if the entry belongs to another page.
     """
     text: builtins.str
     """The text to show."""
@@ -832,10 +832,12 @@ class SuggestRequest(google.protobuf.message.Message):
 
     @property
     def max_staleness(self) -> google.protobuf.duration_pb2.Duration:
-        """How old the answer may be. Within this time after the last check for changes, the server does not ask
-        the store, and also answers while the store cannot be reached. Answers of different servers may then
-        go back in time, and may lack changes that the same client has just made by this server. Holds for
-        entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+        """How old the answer may be. Until this time has passed since the last check for changes, the server
+        does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+        another server may be older, and an answer may lack changes that the same client has just made
+        through this server. Holds for entries and for the existence of the dictionary; recents are always
+        read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+        to 1 hour.
         """
 
     def __init__(
@@ -866,7 +868,9 @@ class SuggestResponse(google.protobuf.message.Message):
     next_page_token: builtins.str
     """The token of the next page. Empty: this is the last page."""
     partial: builtins.bool
-    """Always false: every answer is complete. An older design of the server cut some answers short."""
+    """Always false, because every answer is complete. Only older servers send true, for an incomplete
+    answer.
+    """
     @property
     def suggestions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Suggestion]:
         """The suggestions, best first."""

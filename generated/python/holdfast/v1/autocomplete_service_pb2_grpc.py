@@ -27,11 +27,12 @@ class AutocompleteServiceStub(object):
     Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
     dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
     recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
-    an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
-    suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
-    the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
-    other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
-    appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
+    an `entry_id`. If there is no such recent, the recent is one suggestion with an entry of the same
+    folded text: the first one, in the order of suggestions, that belongs to no other recent. Such a
+    suggestion shows the latest of its recents, with the kind of that recent's text. If that recent has no
+    payload, the suggestion has the payload of its other recent, or of its entry on this page. So no
+    `entry_id` appears twice, and each matching entry appears as a recent or as an entry. In
+    SuggestRecents, recents merge in the same way.
 
     Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
     512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
@@ -42,11 +43,11 @@ class AutocompleteServiceStub(object):
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
     asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-    call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
-    or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
+    call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
+    the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
 
-    How current answers are. Before each answer the server asks the store for changes, so a change is seen
-    by all servers as soon as its call has ended. `max_staleness` allows older answers.
+    How current answers are. Before each answer the server asks the store for changes, so all servers see
+    a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
 
     Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
     also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
@@ -159,11 +160,12 @@ class AutocompleteServiceServicer(object):
     Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
     dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
     recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
-    an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
-    suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
-    the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
-    other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
-    appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
+    an `entry_id`. If there is no such recent, the recent is one suggestion with an entry of the same
+    folded text: the first one, in the order of suggestions, that belongs to no other recent. Such a
+    suggestion shows the latest of its recents, with the kind of that recent's text. If that recent has no
+    payload, the suggestion has the payload of its other recent, or of its entry on this page. So no
+    `entry_id` appears twice, and each matching entry appears as a recent or as an entry. In
+    SuggestRecents, recents merge in the same way.
 
     Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
     512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
@@ -174,11 +176,11 @@ class AutocompleteServiceServicer(object):
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
     asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-    call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
-    or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
+    call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
+    the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
 
-    How current answers are. Before each answer the server asks the store for changes, so a change is seen
-    by all servers as soon as its call has ended. `max_staleness` allows older answers.
+    How current answers are. Before each answer the server asks the store for changes, so all servers see
+    a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
 
     Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
     also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
@@ -237,9 +239,9 @@ class AutocompleteServiceServicer(object):
         """Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
         entries, and the answer is OK.
 
-        OK means that a failover of the store does not undo the creation: as many replicas have the
-        dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
-        call ends with OUTCOME_UNKNOWN. Retry until OK.
+        OK means that the dictionary has reached the number of replicas that the store's master requires, so
+        a failover of the store does not undo the creation. If the replicas do not confirm the creation in
+        time, the call ends with OUTCOME_UNKNOWN. Retry until OK.
 
         Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
         changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
@@ -296,8 +298,8 @@ class AutocompleteServiceServicer(object):
         while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
         loaded the new generation, for at most a minute.
 
-        A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
-        the retry replaces the other import.
+        A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
+        retry replaces the entries of the other import.
 
         After OK this server answers from the new generation. Another server that has the old generation in
         its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
@@ -515,11 +517,12 @@ class AutocompleteService(object):
     Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
     dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
     recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
-    an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
-    suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
-    the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
-    other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
-    appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
+    an `entry_id`. If there is no such recent, the recent is one suggestion with an entry of the same
+    folded text: the first one, in the order of suggestions, that belongs to no other recent. Such a
+    suggestion shows the latest of its recents, with the kind of that recent's text. If that recent has no
+    payload, the suggestion has the payload of its other recent, or of its entry on this page. So no
+    `entry_id` appears twice, and each matching entry appears as a recent or as an entry. In
+    SuggestRecents, recents merge in the same way.
 
     Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
     512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
@@ -530,11 +533,11 @@ class AutocompleteService(object):
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
     asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-    call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
-    or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
+    call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
+    the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
 
-    How current answers are. Before each answer the server asks the store for changes, so a change is seen
-    by all servers as soon as its call has ended. `max_staleness` allows older answers.
+    How current answers are. Before each answer the server asks the store for changes, so all servers see
+    a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
 
     Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
     also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with

@@ -322,9 +322,9 @@ class ListLocksRequest(google.protobuf.message.Message):
     and U+FFFD.
     """
     holder_id: builtins.str
-    """Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-    holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
-    this list or out of it.
+    """Only locks with a holder or a waiter of this label. Empty: all. The server compares only the first
+    16 holders and the first 16 waiters of a lock. The first holders are the holders with the earliest
+    ends, so a renewal may move a lock with more than 16 holders into this list or out of it.
     """
     page_size: builtins.int
     """The largest number of locks in the answer. Default: 50. Values above 500 mean 500. Must not be
@@ -361,10 +361,10 @@ class ListLocksResponse(google.protobuf.message.Message):
     next_page_token: builtins.str
     """The token of the next page. Empty: this page is the last one."""
     sampled: builtins.bool
-    """Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
-    of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
-    or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
-    with other names.
+    """Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing, for one of two reasons. The server
+    compares at most 20,000 names, including idle names, for at most 1.5 seconds. Or the answer was
+    full, or the time was over, before the server had read all locks of the answer. A longer
+    `name_prefix` helps. A repeated call starts with other names.
     """
     @property
     def locks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Lock]:
@@ -480,9 +480,9 @@ class RevokeLockResponse(google.protobuf.message.Message):
     REVOKED_COUNT_FIELD_NUMBER: builtins.int
     FREE_TIME_FIELD_NUMBER: builtins.int
     revoked_count: builtins.int
-    """Number of leases and waiters that the call has found, and that are revoked now, by this call or
-    earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
-    it is more than 64 positions away.
+    """Number of leases and waiters that the call has found. All of them are revoked now, by this call or
+    earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
+    ended, or it is more than 64 positions away.
     """
     @property
     def free_time(self) -> google.protobuf.timestamp_pb2.Timestamp:

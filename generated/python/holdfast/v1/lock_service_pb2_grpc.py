@@ -130,10 +130,10 @@ class LockServiceServicer(object):
         use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
         `lease_id`: the fencing token stays the same.
 
-        The server observes only the connection. A hung worker behind an open connection keeps its lease. So does
-        a worker that has vanished behind a proxy, if the proxy answers HTTP/2 pings itself. If that matters, use a
-        session of SessionService, which needs heartbeats of the worker's process, or use AcquireLock, and renew
-        from the protected work itself.
+        The server observes only the connection. A hung worker behind an open connection keeps its lease. A
+        worker that has vanished keeps its lease too, if a proxy answers the HTTP/2 pings. To avoid this,
+        use a session of SessionService, which needs heartbeats of the worker's process. Or use AcquireLock,
+        and renew the lease from the protected work itself.
 
         Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
         REATTACH.
@@ -169,7 +169,7 @@ class LockServiceServicer(object):
         state in between. While the store cannot be reached, the watch waits and then goes on.
         A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
 
-        Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+        For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
         observers watch the lock.
 
         Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
@@ -193,16 +193,17 @@ class LockServiceServicer(object):
         With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
         work of the revoked holder.
 
-        A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-        as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-        reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-        that no client was told of: GetLock shows it as a holder, and its permits are free before the end of the
-        lease.
+        A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+        ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+        learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+        store again and grants do not pause. GetLock shows a request as a holder even before its client is
+        told of the grant. If such a request is revoked, its call ends in the same way, and its permits are
+        free before the end of the lease.
 
-        Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-        a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-        revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-        store grants nothing (QUARANTINED).
+        Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+        call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+        or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+        0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
 
         Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
         """

@@ -95,9 +95,10 @@ class SemaphoreServiceStub:
     a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
     `expected_limit` if that can happen.
 
-    OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
-    store's master asks for. If the replicas do not confirm the limit in time, the call ends with
-    OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+    OK means that the limit has reached the number of replicas that the store's master requires, so a
+    failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
+    call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
+    limit. Retry until OK.
 
     Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
     does not exist), OUTCOME_UNKNOWN (retry).
@@ -125,8 +126,8 @@ class SemaphoreServiceStub:
     Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
     was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
 
-    OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
-    SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+    After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
+    SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
 
     Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
     """
@@ -172,16 +173,17 @@ class SemaphoreServiceStub:
     With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
     work of the revoked holder.
 
-    A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-    as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-    reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-    that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
-    lease.
+    A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+    ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+    learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+    store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
+    is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
+    are free before the end of the lease.
 
-    Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-    a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-    revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-    store grants nothing (QUARANTINED).
+    Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+    call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+    or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+    0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
 
     Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
     """
@@ -263,9 +265,10 @@ class SemaphoreServiceAsyncStub:
     a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
     `expected_limit` if that can happen.
 
-    OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
-    store's master asks for. If the replicas do not confirm the limit in time, the call ends with
-    OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+    OK means that the limit has reached the number of replicas that the store's master requires, so a
+    failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
+    call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
+    limit. Retry until OK.
 
     Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
     does not exist), OUTCOME_UNKNOWN (retry).
@@ -293,8 +296,8 @@ class SemaphoreServiceAsyncStub:
     Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
     was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
 
-    OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
-    SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+    After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
+    SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
 
     Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
     """
@@ -340,16 +343,17 @@ class SemaphoreServiceAsyncStub:
     With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
     work of the revoked holder.
 
-    A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-    as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-    reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-    that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
-    lease.
+    A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+    ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+    learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+    store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
+    is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
+    are free before the end of the lease.
 
-    Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-    a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-    revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-    store grants nothing (QUARANTINED).
+    Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+    call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+    or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+    0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
 
     Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
     """
@@ -441,9 +445,10 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
         `expected_limit` if that can happen.
 
-        OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
-        store's master asks for. If the replicas do not confirm the limit in time, the call ends with
-        OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+        OK means that the limit has reached the number of replicas that the store's master requires, so a
+        failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
+        call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
+        limit. Retry until OK.
 
         Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
         does not exist), OUTCOME_UNKNOWN (retry).
@@ -475,8 +480,8 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
         was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
 
-        OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
-        SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+        After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
+        SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
 
         Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
         """
@@ -528,16 +533,17 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
         work of the revoked holder.
 
-        A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-        as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-        reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-        that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
-        lease.
+        A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+        ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+        learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+        store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
+        is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
+        are free before the end of the lease.
 
-        Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-        a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-        revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-        store grants nothing (QUARANTINED).
+        Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+        call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+        or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+        0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
 
         Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
         """

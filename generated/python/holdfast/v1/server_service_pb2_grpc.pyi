@@ -38,13 +38,14 @@ class ServerServiceStub:
     """Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
     quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
     old lease any more (for example because all clients were stopped), or accepts the risk. If a client
-    still relies on an old lease, its lock may have two holders until the quarantine would have ended,
-    and only fencing tokens protect the work. The answer and the server's log describe this risk.
+    still relies on an old lease, its lock may have two holders for the remaining time of the
+    quarantine. During this time only fencing tokens protect the work. The answer and the server's log
+    describe this risk.
 
-    Changes nothing without a quarantine. A retry is harmless. OK means that as many replicas of the
-    store have the change as the store's master asks for. If they do not confirm the change in time, the
-    call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
-    `ended_quarantine`.
+    Changes nothing without a quarantine. A retry is harmless. OK means that the change has reached the
+    number of replicas that the store's master requires. If the replicas do not confirm the change in
+    time, the call ends with OUTCOME_UNKNOWN, although the quarantine has ended. Then a retry answers OK
+    without `ended_quarantine`.
 
     With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
     server lets in may make this call.
@@ -72,13 +73,14 @@ class ServerServiceAsyncStub:
     """Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
     quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
     old lease any more (for example because all clients were stopped), or accepts the risk. If a client
-    still relies on an old lease, its lock may have two holders until the quarantine would have ended,
-    and only fencing tokens protect the work. The answer and the server's log describe this risk.
+    still relies on an old lease, its lock may have two holders for the remaining time of the
+    quarantine. During this time only fencing tokens protect the work. The answer and the server's log
+    describe this risk.
 
-    Changes nothing without a quarantine. A retry is harmless. OK means that as many replicas of the
-    store have the change as the store's master asks for. If they do not confirm the change in time, the
-    call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
-    `ended_quarantine`.
+    Changes nothing without a quarantine. A retry is harmless. OK means that the change has reached the
+    number of replicas that the store's master requires. If the replicas do not confirm the change in
+    time, the call ends with OUTCOME_UNKNOWN, although the quarantine has ended. Then a retry answers OK
+    without `ended_quarantine`.
 
     With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
     server lets in may make this call.
@@ -110,13 +112,14 @@ class ServerServiceServicer(metaclass=abc.ABCMeta):
         """Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
         quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
         old lease any more (for example because all clients were stopped), or accepts the risk. If a client
-        still relies on an old lease, its lock may have two holders until the quarantine would have ended,
-        and only fencing tokens protect the work. The answer and the server's log describe this risk.
+        still relies on an old lease, its lock may have two holders for the remaining time of the
+        quarantine. During this time only fencing tokens protect the work. The answer and the server's log
+        describe this risk.
 
-        Changes nothing without a quarantine. A retry is harmless. OK means that as many replicas of the
-        store have the change as the store's master asks for. If they do not confirm the change in time, the
-        call ends with OUTCOME_UNKNOWN, although the quarantine has ended, and a retry answers OK without
-        `ended_quarantine`.
+        Changes nothing without a quarantine. A retry is harmless. OK means that the change has reached the
+        number of replicas that the store's master requires. If the replicas do not confirm the change in
+        time, the call ends with OUTCOME_UNKNOWN, although the quarantine has ended. Then a retry answers OK
+        without `ended_quarantine`.
 
         With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
         server lets in may make this call.

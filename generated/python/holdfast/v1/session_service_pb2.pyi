@@ -166,8 +166,8 @@ class SessionStart(google.protobuf.message.Message):
     """
     session_number: builtins.int
     """The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-    (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
-    with a greater number has taken is not given back to this session, however late its commands arrive.
+    (2^53 - 1). Each new session of the process has a greater number. A late command of this session
+    never takes back a lease or wait that a session with a greater number has taken.
     """
     holder_id: builtins.str
     """The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
@@ -262,8 +262,8 @@ global___SessionCommand = SessionCommand
 @typing.final
 class AttachCommand(google.protobuf.message.Message):
     """Takes a held lease of this caller into this session, and renews the lease. Never grants. An older
-    session or hold stream of the lease no longer speaks for the lease, and is told so by SUPERSEDED. The
-    same holds for two attach commands of one session: the later command has the lease.
+    session or hold stream loses the lease to this session, and gets SUPERSEDED. Of two attach commands of
+    one session, the later command has the lease.
 
     Errors: INVALID_FIELD, LEASE_NOT_HELD, SUPERSEDED (a later attach command, or a session of the same
     `client_id` with a greater `session_number`, has the lease), QUARANTINED, STORE_UNAVAILABLE,
@@ -393,7 +393,7 @@ class OpenSessionResponse(google.protobuf.message.Message):
     from the server's receipt of that heartbeat. The server answers each heartbeat immediately, if
     necessary with a response that has no other field. Never falls, so the client may forget the
     heartbeats before this one. If the client has not sent a heartbeat with this id, or no longer knows
-    its `t0`, the client believes nothing in this response, and ends the session.
+    its `t0`, the client ignores this response, and ends the session.
 
     The deadline of a lease is min(`t0` + `expire_offset`, receipt + `ttl`), as in Lease. The latest
     deadline of a lease counts. A deadline that has passed stays passed. An offset may be negative: its
@@ -556,7 +556,9 @@ class SessionEvent(google.protobuf.message.Message):
 
     @property
     def ended(self) -> global___LeaseEnded:
-        """A lease has ended, or this session no longer speaks for it. The last event with this id."""
+        """A lease has ended, or another session or stream has taken the lease over. The last event with this
+        id.
+        """
 
     @property
     def updated(self) -> global___LeaseUpdated:

@@ -26,7 +26,7 @@ export enum Verb {
   VERB_REVOKE = 5,
   /** VERB_IMPORT - Change the content of dictionaries. */
   VERB_IMPORT = 6,
-  /** VERB_ADMIN - Decide against the safety of leases: end a quarantine, delete a semaphore that is in use. */
+  /** VERB_ADMIN - Override the protection of leases: end a quarantine, delete a semaphore that is in use. */
   VERB_ADMIN = 7,
   UNRECOGNIZED = -1,
 }

@@ -211,8 +211,8 @@ export interface Segment {
 export interface Suggestion {
   /**
    * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-   * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-   * to another page.
+   * the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+   * if the entry belongs to another page.
    */
   entryId: string;
   /** The text to show. */
@@ -449,10 +449,12 @@ export interface SuggestRequest {
    */
   recentsList: string;
   /**
-   * How old the answer may be. Within this time after the last check for changes, the server does not ask
-   * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time, and may lack changes that the same client has just made by this server. Holds for
-   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * How old the answer may be. Until this time has passed since the last check for changes, the server
+   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * another server may be older, and an answer may lack changes that the same client has just made
+   * through this server. Holds for entries and for the existence of the dictionary; recents are always
+   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+   * to 1 hour.
    */
   maxStaleness: Duration | undefined;
 }
@@ -463,7 +465,10 @@ export interface SuggestResponse {
   suggestions: Suggestion[];
   /** The token of the next page. Empty: this is the last page. */
   nextPageToken: string;
-  /** Always false: every answer is complete. An older design of the server cut some answers short. */
+  /**
+   * Always false, because every answer is complete. Only older servers send true, for an incomplete
+   * answer.
+   */
   partial: boolean;
 }
 
@@ -4299,11 +4304,12 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
  * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
  * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
  * recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
- * an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
- * suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
- * the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
- * other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
- * appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
+ * an `entry_id`. If there is no such recent, the recent is one suggestion with an entry of the same
+ * folded text: the first one, in the order of suggestions, that belongs to no other recent. Such a
+ * suggestion shows the latest of its recents, with the kind of that recent's text. If that recent has no
+ * payload, the suggestion has the payload of its other recent, or of its entry on this page. So no
+ * `entry_id` appears twice, and each matching entry appears as a recent or as an entry. In
+ * SuggestRecents, recents merge in the same way.
  *
  * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
  * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
@@ -4314,11 +4320,11 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
  * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
  * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
  * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
- * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
- * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
+ * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
+ * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
  *
- * How current answers are. Before each answer the server asks the store for changes, so a change is seen
- * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+ * How current answers are. Before each answer the server asks the store for changes, so all servers see
+ * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
  *
  * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
  * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
@@ -4402,9 +4408,9 @@ export const AutocompleteServiceService = {
    * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
    * entries, and the answer is OK.
    *
-   * OK means that a failover of the store does not undo the creation: as many replicas have the
-   * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
-   * call ends with OUTCOME_UNKNOWN. Retry until OK.
+   * OK means that the dictionary has reached the number of replicas that the store's master requires, so
+   * a failover of the store does not undo the creation. If the replicas do not confirm the creation in
+   * time, the call ends with OUTCOME_UNKNOWN. Retry until OK.
    *
    * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
    * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
@@ -4479,8 +4485,8 @@ export const AutocompleteServiceService = {
    * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
    * loaded the new generation, for at most a minute.
    *
-   * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
-   * the retry replaces the other import.
+   * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
+   * retry replaces the entries of the other import.
    *
    * After OK this server answers from the new generation. Another server that has the old generation in
    * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
@@ -4683,9 +4689,9 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
    * entries, and the answer is OK.
    *
-   * OK means that a failover of the store does not undo the creation: as many replicas have the
-   * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
-   * call ends with OUTCOME_UNKNOWN. Retry until OK.
+   * OK means that the dictionary has reached the number of replicas that the store's master requires, so
+   * a failover of the store does not undo the creation. If the replicas do not confirm the creation in
+   * time, the call ends with OUTCOME_UNKNOWN. Retry until OK.
    *
    * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
    * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
@@ -4733,8 +4739,8 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
    * loaded the new generation, for at most a minute.
    *
-   * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
-   * the retry replaces the other import.
+   * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
+   * retry replaces the entries of the other import.
    *
    * After OK this server answers from the new generation. Another server that has the old generation in
    * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
@@ -4919,9 +4925,9 @@ export interface AutocompleteServiceClient extends Client {
    * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
    * entries, and the answer is OK.
    *
-   * OK means that a failover of the store does not undo the creation: as many replicas have the
-   * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
-   * call ends with OUTCOME_UNKNOWN. Retry until OK.
+   * OK means that the dictionary has reached the number of replicas that the store's master requires, so
+   * a failover of the store does not undo the creation. If the replicas do not confirm the creation in
+   * time, the call ends with OUTCOME_UNKNOWN. Retry until OK.
    *
    * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
    * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
@@ -5011,8 +5017,8 @@ export interface AutocompleteServiceClient extends Client {
    * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
    * loaded the new generation, for at most a minute.
    *
-   * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
-   * the retry replaces the other import.
+   * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
+   * retry replaces the entries of the other import.
    *
    * After OK this server answers from the new generation. Another server that has the old generation in
    * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such

@@ -178,9 +178,9 @@ export interface ListLocksRequest {
    */
   namePrefix: string;
   /**
-   * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
-   * this list or out of it.
+   * Only locks with a holder or a waiter of this label. Empty: all. The server compares only the first
+   * 16 holders and the first 16 waiters of a lock. The first holders are the holders with the earliest
+   * ends, so a renewal may move a lock with more than 16 holders into this list or out of it.
    */
   holderId: string;
   /**
@@ -204,10 +204,10 @@ export interface ListLocksResponse {
   /** The token of the next page. Empty: this page is the last one. */
   nextPageToken: string;
   /**
-   * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
-   * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
-   * or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
-   * with other names.
+   * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing, for one of two reasons. The server
+   * compares at most 20,000 names, including idle names, for at most 1.5 seconds. Or the answer was
+   * full, or the time was over, before the server had read all locks of the answer. A longer
+   * `name_prefix` helps. A repeated call starts with other names.
    */
   sampled: boolean;
 }
@@ -260,9 +260,9 @@ export interface RevokeLockRequest {
 /** The result of the revocation. */
 export interface RevokeLockResponse {
   /**
-   * Number of leases and waiters that the call has found, and that are revoked now, by this call or
-   * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
-   * it is more than 64 positions away.
+   * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
+   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
+   * ended, or it is more than 64 positions away.
    */
   revokedCount: number;
   /**
@@ -2010,10 +2010,10 @@ export const LockServiceService = {
    * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
    * `lease_id`: the fencing token stays the same.
    *
-   * The server observes only the connection. A hung worker behind an open connection keeps its lease. So does
-   * a worker that has vanished behind a proxy, if the proxy answers HTTP/2 pings itself. If that matters, use a
-   * session of SessionService, which needs heartbeats of the worker's process, or use AcquireLock, and renew
-   * from the protected work itself.
+   * The server observes only the connection. A hung worker behind an open connection keeps its lease. A
+   * worker that has vanished keeps its lease too, if a proxy answers the HTTP/2 pings. To avoid this,
+   * use a session of SessionService, which needs heartbeats of the worker's process. Or use AcquireLock,
+   * and renew the lease from the protected work itself.
    *
    * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
    * REATTACH.
@@ -2064,7 +2064,7 @@ export const LockServiceService = {
    * state in between. While the store cannot be reached, the watch waits and then goes on.
    * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
    *
-   * Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+   * For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
    * observers watch the lock.
    *
    * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
@@ -2093,16 +2093,17 @@ export const LockServiceService = {
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
    *
-   * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-   * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-   * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-   * that no client was told of: GetLock shows it as a holder, and its permits are free before the end of the
-   * lease.
+   * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+   * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+   * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+   * store again and grants do not pause. GetLock shows a request as a holder even before its client is
+   * told of the grant. If such a request is revoked, its call ends in the same way, and its permits are
+   * free before the end of the lease.
    *
-   * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-   * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-   * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-   * store grants nothing (QUARANTINED).
+   * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+   * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
    */
@@ -2160,10 +2161,10 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
    * `lease_id`: the fencing token stays the same.
    *
-   * The server observes only the connection. A hung worker behind an open connection keeps its lease. So does
-   * a worker that has vanished behind a proxy, if the proxy answers HTTP/2 pings itself. If that matters, use a
-   * session of SessionService, which needs heartbeats of the worker's process, or use AcquireLock, and renew
-   * from the protected work itself.
+   * The server observes only the connection. A hung worker behind an open connection keeps its lease. A
+   * worker that has vanished keeps its lease too, if a proxy answers the HTTP/2 pings. To avoid this,
+   * use a session of SessionService, which needs heartbeats of the worker's process. Or use AcquireLock,
+   * and renew the lease from the protected work itself.
    *
    * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
    * REATTACH.
@@ -2190,7 +2191,7 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * state in between. While the store cannot be reached, the watch waits and then goes on.
    * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
    *
-   * Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+   * For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
    * observers watch the lock.
    *
    * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
@@ -2211,16 +2212,17 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
    *
-   * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-   * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-   * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-   * that no client was told of: GetLock shows it as a holder, and its permits are free before the end of the
-   * lease.
+   * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+   * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+   * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+   * store again and grants do not pause. GetLock shows a request as a holder even before its client is
+   * told of the grant. If such a request is revoked, its call ends in the same way, and its permits are
+   * free before the end of the lease.
    *
-   * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-   * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-   * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-   * store grants nothing (QUARANTINED).
+   * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+   * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
    */
@@ -2312,10 +2314,10 @@ export interface LockServiceClient extends Client {
    * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
    * `lease_id`: the fencing token stays the same.
    *
-   * The server observes only the connection. A hung worker behind an open connection keeps its lease. So does
-   * a worker that has vanished behind a proxy, if the proxy answers HTTP/2 pings itself. If that matters, use a
-   * session of SessionService, which needs heartbeats of the worker's process, or use AcquireLock, and renew
-   * from the protected work itself.
+   * The server observes only the connection. A hung worker behind an open connection keeps its lease. A
+   * worker that has vanished keeps its lease too, if a proxy answers the HTTP/2 pings. To avoid this,
+   * use a session of SessionService, which needs heartbeats of the worker's process. Or use AcquireLock,
+   * and renew the lease from the protected work itself.
    *
    * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
    * REATTACH.
@@ -2375,7 +2377,7 @@ export interface LockServiceClient extends Client {
    * state in between. While the store cannot be reached, the watch waits and then goes on.
    * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
    *
-   * Leader election needs no more: the leader holds the lock, its `metadata` has the leader's address, and
+   * For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
    * observers watch the lock.
    *
    * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
@@ -2401,16 +2403,17 @@ export interface LockServiceClient extends Client {
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
    *
-   * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-   * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-   * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-   * that no client was told of: GetLock shows it as a holder, and its permits are free before the end of the
-   * lease.
+   * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+   * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+   * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+   * store again and grants do not pause. GetLock shows a request as a holder even before its client is
+   * told of the grant. If such a request is revoked, its call ends in the same way, and its permits are
+   * free before the end of the lease.
    *
-   * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-   * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-   * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-   * store grants nothing (QUARANTINED).
+   * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+   * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
    */

@@ -230,9 +230,10 @@ export interface ListSemaphoresRequest {
    */
   namePrefix: string;
   /**
-   * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
-   * this list or out of it.
+   * Only semaphores with a holder or a waiter of this label. Empty: all. The server compares only the
+   * first 16 holders and the first 16 waiters of a semaphore. The first holders are the holders with the
+   * earliest ends, so a renewal may move a semaphore with more than 16 holders into this list or out of
+   * it.
    */
   holderId: string;
   /**
@@ -256,10 +257,10 @@ export interface ListSemaphoresResponse {
   /** The token of the next page. Empty: this page is the last one. */
   nextPageToken: string;
   /**
-   * Only with LIST_ORDER_WAITER_COUNT. True: semaphores may be missing. Either the server has compared only a part
-   * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
-   * or its time was over, before all semaphores were read. A longer `name_prefix` helps. A repeated call starts
-   * with other names.
+   * Only with LIST_ORDER_WAITER_COUNT. True: semaphores may be missing, for one of two reasons. The
+   * server compares at most 20,000 names, including idle names, for at most 1.5 seconds. Or the answer
+   * was full, or the time was over, before the server had read all semaphores of the answer. A longer
+   * `name_prefix` helps. A repeated call starts with other names.
    */
   sampled: boolean;
 }
@@ -312,9 +313,9 @@ export interface RevokePermitsRequest {
 /** The result of the revocation. */
 export interface RevokePermitsResponse {
   /**
-   * Number of leases and waiters that the call has found, and that are revoked now, by this call or
-   * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
-   * it is more than 64 positions away.
+   * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
+   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
+   * ended, or it is more than 64 positions away.
    */
   revokedCount: number;
   /**
@@ -2450,9 +2451,10 @@ export const SemaphoreServiceService = {
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
    * `expected_limit` if that can happen.
    *
-   * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
-   * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
-   * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+   * OK means that the limit has reached the number of replicas that the store's master requires, so a
+   * failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
+   * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
+   * limit. Retry until OK.
    *
    * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
    * does not exist), OUTCOME_UNKNOWN (retry).
@@ -2493,8 +2495,8 @@ export const SemaphoreServiceService = {
    * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
    * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
    *
-   * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
-   * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+   * After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
+   * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
    */
@@ -2561,16 +2563,17 @@ export const SemaphoreServiceService = {
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
    *
-   * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-   * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-   * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-   * that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
-   * lease.
+   * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+   * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+   * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+   * store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
+   * is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
+   * are free before the end of the lease.
    *
-   * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-   * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-   * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-   * store grants nothing (QUARANTINED).
+   * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+   * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
    */
@@ -2635,9 +2638,10 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
    * `expected_limit` if that can happen.
    *
-   * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
-   * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
-   * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+   * OK means that the limit has reached the number of replicas that the store's master requires, so a
+   * failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
+   * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
+   * limit. Retry until OK.
    *
    * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
    * does not exist), OUTCOME_UNKNOWN (retry).
@@ -2659,8 +2663,8 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
    * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
    *
-   * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
-   * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+   * After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
+   * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
    */
@@ -2697,16 +2701,17 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
    *
-   * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-   * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-   * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-   * that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
-   * lease.
+   * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+   * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+   * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+   * store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
+   * is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
+   * are free before the end of the lease.
    *
-   * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-   * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-   * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-   * store grants nothing (QUARANTINED).
+   * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+   * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
    */
@@ -2809,9 +2814,10 @@ export interface SemaphoreServiceClient extends Client {
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
    * `expected_limit` if that can happen.
    *
-   * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
-   * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
-   * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+   * OK means that the limit has reached the number of replicas that the store's master requires, so a
+   * failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
+   * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
+   * limit. Retry until OK.
    *
    * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
    * does not exist), OUTCOME_UNKNOWN (retry).
@@ -2861,8 +2867,8 @@ export interface SemaphoreServiceClient extends Client {
    * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
    * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
    *
-   * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
-   * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+   * After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
+   * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
    */
@@ -2935,16 +2941,17 @@ export interface SemaphoreServiceClient extends Client {
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
    *
-   * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-   * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-   * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-   * that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
-   * lease.
+   * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+   * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+   * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+   * store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
+   * is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
+   * are free before the end of the lease.
    *
-   * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-   * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-   * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-   * store grants nothing (QUARANTINED).
+   * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+   * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
    */

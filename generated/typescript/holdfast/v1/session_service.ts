@@ -120,8 +120,8 @@ export interface SessionStart {
   clientId: string;
   /**
    * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-   * (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
-   * with a greater number has taken is not given back to this session, however late its commands arrive.
+   * (2^53 - 1). Each new session of the process has a greater number. A late command of this session
+   * never takes back a lease or wait that a session with a greater number has taken.
    */
   sessionNumber: bigint;
   /**
@@ -188,8 +188,8 @@ export interface SessionCommand {
 
 /**
  * Takes a held lease of this caller into this session, and renews the lease. Never grants. An older
- * session or hold stream of the lease no longer speaks for the lease, and is told so by SUPERSEDED. The
- * same holds for two attach commands of one session: the later command has the lease.
+ * session or hold stream loses the lease to this session, and gets SUPERSEDED. Of two attach commands of
+ * one session, the later command has the lease.
  *
  * Errors: INVALID_FIELD, LEASE_NOT_HELD, SUPERSEDED (a later attach command, or a session of the same
  * `client_id` with a greater `session_number`, has the lease), QUARANTINED, STORE_UNAVAILABLE,
@@ -276,7 +276,7 @@ export interface OpenSessionResponse {
    * from the server's receipt of that heartbeat. The server answers each heartbeat immediately, if
    * necessary with a response that has no other field. Never falls, so the client may forget the
    * heartbeats before this one. If the client has not sent a heartbeat with this id, or no longer knows
-   * its `t0`, the client believes nothing in this response, and ends the session.
+   * its `t0`, the client ignores this response, and ends the session.
    *
    * The deadline of a lease is min(`t0` + `expire_offset`, receipt + `ttl`), as in Lease. The latest
    * deadline of a lease counts. A deadline that has passed stays passed. An offset may be negative: its
@@ -369,7 +369,10 @@ export interface SessionEvent {
     /** A release command has ended. */
     { $case: "released"; value: LeaseReleased }
     | //
-    /** A lease has ended, or this session no longer speaks for it. The last event with this id. */
+    /**
+     * A lease has ended, or another session or stream has taken the lease over. The last event with this
+     * id.
+     */
     { $case: "ended"; value: LeaseEnded }
     | //
     /** An update command has ended: the metadata is replaced. */
@@ -2806,8 +2809,8 @@ export const SessionServiceService = {
    * retries of the gRPC library or of a proxy.
    *
    * The first request has `start` and heartbeat 1, and may have commands. The first response has
-   * `started`. Then client and server send messages at any time. Requests are read in order. Put all
-   * that is to be sent at one moment into one message.
+   * `started`. Then client and server send messages at any time. The server reads the requests in order.
+   * Put everything that you send at the same time into one message.
    *
    * The error of one command is a `failed` event and never ends the stream. After the stream ends, for
    * any reason, every lease continues to the end of its `ttl`, and a waiting request keeps its place in
@@ -2846,8 +2849,8 @@ export interface SessionServiceServer extends UntypedServiceImplementation {
    * retries of the gRPC library or of a proxy.
    *
    * The first request has `start` and heartbeat 1, and may have commands. The first response has
-   * `started`. Then client and server send messages at any time. Requests are read in order. Put all
-   * that is to be sent at one moment into one message.
+   * `started`. Then client and server send messages at any time. The server reads the requests in order.
+   * Put everything that you send at the same time into one message.
    *
    * The error of one command is a `failed` event and never ends the stream. After the stream ends, for
    * any reason, every lease continues to the end of its `ttl`, and a waiting request keeps its place in
@@ -2878,8 +2881,8 @@ export interface SessionServiceClient extends Client {
    * retries of the gRPC library or of a proxy.
    *
    * The first request has `start` and heartbeat 1, and may have commands. The first response has
-   * `started`. Then client and server send messages at any time. Requests are read in order. Put all
-   * that is to be sent at one moment into one message.
+   * `started`. Then client and server send messages at any time. The server reads the requests in order.
+   * Put everything that you send at the same time into one message.
    *
    * The error of one command is a `failed` event and never ends the stream. After the stream ends, for
    * any reason, every lease continues to the end of its `ttl`, and a waiting request keeps its place in

@@ -22,11 +22,12 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
  * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
  * recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
- * an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
- * suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
- * the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
- * other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
- * appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
+ * an `entry_id`. If there is no such recent, the recent is one suggestion with an entry of the same
+ * folded text: the first one, in the order of suggestions, that belongs to no other recent. Such a
+ * suggestion shows the latest of its recents, with the kind of that recent's text. If that recent has no
+ * payload, the suggestion has the payload of its other recent, or of its entry on this page. So no
+ * `entry_id` appears twice, and each matching entry appears as a recent or as an entry. In
+ * SuggestRecents, recents merge in the same way.
  * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
  * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
  * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
@@ -35,10 +36,10 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
  * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
  * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
- * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
- * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
- * How current answers are. Before each answer the server asks the store for changes, so a change is seen
- * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+ * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
+ * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
+ * How current answers are. Before each answer the server asks the store for changes, so all servers see
+ * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
  * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
  * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
  * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
@@ -582,11 +583,12 @@ public final class AutocompleteServiceGrpc {
    * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
    * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
    * recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
-   * an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
-   * suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
-   * the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
-   * other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
-   * appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
+   * an `entry_id`. If there is no such recent, the recent is one suggestion with an entry of the same
+   * folded text: the first one, in the order of suggestions, that belongs to no other recent. Such a
+   * suggestion shows the latest of its recents, with the kind of that recent's text. If that recent has no
+   * payload, the suggestion has the payload of its other recent, or of its entry on this page. So no
+   * `entry_id` appears twice, and each matching entry appears as a recent or as an entry. In
+   * SuggestRecents, recents merge in the same way.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
    * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
    * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
@@ -595,10 +597,10 @@ public final class AutocompleteServiceGrpc {
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
    * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
-   * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
-   * How current answers are. Before each answer the server asks the store for changes, so a change is seen
-   * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
+   * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
+   * How current answers are. Before each answer the server asks the store for changes, so all servers see
+   * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
    * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
    * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
@@ -665,9 +667,9 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
      * entries, and the answer is OK.
-     * OK means that a failover of the store does not undo the creation: as many replicas have the
-     * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
-     * call ends with OUTCOME_UNKNOWN. Retry until OK.
+     * OK means that the dictionary has reached the number of replicas that the store's master requires, so
+     * a failover of the store does not undo the creation. If the replicas do not confirm the creation in
+     * time, the call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
      * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
      * </pre>
@@ -723,8 +725,8 @@ public final class AutocompleteServiceGrpc {
      * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
      * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
      * loaded the new generation, for at most a minute.
-     * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
-     * the retry replaces the other import.
+     * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
+     * retry replaces the entries of the other import.
      * After OK this server answers from the new generation. Another server that has the old generation in
      * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
      * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
@@ -866,11 +868,12 @@ public final class AutocompleteServiceGrpc {
    * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
    * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
    * recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
-   * an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
-   * suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
-   * the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
-   * other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
-   * appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
+   * an `entry_id`. If there is no such recent, the recent is one suggestion with an entry of the same
+   * folded text: the first one, in the order of suggestions, that belongs to no other recent. Such a
+   * suggestion shows the latest of its recents, with the kind of that recent's text. If that recent has no
+   * payload, the suggestion has the payload of its other recent, or of its entry on this page. So no
+   * `entry_id` appears twice, and each matching entry appears as a recent or as an entry. In
+   * SuggestRecents, recents merge in the same way.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
    * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
    * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
@@ -879,10 +882,10 @@ public final class AutocompleteServiceGrpc {
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
    * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
-   * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
-   * How current answers are. Before each answer the server asks the store for changes, so a change is seen
-   * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
+   * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
+   * How current answers are. Before each answer the server asks the store for changes, so all servers see
+   * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
    * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
    * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
@@ -918,11 +921,12 @@ public final class AutocompleteServiceGrpc {
    * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
    * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
    * recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
-   * an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
-   * suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
-   * the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
-   * other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
-   * appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
+   * an `entry_id`. If there is no such recent, the recent is one suggestion with an entry of the same
+   * folded text: the first one, in the order of suggestions, that belongs to no other recent. Such a
+   * suggestion shows the latest of its recents, with the kind of that recent's text. If that recent has no
+   * payload, the suggestion has the payload of its other recent, or of its entry on this page. So no
+   * `entry_id` appears twice, and each matching entry appears as a recent or as an entry. In
+   * SuggestRecents, recents merge in the same way.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
    * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
    * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
@@ -931,10 +935,10 @@ public final class AutocompleteServiceGrpc {
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
    * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
-   * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
-   * How current answers are. Before each answer the server asks the store for changes, so a change is seen
-   * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
+   * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
+   * How current answers are. Before each answer the server asks the store for changes, so all servers see
+   * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
    * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
    * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
@@ -1016,9 +1020,9 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
      * entries, and the answer is OK.
-     * OK means that a failover of the store does not undo the creation: as many replicas have the
-     * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
-     * call ends with OUTCOME_UNKNOWN. Retry until OK.
+     * OK means that the dictionary has reached the number of replicas that the store's master requires, so
+     * a failover of the store does not undo the creation. If the replicas do not confirm the creation in
+     * time, the call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
      * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
      * </pre>
@@ -1077,8 +1081,8 @@ public final class AutocompleteServiceGrpc {
      * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
      * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
      * loaded the new generation, for at most a minute.
-     * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
-     * the retry replaces the other import.
+     * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
+     * retry replaces the entries of the other import.
      * After OK this server answers from the new generation. Another server that has the old generation in
      * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
      * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
@@ -1228,11 +1232,12 @@ public final class AutocompleteServiceGrpc {
    * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
    * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
    * recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
-   * an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
-   * suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
-   * the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
-   * other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
-   * appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
+   * an `entry_id`. If there is no such recent, the recent is one suggestion with an entry of the same
+   * folded text: the first one, in the order of suggestions, that belongs to no other recent. Such a
+   * suggestion shows the latest of its recents, with the kind of that recent's text. If that recent has no
+   * payload, the suggestion has the payload of its other recent, or of its entry on this page. So no
+   * `entry_id` appears twice, and each matching entry appears as a recent or as an entry. In
+   * SuggestRecents, recents merge in the same way.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
    * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
    * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
@@ -1241,10 +1246,10 @@ public final class AutocompleteServiceGrpc {
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
    * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
-   * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
-   * How current answers are. Before each answer the server asks the store for changes, so a change is seen
-   * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
+   * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
+   * How current answers are. Before each answer the server asks the store for changes, so all servers see
+   * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
    * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
    * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
@@ -1322,9 +1327,9 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
      * entries, and the answer is OK.
-     * OK means that a failover of the store does not undo the creation: as many replicas have the
-     * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
-     * call ends with OUTCOME_UNKNOWN. Retry until OK.
+     * OK means that the dictionary has reached the number of replicas that the store's master requires, so
+     * a failover of the store does not undo the creation. If the replicas do not confirm the creation in
+     * time, the call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
      * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
      * </pre>
@@ -1467,11 +1472,12 @@ public final class AutocompleteServiceGrpc {
    * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
    * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
    * recent without an `entry_id` is one suggestion with the latest recent of the same folded text that has
-   * an `entry_id`. If there is none, the recent is one suggestion with the first such entry in the order of
-   * suggestions that no other recent stands for. Such a suggestion shows the latest of its recents, with
-   * the kind of that recent's text. If that recent has no payload, the suggestion has the payload of its
-   * other recent, or of its entry on this page. So no `entry_id` appears twice, and each matching entry
-   * appears as a recent or as an entry. In SuggestRecents, recents merge in the same way.
+   * an `entry_id`. If there is no such recent, the recent is one suggestion with an entry of the same
+   * folded text: the first one, in the order of suggestions, that belongs to no other recent. Such a
+   * suggestion shows the latest of its recents, with the kind of that recent's text. If that recent has no
+   * payload, the suggestion has the payload of its other recent, or of its entry on this page. So no
+   * `entry_id` appears twice, and each matching entry appears as a recent or as an entry. In
+   * SuggestRecents, recents merge in the same way.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
    * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
    * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request
@@ -1480,10 +1486,10 @@ public final class AutocompleteServiceGrpc {
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
    * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
-   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds. If its deadline
-   * or this time is too short for the load, it ends with DICTIONARY_LOADING, and the load continues.
-   * How current answers are. Before each answer the server asks the store for changes, so a change is seen
-   * by all servers as soon as its call has ended. `max_staleness` allows older answers.
+   * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
+   * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
+   * How current answers are. Before each answer the server asks the store for changes, so all servers see
+   * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
    * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
    * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
@@ -1565,9 +1571,9 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
      * entries, and the answer is OK.
-     * OK means that a failover of the store does not undo the creation: as many replicas have the
-     * dictionary as the store's master asks for. If the replicas do not confirm the creation in time, the
-     * call ends with OUTCOME_UNKNOWN. Retry until OK.
+     * OK means that the dictionary has reached the number of replicas that the store's master requires, so
+     * a failover of the store does not undo the creation. If the replicas do not confirm the creation in
+     * time, the call ends with OUTCOME_UNKNOWN. Retry until OK.
      * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
      * changes), QUOTA_EXCEEDED (the dictionaries of the caller have more entries or bytes than its quota).
      * </pre>

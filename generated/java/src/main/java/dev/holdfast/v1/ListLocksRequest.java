@@ -101,9 +101,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object holderId_ = "";
   /**
    * <pre>
-   * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
-   * this list or out of it.
+   * Only locks with a holder or a waiter of this label. Empty: all. The server compares only the first
+   * 16 holders and the first 16 waiters of a lock. The first holders are the holders with the earliest
+   * ends, so a renewal may move a lock with more than 16 holders into this list or out of it.
    * </pre>
    *
    * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -124,9 +124,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
-   * this list or out of it.
+   * Only locks with a holder or a waiter of this label. Empty: all. The server compares only the first
+   * 16 holders and the first 16 waiters of a lock. The first holders are the holders with the earliest
+   * ends, so a renewal may move a lock with more than 16 holders into this list or out of it.
    * </pre>
    *
    * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -761,9 +761,9 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object holderId_ = "";
     /**
      * <pre>
-     * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
-     * this list or out of it.
+     * Only locks with a holder or a waiter of this label. Empty: all. The server compares only the first
+     * 16 holders and the first 16 waiters of a lock. The first holders are the holders with the earliest
+     * ends, so a renewal may move a lock with more than 16 holders into this list or out of it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -783,9 +783,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
-     * this list or out of it.
+     * Only locks with a holder or a waiter of this label. Empty: all. The server compares only the first
+     * 16 holders and the first 16 waiters of a lock. The first holders are the holders with the earliest
+     * ends, so a renewal may move a lock with more than 16 holders into this list or out of it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -806,9 +806,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
-     * this list or out of it.
+     * Only locks with a holder or a waiter of this label. Empty: all. The server compares only the first
+     * 16 holders and the first 16 waiters of a lock. The first holders are the holders with the earliest
+     * ends, so a renewal may move a lock with more than 16 holders into this list or out of it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -825,9 +825,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
-     * this list or out of it.
+     * Only locks with a holder or a waiter of this label. Empty: all. The server compares only the first
+     * 16 holders and the first 16 waiters of a lock. The first holders are the holders with the earliest
+     * ends, so a renewal may move a lock with more than 16 holders into this list or out of it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -841,9 +841,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only locks with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a lock into
-     * this list or out of it.
+     * Only locks with a holder or a waiter of this label. Empty: all. The server compares only the first
+     * 16 holders and the first 16 waiters of a lock. The first holders are the holders with the earliest
+     * ends, so a renewal may move a lock with more than 16 holders into this list or out of it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>

@@ -157,10 +157,10 @@ private static final long serialVersionUID = 0L;
   private boolean sampled_ = false;
   /**
    * <pre>
-   * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
-   * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
-   * or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
-   * with other names.
+   * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing, for one of two reasons. The server
+   * compares at most 20,000 names, including idle names, for at most 1.5 seconds. Or the answer was
+   * full, or the time was over, before the server had read all locks of the answer. A longer
+   * `name_prefix` helps. A repeated call starts with other names.
    * </pre>
    *
    * <code>bool sampled = 3 [json_name = "sampled"];</code>
@@ -1004,10 +1004,10 @@ private static final long serialVersionUID = 0L;
     private boolean sampled_ ;
     /**
      * <pre>
-     * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
-     * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
-     * or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
-     * with other names.
+     * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing, for one of two reasons. The server
+     * compares at most 20,000 names, including idle names, for at most 1.5 seconds. Or the answer was
+     * full, or the time was over, before the server had read all locks of the answer. A longer
+     * `name_prefix` helps. A repeated call starts with other names.
      * </pre>
      *
      * <code>bool sampled = 3 [json_name = "sampled"];</code>
@@ -1019,10 +1019,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
-     * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
-     * or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
-     * with other names.
+     * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing, for one of two reasons. The server
+     * compares at most 20,000 names, including idle names, for at most 1.5 seconds. Or the answer was
+     * full, or the time was over, before the server had read all locks of the answer. A longer
+     * `name_prefix` helps. A repeated call starts with other names.
      * </pre>
      *
      * <code>bool sampled = 3 [json_name = "sampled"];</code>
@@ -1038,10 +1038,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing. Either the server has compared only a part
-     * of the names: at most 20,000, including idle names, and only in the time of the call. Or the answer was full,
-     * or its time was over, before all locks were read. A longer `name_prefix` helps. A repeated call starts
-     * with other names.
+     * Only with LIST_ORDER_WAITER_COUNT. True: locks may be missing, for one of two reasons. The server
+     * compares at most 20,000 names, including idle names, for at most 1.5 seconds. Or the answer was
+     * full, or the time was over, before the server had read all locks of the answer. A longer
+     * `name_prefix` helps. A repeated call starts with other names.
      * </pre>
      *
      * <code>bool sampled = 3 [json_name = "sampled"];</code>

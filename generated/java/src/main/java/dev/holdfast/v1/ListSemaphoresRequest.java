@@ -101,9 +101,10 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object holderId_ = "";
   /**
    * <pre>
-   * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
-   * this list or out of it.
+   * Only semaphores with a holder or a waiter of this label. Empty: all. The server compares only the
+   * first 16 holders and the first 16 waiters of a semaphore. The first holders are the holders with the
+   * earliest ends, so a renewal may move a semaphore with more than 16 holders into this list or out of
+   * it.
    * </pre>
    *
    * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -124,9 +125,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
-   * this list or out of it.
+   * Only semaphores with a holder or a waiter of this label. Empty: all. The server compares only the
+   * first 16 holders and the first 16 waiters of a semaphore. The first holders are the holders with the
+   * earliest ends, so a renewal may move a semaphore with more than 16 holders into this list or out of
+   * it.
    * </pre>
    *
    * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -761,9 +763,10 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object holderId_ = "";
     /**
      * <pre>
-     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
-     * this list or out of it.
+     * Only semaphores with a holder or a waiter of this label. Empty: all. The server compares only the
+     * first 16 holders and the first 16 waiters of a semaphore. The first holders are the holders with the
+     * earliest ends, so a renewal may move a semaphore with more than 16 holders into this list or out of
+     * it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -783,9 +786,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
-     * this list or out of it.
+     * Only semaphores with a holder or a waiter of this label. Empty: all. The server compares only the
+     * first 16 holders and the first 16 waiters of a semaphore. The first holders are the holders with the
+     * earliest ends, so a renewal may move a semaphore with more than 16 holders into this list or out of
+     * it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -806,9 +810,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
-     * this list or out of it.
+     * Only semaphores with a holder or a waiter of this label. Empty: all. The server compares only the
+     * first 16 holders and the first 16 waiters of a semaphore. The first holders are the holders with the
+     * earliest ends, so a renewal may move a semaphore with more than 16 holders into this list or out of
+     * it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -825,9 +830,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
-     * this list or out of it.
+     * Only semaphores with a holder or a waiter of this label. Empty: all. The server compares only the
+     * first 16 holders and the first 16 waiters of a semaphore. The first holders are the holders with the
+     * earliest ends, so a renewal may move a semaphore with more than 16 holders into this list or out of
+     * it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -841,9 +847,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-     * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
-     * this list or out of it.
+     * Only semaphores with a holder or a waiter of this label. Empty: all. The server compares only the
+     * first 16 holders and the first 16 waiters of a semaphore. The first holders are the holders with the
+     * earliest ends, so a renewal may move a semaphore with more than 16 holders into this list or out of
+     * it.
      * </pre>
      *
      * <code>string holder_id = 2 [json_name = "holderId"];</code>

@@ -32,9 +32,10 @@ public interface ListSemaphoresRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
-   * this list or out of it.
+   * Only semaphores with a holder or a waiter of this label. Empty: all. The server compares only the
+   * first 16 holders and the first 16 waiters of a semaphore. The first holders are the holders with the
+   * earliest ends, so a renewal may move a semaphore with more than 16 holders into this list or out of
+   * it.
    * </pre>
    *
    * <code>string holder_id = 2 [json_name = "holderId"];</code>
@@ -43,9 +44,10 @@ public interface ListSemaphoresRequestOrBuilder extends
   java.lang.String getHolderId();
   /**
    * <pre>
-   * Only semaphores with a holder or a waiter of this label, among the first 16 of each. Empty: all. The first
-   * holders are those with the earliest ends, so with more than 16 holders a renewal may move a semaphore into
-   * this list or out of it.
+   * Only semaphores with a holder or a waiter of this label. Empty: all. The server compares only the
+   * first 16 holders and the first 16 waiters of a semaphore. The first holders are the holders with the
+   * earliest ends, so a renewal may move a semaphore with more than 16 holders into this list or out of
+   * it.
    * </pre>
    *
    * <code>string holder_id = 2 [json_name = "holderId"];</code>

@@ -48,9 +48,9 @@ private static final long serialVersionUID = 0L;
   private int revokedCount_ = 0;
   /**
    * <pre>
-   * Number of leases and waiters that the call has found, and that are revoked now, by this call or
-   * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
-   * it is more than 64 positions away.
+   * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
+   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
+   * ended, or it is more than 64 positions away.
    * </pre>
    *
    * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>
@@ -479,9 +479,9 @@ private static final long serialVersionUID = 0L;
     private int revokedCount_ ;
     /**
      * <pre>
-     * Number of leases and waiters that the call has found, and that are revoked now, by this call or
-     * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
-     * it is more than 64 positions away.
+     * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
+     * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
+     * ended, or it is more than 64 positions away.
      * </pre>
      *
      * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>
@@ -493,9 +493,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of leases and waiters that the call has found, and that are revoked now, by this call or
-     * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
-     * it is more than 64 positions away.
+     * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
+     * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
+     * ended, or it is more than 64 positions away.
      * </pre>
      *
      * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>
@@ -511,9 +511,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of leases and waiters that the call has found, and that are revoked now, by this call or
-     * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
-     * it is more than 64 positions away.
+     * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
+     * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
+     * ended, or it is more than 64 positions away.
      * </pre>
      *
      * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>

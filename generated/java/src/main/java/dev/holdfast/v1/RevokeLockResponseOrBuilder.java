@@ -10,9 +10,9 @@ public interface RevokeLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Number of leases and waiters that the call has found, and that are revoked now, by this call or
-   * earlier. 0: the lease has ended or has another token; or the waiter was granted, or its call has ended, or
-   * it is more than 64 positions away.
+   * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
+   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
+   * ended, or it is more than 64 positions away.
    * </pre>
    *
    * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>

@@ -458,9 +458,10 @@ public final class SemaphoreServiceGrpc {
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
-     * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
-     * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
-     * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+     * OK means that the limit has reached the number of replicas that the store's master requires, so a
+     * failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
+     * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
+     * limit. Retry until OK.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
      * does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
@@ -490,8 +491,8 @@ public final class SemaphoreServiceGrpc {
      * the revoked leases.
      * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
      * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
-     * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
-     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+     * After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
+     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
@@ -538,15 +539,16 @@ public final class SemaphoreServiceGrpc {
      * until then. A release by the holder ends the lease earlier.
      * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
      * work of the revoked holder.
-     * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-     * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-     * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-     * that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
-     * lease.
-     * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-     * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-     * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-     * store grants nothing (QUARANTINED).
+     * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+     * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+     * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+     * store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
+     * is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
+     * are free before the end of the lease.
+     * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+     * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+     * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+     * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */
@@ -675,9 +677,10 @@ public final class SemaphoreServiceGrpc {
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
-     * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
-     * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
-     * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+     * OK means that the limit has reached the number of replicas that the store's master requires, so a
+     * failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
+     * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
+     * limit. Retry until OK.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
      * does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
@@ -709,8 +712,8 @@ public final class SemaphoreServiceGrpc {
      * the revoked leases.
      * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
      * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
-     * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
-     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+     * After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
+     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
@@ -760,15 +763,16 @@ public final class SemaphoreServiceGrpc {
      * until then. A release by the holder ends the lease earlier.
      * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
      * work of the revoked holder.
-     * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-     * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-     * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-     * that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
-     * lease.
-     * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-     * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-     * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-     * store grants nothing (QUARANTINED).
+     * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+     * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+     * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+     * store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
+     * is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
+     * are free before the end of the lease.
+     * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+     * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+     * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+     * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */
@@ -873,9 +877,10 @@ public final class SemaphoreServiceGrpc {
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
-     * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
-     * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
-     * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+     * OK means that the limit has reached the number of replicas that the store's master requires, so a
+     * failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
+     * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
+     * limit. Retry until OK.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
      * does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
@@ -905,8 +910,8 @@ public final class SemaphoreServiceGrpc {
      * the revoked leases.
      * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
      * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
-     * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
-     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+     * After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
+     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
@@ -954,15 +959,16 @@ public final class SemaphoreServiceGrpc {
      * until then. A release by the holder ends the lease earlier.
      * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
      * work of the revoked holder.
-     * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-     * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-     * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-     * that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
-     * lease.
-     * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-     * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-     * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-     * store grants nothing (QUARANTINED).
+     * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+     * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+     * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+     * store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
+     * is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
+     * are free before the end of the lease.
+     * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+     * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+     * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+     * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */
@@ -1055,9 +1061,10 @@ public final class SemaphoreServiceGrpc {
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
-     * OK means that a failover of the store does not undo the limit: as many replicas have the limit as the
-     * store's master asks for. If the replicas do not confirm the limit in time, the call ends with
-     * OUTCOME_UNKNOWN: the limit is in force, but a failover may bring the old limit back. Retry until OK.
+     * OK means that the limit has reached the number of replicas that the store's master requires, so a
+     * failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
+     * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
+     * limit. Retry until OK.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
      * does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
@@ -1089,8 +1096,8 @@ public final class SemaphoreServiceGrpc {
      * the revoked leases.
      * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
      * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
-     * OK and NO_SUCH_SEMAPHORE mean that a failover of the store does not undo the deletion, as for
-     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may bring the semaphore back. Retry.
+     * After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
+     * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
@@ -1122,15 +1129,16 @@ public final class SemaphoreServiceGrpc {
      * until then. A release by the holder ends the lease earlier.
      * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
      * work of the revoked holder.
-     * A waiter leaves the queue immediately, and does not return to it. Its call ends with LEASE_LOST and cause REVOKED
-     * as soon as its server learns of the revocation: mostly immediately, and at the latest when the server can
-     * reach the store and the store grants again. The same holds for a request that is being granted at this moment and
-     * that no client was told of: GetSemaphore shows it as a holder, and its permits are free before the end of the
-     * lease.
-     * Idempotent without `force`, apart from waiters and requests that are being granted. A repeated call may answer
-     * a lower count, because leases or waits have ended. OUTCOME_UNKNOWN says that some leases or waiters may be
-     * revoked, also if a repeated call then answers 0: repeat the call until it answers. Works while the
-     * store grants nothing (QUARANTINED).
+     * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
+     * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
+     * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
+     * store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
+     * is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
+     * are free before the end of the lease.
+     * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
+     * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
+     * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
+     * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */

@@ -292,7 +292,8 @@ private static final long serialVersionUID = 0L;
   public static final int ENDED_FIELD_NUMBER = 6;
   /**
    * <pre>
-   * A lease has ended, or this session no longer speaks for it. The last event with this id.
+   * A lease has ended, or another session or stream has taken the lease over. The last event with this
+   * id.
    * </pre>
    *
    * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -304,7 +305,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A lease has ended, or this session no longer speaks for it. The last event with this id.
+   * A lease has ended, or another session or stream has taken the lease over. The last event with this
+   * id.
    * </pre>
    *
    * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -319,7 +321,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A lease has ended, or this session no longer speaks for it. The last event with this id.
+   * A lease has ended, or another session or stream has taken the lease over. The last event with this
+   * id.
    * </pre>
    *
    * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -1859,7 +1862,8 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.LeaseEnded, dev.holdfast.v1.LeaseEnded.Builder, dev.holdfast.v1.LeaseEndedOrBuilder> endedBuilder_;
     /**
      * <pre>
-     * A lease has ended, or this session no longer speaks for it. The last event with this id.
+     * A lease has ended, or another session or stream has taken the lease over. The last event with this
+     * id.
      * </pre>
      *
      * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -1871,7 +1875,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A lease has ended, or this session no longer speaks for it. The last event with this id.
+     * A lease has ended, or another session or stream has taken the lease over. The last event with this
+     * id.
      * </pre>
      *
      * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -1893,7 +1898,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A lease has ended, or this session no longer speaks for it. The last event with this id.
+     * A lease has ended, or another session or stream has taken the lease over. The last event with this
+     * id.
      * </pre>
      *
      * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -1913,7 +1919,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A lease has ended, or this session no longer speaks for it. The last event with this id.
+     * A lease has ended, or another session or stream has taken the lease over. The last event with this
+     * id.
      * </pre>
      *
      * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -1931,7 +1938,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A lease has ended, or this session no longer speaks for it. The last event with this id.
+     * A lease has ended, or another session or stream has taken the lease over. The last event with this
+     * id.
      * </pre>
      *
      * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -1958,7 +1966,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A lease has ended, or this session no longer speaks for it. The last event with this id.
+     * A lease has ended, or another session or stream has taken the lease over. The last event with this
+     * id.
      * </pre>
      *
      * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -1981,7 +1990,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A lease has ended, or this session no longer speaks for it. The last event with this id.
+     * A lease has ended, or another session or stream has taken the lease over. The last event with this
+     * id.
      * </pre>
      *
      * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -1991,7 +2001,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A lease has ended, or this session no longer speaks for it. The last event with this id.
+     * A lease has ended, or another session or stream has taken the lease over. The last event with this
+     * id.
      * </pre>
      *
      * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -2009,7 +2020,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A lease has ended, or this session no longer speaks for it. The last event with this id.
+     * A lease has ended, or another session or stream has taken the lease over. The last event with this
+     * id.
      * </pre>
      *
      * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>

@@ -129,7 +129,8 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * A lease has ended, or this session no longer speaks for it. The last event with this id.
+   * A lease has ended, or another session or stream has taken the lease over. The last event with this
+   * id.
    * </pre>
    *
    * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -138,7 +139,8 @@ public interface SessionEventOrBuilder extends
   boolean hasEnded();
   /**
    * <pre>
-   * A lease has ended, or this session no longer speaks for it. The last event with this id.
+   * A lease has ended, or another session or stream has taken the lease over. The last event with this
+   * id.
    * </pre>
    *
    * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>
@@ -147,7 +149,8 @@ public interface SessionEventOrBuilder extends
   dev.holdfast.v1.LeaseEnded getEnded();
   /**
    * <pre>
-   * A lease has ended, or this session no longer speaks for it. The last event with this id.
+   * A lease has ended, or another session or stream has taken the lease over. The last event with this
+   * id.
    * </pre>
    *
    * <code>.holdfast.v1.LeaseEnded ended = 6 [json_name = "ended"];</code>

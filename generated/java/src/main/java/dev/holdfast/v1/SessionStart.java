@@ -111,8 +111,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-   * (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
-   * with a greater number has taken is not given back to this session, however late its commands arrive.
+   * (2^53 - 1). Each new session of the process has a greater number. A late command of this session
+   * never takes back a lease or wait that a session with a greater number has taken.
    * </pre>
    *
    * <code>int64 session_number = 2 [json_name = "sessionNumber"];</code>
@@ -807,8 +807,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-     * (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
-     * with a greater number has taken is not given back to this session, however late its commands arrive.
+     * (2^53 - 1). Each new session of the process has a greater number. A late command of this session
+     * never takes back a lease or wait that a session with a greater number has taken.
      * </pre>
      *
      * <code>int64 session_number = 2 [json_name = "sessionNumber"];</code>
@@ -821,8 +821,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-     * (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
-     * with a greater number has taken is not given back to this session, however late its commands arrive.
+     * (2^53 - 1). Each new session of the process has a greater number. A late command of this session
+     * never takes back a lease or wait that a session with a greater number has taken.
      * </pre>
      *
      * <code>int64 session_number = 2 [json_name = "sessionNumber"];</code>
@@ -839,8 +839,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-     * (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
-     * with a greater number has taken is not given back to this session, however late its commands arrive.
+     * (2^53 - 1). Each new session of the process has a greater number. A late command of this session
+     * never takes back a lease or wait that a session with a greater number has taken.
      * </pre>
      *
      * <code>int64 session_number = 2 [json_name = "sessionNumber"];</code>

@@ -33,8 +33,8 @@ public interface SessionStartOrBuilder extends
   /**
    * <pre>
    * The number of this session among the sessions of the process. Required. From 1 to 9007199254740991
-   * (2^53 - 1). Each new session of the process has a greater number. A lease or wait that a session
-   * with a greater number has taken is not given back to this session, however late its commands arrive.
+   * (2^53 - 1). Each new session of the process has a greater number. A late command of this session
+   * never takes back a lease or wait that a session with a greater number has taken.
    * </pre>
    *
    * <code>int64 session_number = 2 [json_name = "sessionNumber"];</code>

@@ -340,10 +340,12 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration maxStaleness_;
   /**
    * <pre>
-   * How old the answer may be. Within this time after the last check for changes, the server does not ask
-   * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time, and may lack changes that the same client has just made by this server. Holds for
-   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * How old the answer may be. Until this time has passed since the last check for changes, the server
+   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * another server may be older, and an answer may lack changes that the same client has just made
+   * through this server. Holds for entries and for the existence of the dictionary; recents are always
+   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+   * to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -355,10 +357,12 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How old the answer may be. Within this time after the last check for changes, the server does not ask
-   * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time, and may lack changes that the same client has just made by this server. Holds for
-   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * How old the answer may be. Until this time has passed since the last check for changes, the server
+   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * another server may be older, and an answer may lack changes that the same client has just made
+   * through this server. Holds for entries and for the existence of the dictionary; recents are always
+   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+   * to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -370,10 +374,12 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How old the answer may be. Within this time after the last check for changes, the server does not ask
-   * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time, and may lack changes that the same client has just made by this server. Holds for
-   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * How old the answer may be. Until this time has passed since the last check for changes, the server
+   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * another server may be older, and an answer may lack changes that the same client has just made
+   * through this server. Holds for entries and for the existence of the dictionary; recents are always
+   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+   * to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1536,10 +1542,12 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> maxStalenessBuilder_;
     /**
      * <pre>
-     * How old the answer may be. Within this time after the last check for changes, the server does not ask
-     * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time, and may lack changes that the same client has just made by this server. Holds for
-     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * How old the answer may be. Until this time has passed since the last check for changes, the server
+     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * another server may be older, and an answer may lack changes that the same client has just made
+     * through this server. Holds for entries and for the existence of the dictionary; recents are always
+     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+     * to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1550,10 +1558,12 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How old the answer may be. Within this time after the last check for changes, the server does not ask
-     * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time, and may lack changes that the same client has just made by this server. Holds for
-     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * How old the answer may be. Until this time has passed since the last check for changes, the server
+     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * another server may be older, and an answer may lack changes that the same client has just made
+     * through this server. Holds for entries and for the existence of the dictionary; recents are always
+     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+     * to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1568,10 +1578,12 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How old the answer may be. Within this time after the last check for changes, the server does not ask
-     * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time, and may lack changes that the same client has just made by this server. Holds for
-     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * How old the answer may be. Until this time has passed since the last check for changes, the server
+     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * another server may be older, and an answer may lack changes that the same client has just made
+     * through this server. Holds for entries and for the existence of the dictionary; recents are always
+     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+     * to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1591,10 +1603,12 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How old the answer may be. Within this time after the last check for changes, the server does not ask
-     * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time, and may lack changes that the same client has just made by this server. Holds for
-     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * How old the answer may be. Until this time has passed since the last check for changes, the server
+     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * another server may be older, and an answer may lack changes that the same client has just made
+     * through this server. Holds for entries and for the existence of the dictionary; recents are always
+     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+     * to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1612,10 +1626,12 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How old the answer may be. Within this time after the last check for changes, the server does not ask
-     * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time, and may lack changes that the same client has just made by this server. Holds for
-     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * How old the answer may be. Until this time has passed since the last check for changes, the server
+     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * another server may be older, and an answer may lack changes that the same client has just made
+     * through this server. Holds for entries and for the existence of the dictionary; recents are always
+     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+     * to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1640,10 +1656,12 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How old the answer may be. Within this time after the last check for changes, the server does not ask
-     * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time, and may lack changes that the same client has just made by this server. Holds for
-     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * How old the answer may be. Until this time has passed since the last check for changes, the server
+     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * another server may be older, and an answer may lack changes that the same client has just made
+     * through this server. Holds for entries and for the existence of the dictionary; recents are always
+     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+     * to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1660,10 +1678,12 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How old the answer may be. Within this time after the last check for changes, the server does not ask
-     * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time, and may lack changes that the same client has just made by this server. Holds for
-     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * How old the answer may be. Until this time has passed since the last check for changes, the server
+     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * another server may be older, and an answer may lack changes that the same client has just made
+     * through this server. Holds for entries and for the existence of the dictionary; recents are always
+     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+     * to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1675,10 +1695,12 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How old the answer may be. Within this time after the last check for changes, the server does not ask
-     * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time, and may lack changes that the same client has just made by this server. Holds for
-     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * How old the answer may be. Until this time has passed since the last check for changes, the server
+     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * another server may be older, and an answer may lack changes that the same client has just made
+     * through this server. Holds for entries and for the existence of the dictionary; recents are always
+     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+     * to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1693,10 +1715,12 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How old the answer may be. Within this time after the last check for changes, the server does not ask
-     * the store, and also answers while the store cannot be reached. Answers of different servers may then
-     * go back in time, and may lack changes that the same client has just made by this server. Holds for
-     * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+     * How old the answer may be. Until this time has passed since the last check for changes, the server
+     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * another server may be older, and an answer may lack changes that the same client has just made
+     * through this server. Holds for entries and for the existence of the dictionary; recents are always
+     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+     * to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>

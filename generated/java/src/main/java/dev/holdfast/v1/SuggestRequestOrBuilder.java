@@ -155,10 +155,12 @@ public interface SuggestRequestOrBuilder extends
 
   /**
    * <pre>
-   * How old the answer may be. Within this time after the last check for changes, the server does not ask
-   * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time, and may lack changes that the same client has just made by this server. Holds for
-   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * How old the answer may be. Until this time has passed since the last check for changes, the server
+   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * another server may be older, and an answer may lack changes that the same client has just made
+   * through this server. Holds for entries and for the existence of the dictionary; recents are always
+   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+   * to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -167,10 +169,12 @@ public interface SuggestRequestOrBuilder extends
   boolean hasMaxStaleness();
   /**
    * <pre>
-   * How old the answer may be. Within this time after the last check for changes, the server does not ask
-   * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time, and may lack changes that the same client has just made by this server. Holds for
-   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * How old the answer may be. Until this time has passed since the last check for changes, the server
+   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * another server may be older, and an answer may lack changes that the same client has just made
+   * through this server. Holds for entries and for the existence of the dictionary; recents are always
+   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+   * to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -179,10 +183,12 @@ public interface SuggestRequestOrBuilder extends
   com.google.protobuf.Duration getMaxStaleness();
   /**
    * <pre>
-   * How old the answer may be. Within this time after the last check for changes, the server does not ask
-   * the store, and also answers while the store cannot be reached. Answers of different servers may then
-   * go back in time, and may lack changes that the same client has just made by this server. Holds for
-   * entries and for the existence of the dictionary; recents are always read from the store. Default: 0, the answer has every change that ended before the query. Range: 0 to 1 hour.
+   * How old the answer may be. Until this time has passed since the last check for changes, the server
+   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * another server may be older, and an answer may lack changes that the same client has just made
+   * through this server. Holds for entries and for the existence of the dictionary; recents are always
+   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
+   * to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>

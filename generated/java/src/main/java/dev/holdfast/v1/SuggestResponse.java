@@ -157,7 +157,8 @@ private static final long serialVersionUID = 0L;
   private boolean partial_ = false;
   /**
    * <pre>
-   * Always false: every answer is complete. An older design of the server cut some answers short.
+   * Always false, because every answer is complete. Only older servers send true, for an incomplete
+   * answer.
    * </pre>
    *
    * <code>bool partial = 3 [json_name = "partial"];</code>
@@ -1001,7 +1002,8 @@ private static final long serialVersionUID = 0L;
     private boolean partial_ ;
     /**
      * <pre>
-     * Always false: every answer is complete. An older design of the server cut some answers short.
+     * Always false, because every answer is complete. Only older servers send true, for an incomplete
+     * answer.
      * </pre>
      *
      * <code>bool partial = 3 [json_name = "partial"];</code>
@@ -1013,7 +1015,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Always false: every answer is complete. An older design of the server cut some answers short.
+     * Always false, because every answer is complete. Only older servers send true, for an incomplete
+     * answer.
      * </pre>
      *
      * <code>bool partial = 3 [json_name = "partial"];</code>
@@ -1029,7 +1032,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Always false: every answer is complete. An older design of the server cut some answers short.
+     * Always false, because every answer is complete. Only older servers send true, for an incomplete
+     * answer.
      * </pre>
      *
      * <code>bool partial = 3 [json_name = "partial"];</code>

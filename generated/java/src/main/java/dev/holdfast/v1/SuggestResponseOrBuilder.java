@@ -74,7 +74,8 @@ public interface SuggestResponseOrBuilder extends
 
   /**
    * <pre>
-   * Always false: every answer is complete. An older design of the server cut some answers short.
+   * Always false, because every answer is complete. Only older servers send true, for an incomplete
+   * answer.
    * </pre>
    *
    * <code>bool partial = 3 [json_name = "partial"];</code>

@@ -54,8 +54,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-   * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-   * to another page.
+   * the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+   * if the entry belongs to another page.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -77,8 +77,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-   * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-   * to another page.
+   * the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+   * if the entry belongs to another page.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -817,8 +817,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-     * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-     * to another page.
+     * the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+     * if the entry belongs to another page.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -839,8 +839,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-     * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-     * to another page.
+     * the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+     * if the entry belongs to another page.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -862,8 +862,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-     * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-     * to another page.
+     * the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+     * if the entry belongs to another page.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -881,8 +881,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-     * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-     * to another page.
+     * the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+     * if the entry belongs to another page.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -897,8 +897,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-     * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-     * to another page.
+     * the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+     * if the entry belongs to another page.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>

@@ -11,8 +11,8 @@ public interface SuggestionOrBuilder extends
   /**
    * <pre>
    * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-   * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-   * to another page.
+   * the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+   * if the entry belongs to another page.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -22,8 +22,8 @@ public interface SuggestionOrBuilder extends
   /**
    * <pre>
    * The id of the entry, or the `entry_id` of the recent. For a recent without an `entry_id`: the id of
-   * the recent or entry that it is one suggestion with. Empty if there is none, or if the entry belongs
-   * to another page.
+   * the other recent or the entry that is one suggestion with this recent. Empty if there is neither, or
+   * if the entry belongs to another page.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>

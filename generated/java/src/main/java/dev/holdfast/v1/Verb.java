@@ -72,7 +72,7 @@ public enum Verb
   VERB_IMPORT(6),
   /**
    * <pre>
-   * Decide against the safety of leases: end a quarantine, delete a semaphore that is in use.
+   * Override the protection of leases: end a quarantine, delete a semaphore that is in use.
    * </pre>
    *
    * <code>VERB_ADMIN = 7;</code>
@@ -139,7 +139,7 @@ public enum Verb
   public static final int VERB_IMPORT_VALUE = 6;
   /**
    * <pre>
-   * Decide against the safety of leases: end a quarantine, delete a semaphore that is in use.
+   * Override the protection of leases: end a quarantine, delete a semaphore that is in use.
    * </pre>
    *
    * <code>VERB_ADMIN = 7;</code>
