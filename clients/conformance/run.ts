@@ -11,12 +11,13 @@ import { declaredLanguages, prepareLanguage, type Language } from './kit/languag
 import { declaredMutants } from './kit/mutants';
 import { failures, isFailure, summary, table, total } from './kit/report';
 import { writeTable } from './kit/result-table';
+import { defaultJobs, inOrder, runsOf } from './kit/schedule';
 
 const HELP = `npm run test:clients -- [options]
   --language NAME   one language; may be repeated (default: all)
   --case TEXT       only cases with this text in their path; may be repeated
   --set SET         scripted, faults or all (default)
-  --jobs N          cases at once (default: 4)
+  --jobs N          cases at once (default: 6 for each core, at most 24; 4 mutants)
   --times N         runs of each case (default: 1)
   --transcript      also prints what was said in cases that pass
   --list            prints the cases
@@ -26,6 +27,8 @@ const HELP = `npm run test:clients -- [options]
 `;
 /** Enough of a transcript for most failures. --transcript prints all. */
 const SHOWN_LINES = 120;
+/** A mutant is also compiled. */
+const MUTANT_JOBS = 4;
 
 interface Options {
   readonly languages: readonly string[];
@@ -45,7 +48,7 @@ function options(): Options | undefined {
       language: { type: 'string', multiple: true },
       case: { type: 'string', multiple: true },
       set: { type: 'string', default: 'all' },
-      jobs: { type: 'string', default: '4' },
+      jobs: { type: 'string' },
       times: { type: 'string', default: '1' },
       transcript: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
@@ -58,13 +61,14 @@ function options(): Options | undefined {
   if (values.help) return undefined;
   const sets: CaseSet[] = values.set === 'all' ? ['scripted', 'faults'] : [values.set as CaseSet];
   const wanted = values.case ?? [''];
+  const isMutantRun = values.mutant !== undefined || values.mutants;
   const isWhole = values.case === undefined && values.language === undefined && values.set === 'all';
   if (values['write-table'] && !isWhole)
     throw new Error('--write-table needs a run of all cases in all languages');
   return {
     languages: values.language ?? declaredLanguages(),
     cases: sets.flatMap(casesOf).filter(({ id }) => wanted.some((text) => id.includes(text))),
-    jobs: Number(values.jobs),
+    jobs: Number(values.jobs ?? (isMutantRun ? MUTANT_JOBS : defaultJobs())),
     times: Number(values.times),
     transcript: values.transcript,
     list: values.list,
@@ -85,20 +89,19 @@ async function languagesOf(names: readonly string[]): Promise<Language[]> {
 }
 
 async function runAll({ cases, jobs, times }: Options, languages: readonly Language[]): Promise<Attempt[]> {
-  const waiting = languages.flatMap((language) =>
-    Array.from({ length: times }, () => cases.map((one) => ({ one, language }))).flat(),
-  );
+  const waiting = runsOf(cases, languages, times);
+  const width = Math.max(...languages.map(({ name }) => name.length));
   prepareCertificates(cases);
   const attempts: Attempt[] = [];
   const worker = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const result = await attempt(next.one, next.language);
       attempts.push(result);
-      console.log(`${result.language}  ${result.id}  ${result.outcome}  ${result.ms} ms`);
+      console.log(`${result.language.padEnd(width)}  ${result.id}  ${result.outcome}  ${result.ms} ms`);
     }
   };
   await Promise.all(Array.from({ length: jobs }, worker));
-  return attempts;
+  return inOrder(attempts, languages);
 }
 
 async function runMutantsNamed(texts: readonly string[], jobs: number): Promise<number> {
