@@ -136,7 +136,10 @@ impl Holdfast {
     /// that ends without `close` leaves its leases to the ends of their ttl.
     pub async fn close(&self) {
         self.session.close().await;
-        self.calls.close();
+        // A child leaves the connections to its parent.
+        if !self.session.is_forked() {
+            self.calls.close();
+        }
     }
 }
 

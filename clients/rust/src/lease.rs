@@ -112,6 +112,9 @@ impl Lease {
             .map(|(key, value)| (key.into(), value.into()))
             .collect();
         let state = &self.state;
+        if state.is_forked() {
+            return Err(state.lost(LossCause::Forked).into());
+        }
         let metadata = state.with_kept(metadata);
         let answer = self
             .client
@@ -134,10 +137,14 @@ impl Lease {
     pub(crate) fn release_now(&self) -> impl Future<Output = Result<Released>> + use<> {
         self.is_released.store(true, Ordering::Relaxed);
         let state = &self.state;
-        let answer = self
-            .client
-            .with_engine(|engine, now| engine.release(state, now));
+        let answer = (!state.is_forked()).then(|| {
+            self.client
+                .with_engine(|engine, now| engine.release(state, now))
+        });
         async move {
+            let Some(answer) = answer else {
+                return Ok(Released::IN_CHILD);
+            };
             match tokio::time::timeout(RELEASE, answer).await {
                 Ok(answer) => answer.unwrap_or(Err(Error::Closed)),
                 Err(_) => Err(Error::no_answer(

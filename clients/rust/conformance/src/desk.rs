@@ -83,6 +83,13 @@ impl Desk {
         client.ok_or_else(|| Failure::other(&format!("there is no client {name}")))
     }
 
+    /// For a command that names no client.
+    #[cfg(unix)]
+    pub fn only_client(&self) -> Result<Holdfast, Failure> {
+        let client = self.names().clients.values().next().cloned();
+        client.ok_or_else(|| Failure::other("there is no client"))
+    }
+
     pub fn keep(&self, name: &str, kept: Kept) {
         self.names()
             .leases

@@ -5,6 +5,8 @@ mod bench;
 mod clients;
 mod desk;
 mod failures;
+#[cfg(unix)]
+mod forked;
 mod leaks;
 mod leases;
 mod products;
@@ -66,6 +68,8 @@ async fn run(desk: &Arc<Desk>, leaks: &leaks::Baseline, fields: &Fields) -> Repl
             Ok(json!({ "cancelled": true }))
         }
         "leaks" => leaks.count().await,
+        #[cfg(unix)]
+        "fork" => forked::fork(desk, fields),
         verb if verb.starts_with("bench_") => {
             let reply = bench::run(verb, desk, fields).await;
             reply.unwrap_or_else(unsupported)

@@ -114,7 +114,10 @@ impl SessionClient {
     /// Releases all leases, ends all waits, and waits up to 5 s for the answers.
     pub(crate) async fn close(&self) {
         self.start_close();
-        self.closed().await;
+        // The driver runs in the parent only, so nothing in a child tells the end.
+        if !self.is_forked() {
+            self.closed().await;
+        }
     }
 
     /// Waits until the driver has ended, or has gone with its runtime.
@@ -137,7 +140,7 @@ impl SessionClient {
         self.shared.with(step)
     }
 
-    fn is_forked(&self) -> bool {
+    pub(crate) fn is_forked(&self) -> bool {
         std::process::id() != self.pid
     }
 }

@@ -212,3 +212,27 @@ impl fmt::Debug for LeaseState {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::world::lock;
+    use super::*;
+    use crate::clock::Clock;
+    use crate::loss::NoticedBy;
+
+    #[test]
+    fn a_lease_of_another_process_is_lost_before_its_deadline() {
+        let message = LeaseMessage {
+            name: "report".to_owned(),
+            ..LeaseMessage::default()
+        };
+        let now = Clock::System.now();
+        let mut lease = LeaseState::new(message, Time::MAX, now, &lock("report"));
+        assert_eq!(lease.judge(now), Verdict::Valid);
+        lease.pid = std::process::id() + 1;
+        assert_eq!(lease.judge(now), Verdict::Over(LossCause::Forked));
+        let lost = lease.lost(LossCause::Forked);
+        assert_eq!(lost.cause().as_str(), "FORKED");
+        assert_eq!(lost.noticed_by(), NoticedBy::Client);
+    }
+}

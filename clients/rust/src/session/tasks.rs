@@ -183,6 +183,12 @@ impl Released {
         cause: None,
     };
 
+    /// The parent of this process holds the lease.
+    pub(crate) const IN_CHILD: Released = Released {
+        released: false,
+        cause: Some(LossCause::Forked),
+    };
+
     pub(super) fn of(message: LeaseReleased) -> Released {
         Released {
             released: message.released,
