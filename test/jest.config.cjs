@@ -19,6 +19,8 @@ module.exports = {
     ],
   },
   moduleFileExtensions: ['ts', 'js', 'cjs', 'mjs', 'json', 'node'],
+  // As "paths" of tsconfig.json.
+  moduleNameMapper: { '^@holdfast/client$': '<rootDir>/clients/typescript/index.ts' },
   // The files in dist/ have the same module names as their sources.
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',

@@ -6,8 +6,8 @@
  *
  * Exit code 0: every audit passed. 1: an audit failed, or the program failed. 2: wrong arguments.
  */
+import { connect, UnavailableError } from '@holdfast/client';
 import { UsageError } from './duration';
-import { Servers } from './servers';
 import { stopOnSignals } from './signals';
 import { auditText } from './audit';
 import { readOptions, USAGE, type Options } from './options';
@@ -18,12 +18,12 @@ import { headText, LEGEND, roundText } from './table';
 const EXIT = { passed: 0, failed: 1, usage: 2 } as const;
 
 async function requireServer(addresses: readonly string[]): Promise<void> {
-  const servers = new Servers(addresses);
   try {
-    if (await servers.connect()) return;
+    const client = await connect(addresses, { timeout: '3s' });
+    await client.close();
+  } catch (error) {
+    if (!(error instanceof UnavailableError)) throw error;
     throw new Error(`no Holdfast server answers at ${addresses.join(', ')}: start one with npm start`);
-  } finally {
-    servers.close();
   }
 }
 

@@ -18,8 +18,8 @@ const COLUMNS = [
 ] as const;
 
 export const LEGEND = [
-  'median, p99: time of a purchase, from the first choice, with failed attempts; lock: median time of AcquireLock',
-  'retries: failed WATCHes and repeated calls to Holdfast; gone: another buyer was faster; given up: wait timed out',
+  'median, p99: time of a purchase, from the first choice, with failed attempts; lock: median time to get a lock',
+  'retries: failed WATCHes; gone: another buyer was faster; given up: wait timed out',
   'pauses: stopped on purpose for two ttls; late: stopped at the deadline; refused: stopped by the fencing token',
 ].join('\n');
 

@@ -16,7 +16,7 @@ export type Outcome = 'done' | 'gone' | 'poor' | 'contended' | 'late' | 'refused
 export interface Trade {
   buy(buyer: string, listing: Listing): Promise<Outcome>;
   list(listing: Listing, price: number): Promise<Outcome>;
-  /** The number of retries, after a conflict with another trader or after a server that did not answer. */
+  /** The number of retries after a conflict with another trader. A trade under a lock needs none. */
   readonly retries: number;
   /** Times to acquire a lock in ms, with the wait. */
   readonly lockTimes: readonly number[];

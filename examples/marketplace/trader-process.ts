@@ -1,10 +1,9 @@
 /** The program of one process of buyers and sellers. `trader-group.ts` starts the process and opens the market. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, type Holdfast } from '@holdfast/client';
 import type { Redis } from 'ioredis';
-import { Servers } from './servers';
 import { FencedMarket } from './fenced-market';
 import { coarse, fine, LockedTrade } from './locked-trade';
-import { Locks } from './locks';
 import { connectMarket } from './market';
 import type { Assignment, FromTraders, ToTraders } from './messages';
 import { population } from './population';
@@ -17,19 +16,20 @@ import { WatchedTrade } from './watched-trade';
 const noPause: BeforeWrite = () => Promise.resolve();
 
 class Traders {
-  private readonly servers: Servers;
+  /** Undefined with the strategy `watch`. */
+  private client: Holdfast | undefined;
   private readonly connections: Redis[] = [];
   private readonly tally = emptyTally();
   private isClosed = false;
 
-  constructor(private readonly assignment: Assignment) {
-    this.servers = new Servers(assignment.servers);
-  }
+  constructor(private readonly assignment: Assignment) {}
 
   /** Opens all connections before the market opens, so that the times measure purchases only. */
   async connect(): Promise<void> {
-    const { buyers, sellers, redisUrl, prefix, strategy } = this.assignment;
-    if (strategy !== 'watch') await this.servers.connect();
+    const { buyers, sellers, redisUrl, prefix, strategy, servers } = this.assignment;
+    if (strategy !== 'watch') {
+      this.client = await connect(servers, { holderId: `marketplace, pid ${process.pid}` });
+    }
     for (let count = 0; count < buyers + sellers; count++) {
       this.connections.push(await connectMarket(redisUrl, prefix));
     }
@@ -53,9 +53,9 @@ class Traders {
     this.isClosed = true;
   }
 
-  disconnect(): void {
+  async disconnect(): Promise<void> {
     for (const redis of this.connections) redis.disconnect();
-    this.servers.close();
+    await this.client?.close();
   }
 
   private async runBuyer(name: string, index: number, session: MarketSession): Promise<void> {
@@ -74,19 +74,17 @@ class Traders {
   private trader(name: string, index: number, beforeWrite: BeforeWrite): Trader {
     const redis = this.connections[index];
     if (redis === undefined) throw new Error(`there is no connection ${index}`);
-    return { name, redis, trade: this.tradeOf(redis, `${name}, pid ${process.pid}`, beforeWrite) };
+    return { name, redis, trade: this.tradeOf(redis, name, beforeWrite) };
   }
 
-  private tradeOf(redis: Redis, holderId: string, beforeWrite: BeforeWrite): Trade {
+  private tradeOf(redis: Redis, trader: string, beforeWrite: BeforeWrite): Trade {
     const { strategy, ttlMs, waitMs } = this.assignment;
-    if (strategy === 'watch') return new WatchedTrade(redis, waitMs, beforeWrite);
-    const locks = new Locks(this.servers, { holderId, ttlMs, waitMs });
-    return new LockedTrade(
-      new FencedMarket(redis),
-      locks,
-      strategy === 'coarse' ? coarse : fine,
-      beforeWrite,
-    );
+    if (this.client === undefined) return new WatchedTrade(redis, waitMs, beforeWrite);
+    // The client renews the lease of a trader that pauses, so `maxHold` ends the lease.
+    const options = { ttl: ttlMs, wait: waitMs, maxHold: ttlMs, metadata: { trader } };
+    const lockFor = strategy === 'coarse' ? coarse : fine;
+    const locking = { client: this.client, options, lockFor };
+    return new LockedTrade(new FencedMarket(redis), locking, beforeWrite);
   }
 
   /** Each trader has its own sequence, so that its choices do not depend on the other traders. */
@@ -116,7 +114,7 @@ async function handle(message: ToTraders): Promise<void> {
       return send({ kind: 'ready' });
     case 'open': {
       const tally = await traders?.trade();
-      traders?.disconnect();
+      await traders?.disconnect();
       return tally && send({ kind: 'done', tally });
     }
     case 'close':

@@ -1,5 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { coarse, fine, type LockSource } from '../../examples/marketplace/locked-trade';
+import { once } from 'node:events';
+import { UnavailableError } from '@holdfast/client';
+import { coarse, fine, type Locking } from '../../examples/marketplace/locked-trade';
 import type { Outcome, Trade } from '../../examples/marketplace/trade';
 import { MarketStage, gate, listingOf, PRICE, type TestMarket } from './test-market';
 
@@ -123,10 +124,20 @@ describe('the marketplace under contention', () => {
 
   test('gives up the wait for a held lock, and leaves the lock to its holder (chapter 19)', async () => {
     const market = await stage.market({ 1: 1000, 2: 0 });
-    const held = await market.locks().acquire(market.lock(coarse, ''));
+    const held = await market.client.lock(market.lock(coarse, ''));
     await expect(market.locked(coarse, { waitMs: 50 }).buy('1', listingOf('2'))).resolves.toBe('contended');
-    await expect(market.locks().release(held!)).resolves.toBe(true);
+    await expect(held.release()).resolves.toMatchObject({ released: true });
     await expect(market.locked(coarse, { waitMs: 50 }).buy('1', listingOf('2'))).resolves.toBe('done');
+  });
+
+  test('gives up when no server answers, and reports a refused ttl as an error', async () => {
+    const market = await stage.market({ 1: 1000, 2: 0 });
+    const silent: Locking['client'] = {
+      lock: () => Promise.reject(new UnavailableError('no answer', { reason: '', code: 14 })),
+    };
+    await expect(market.locked(fine, {}, silent).buy('1', listingOf('2'))).resolves.toBe('contended');
+    await expect(market.locked(fine, { ttlMs: 600_000 }).buy('1', listingOf('2'))).rejects.toThrow('ttl');
+    expect(await market.audit(0)).toMatchObject({ passed: true, sold: 0 });
   });
 });
 
@@ -134,19 +145,12 @@ describe('a buyer that is paused for longer than the ttl of its lock', () => {
   const ttlMs = 200;
 
   /**
-   * Locks without a deadline. A buyer that is paused after its last check of the clock does not notice the deadline.
+   * Locks that check no deadline. A buyer that is paused after its last check of the clock does not notice the deadline.
    */
-  const locksWithoutDeadline = (market: TestMarket): LockSource => {
-    const locks = market.locks({ ttlMs });
-    return {
-      acquire: async (name) => {
-        const held = await locks.acquire(name);
-        return held && { ...held, until: Infinity };
-      },
-      release: locks.release.bind(locks),
-      retryCount: 0,
-    };
-  };
+  const locksWithoutCheck = (market: TestMarket): Locking['client'] => ({
+    lock: async (name, options) =>
+      Object.assign(await market.client.lock(name, options), { check: () => undefined }),
+  });
 
   test('is refused because of its old token when it writes late (chapter 21)', async () => {
     const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
@@ -154,7 +158,7 @@ describe('a buyer that is paused for longer than the ttl of its lock', () => {
     // Bob buys the item while alice is paused between her last check of the clock and her write.
     const beforeWrite = async () => expect(await bob.buy('2', listingOf('3'))).toBe('done');
     await expect(
-      market.locked(fine, { beforeWrite }, locksWithoutDeadline(market)).buy('1', listingOf('3')),
+      market.locked(fine, { beforeWrite, ttlMs }, locksWithoutCheck(market)).buy('1', listingOf('3')),
     ).resolves.toBe('refused');
     expect((await market.closing()).inventories.get('2')).toEqual(['item-3']);
     expect(await market.audit(1)).toMatchObject({ passed: true, sold: 1 });
@@ -172,7 +176,7 @@ describe('a buyer that is paused for longer than the ttl of its lock', () => {
         bob = market.locked(fine, { beforeWrite }).buy('2', listingOf('3'));
       });
     const alice = market
-      .locked(fine, { beforeWrite: paused }, locksWithoutDeadline(market))
+      .locked(fine, { beforeWrite: paused, ttlMs }, locksWithoutCheck(market))
       .buy('1', listingOf('3'));
     await expect(alice).resolves.toBe('refused');
     await expect(bob).resolves.toBe('done');
@@ -183,11 +187,12 @@ describe('a buyer that is paused for longer than the ttl of its lock', () => {
     const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
     const lock = market.lock(fine, 'item-3');
     const sale = { ...listingOf('3'), price: PRICE };
-    const alice = await market.locks({ ttlMs }).acquire(lock);
-    await market.fenced.readListing({ lock, token: alice!.token }, '1', sale);
+    const alice = await market.client.lock(lock, market.lockOptions({ ttlMs }));
+    const token = alice.fencingToken;
+    await market.fenced.readListing({ lock, token }, '1', sale);
     await expect(market.locked(fine).buy('2', sale)).resolves.toBe('done');
     const late = { ...sale, buyer: '1' };
-    await expect(market.fenced.transfer({ lock, token: alice!.token }, late)).resolves.toBe('refused');
+    await expect(market.fenced.transfer({ lock, token }, late)).resolves.toBe('refused');
     expect(await market.audit(1)).toMatchObject({ passed: true });
     // The lock `none` has no token yet, so the sale is accepted, as by a market that does not check tokens.
     await expect(market.fenced.transfer({ lock: 'none', token: 0n }, late)).resolves.toBe('done');
@@ -200,23 +205,21 @@ describe('a buyer that is paused for longer than the ttl of its lock', () => {
 
   test('does not write when it checks its clock after its deadline', async () => {
     const market = await stage.market({ 1: 1000, 2: 0 });
-    const locks = market.locks({ ttlMs });
-    // The buyer is paused between the grant and its first read.
-    const slow: LockSource = {
-      acquire: async (name) => {
-        const held = await locks.acquire(name);
-        await sleep(held!.until - performance.now() + 1);
-        return held;
+    // The buyer is paused between its read and its check of the clock.
+    const slow: Locking['client'] = {
+      lock: async (name, options) => {
+        const lease = await market.client.lock(name, options);
+        if (lease.isValid) await once(lease.signal, 'abort');
+        const { fencingToken } = lease.toJSON() as { fencingToken: string };
+        return Object.defineProperty(lease, 'fencingToken', { value: BigInt(fencingToken) });
       },
-      release: locks.release.bind(locks),
-      retryCount: 0,
     };
-    await expect(market.locked(fine, {}, slow).buy('1', listingOf('2'))).resolves.toBe('late');
+    await expect(market.locked(fine, { ttlMs }, slow).buy('1', listingOf('2'))).resolves.toBe('late');
     expect(await market.audit(0)).toMatchObject({ passed: true, sold: 0 });
     await market.locked(fine).buy('1', listingOf('2'));
-    await expect(market.locked(fine, {}, slow).list({ item: 'item-2', seller: '1' }, PRICE)).resolves.toBe(
-      'late',
-    );
+    await expect(
+      market.locked(fine, { ttlMs }, slow).list({ item: 'item-2', seller: '1' }, PRICE),
+    ).resolves.toBe('late');
     expect(await market.audit(1)).toMatchObject({ passed: true, sold: 1 });
   });
 });

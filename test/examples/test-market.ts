@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { connect, type Holdfast, type LockOptions } from '@holdfast/client';
 import { auditOf, type Audit } from '../../examples/marketplace/audit';
 import { FencedMarket } from '../../examples/marketplace/fenced-market';
-import { LockedTrade, type LockNaming, type LockSource } from '../../examples/marketplace/locked-trade';
-import { Locks } from '../../examples/marketplace/locks';
+import { LockedTrade, type LockNaming, type Locking } from '../../examples/marketplace/locked-trade';
 import {
   closeMarket,
   connectMarket,
@@ -15,7 +15,6 @@ import {
 } from '../../examples/marketplace/market';
 import type { BeforeWrite } from '../../examples/marketplace/trade';
 import { WatchedTrade } from '../../examples/marketplace/watched-trade';
-import { Servers } from '../../examples/marketplace/servers';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { closeAll } from '../support/close-all';
 import { RedisProcess } from '../support/processes/redis-process';
@@ -39,7 +38,7 @@ export class MarketStage {
     private readonly holdfastRedis: RedisProcess,
     private readonly marketRedis: RedisProcess,
     readonly server: InProcessServer,
-    private readonly servers: Servers,
+    private readonly client: Holdfast,
   ) {}
 
   static async open(): Promise<MarketStage> {
@@ -48,13 +47,13 @@ export class MarketStage {
       RedisProcess.start({ inMemory: true }),
     ]);
     const server = await InProcessServer.start(holdfastRedis.url);
-    return new MarketStage(holdfastRedis, marketRedis, server, new Servers([server.address]));
+    return new MarketStage(holdfastRedis, marketRedis, server, await connect(server.address));
   }
 
   /** Opens a separate market of users with the given funds. Each user has one item on offer for 100. */
   async market(funds: Readonly<Record<string, number>>): Promise<TestMarket> {
     const users = Object.keys(funds);
-    const market = new TestMarket(this.marketRedis.adminUrl, this.servers, {
+    const market = new TestMarket(this.marketRedis.adminUrl, this.client, {
       funds: new Map(Object.entries(funds)),
       owners: new Map(users.map((user) => [`item-${user}`, user])),
       onOffer: new Map(users.map((user) => [`item-${user}`, PRICE])),
@@ -66,8 +65,8 @@ export class MarketStage {
 
   close(): Promise<void> {
     for (const market of this.markets) market.disconnect();
-    this.servers.close();
     return closeAll(
+      () => this.client.close(),
       () => this.server.close(),
       () => this.holdfastRedis.close(),
       () => this.marketRedis.close(),
@@ -82,7 +81,7 @@ export class TestMarket {
 
   constructor(
     private readonly redisUrl: string,
-    private readonly servers: Servers,
+    readonly client: Holdfast,
     private readonly opening: Opening,
   ) {}
 
@@ -99,17 +98,14 @@ export class TestMarket {
     return `${this.id}/${naming(item)}`;
   }
 
-  locks({ ttlMs = 60_000, waitMs = 10_000 }: TradeOptions = {}): Locks {
-    return new Locks(this.servers, { holderId: 'test', ttlMs, waitMs });
+  lockOptions({ ttlMs = 60_000, waitMs = 10_000 }: TradeOptions = {}): LockOptions {
+    return { ttl: ttlMs, wait: waitMs, maxHold: ttlMs };
   }
 
-  locked(
-    naming: LockNaming,
-    options: TradeOptions = {},
-    locks: LockSource = this.locks(options),
-  ): LockedTrade {
-    const nameFor: LockNaming = (item) => this.lock(naming, item);
-    return new LockedTrade(this.fenced, locks, nameFor, options.beforeWrite ?? noPause);
+  locked(naming: LockNaming, given: TradeOptions = {}, client: Locking['client'] = this.client): LockedTrade {
+    const lockFor: LockNaming = (item) => this.lock(naming, item);
+    const locking = { client, options: this.lockOptions(given), lockFor };
+    return new LockedTrade(this.fenced, locking, given.beforeWrite ?? noPause);
   }
 
   async watched({ beforeWrite = noPause, waitMs = 10_000 }: TradeOptions = {}): Promise<WatchedTrade> {
