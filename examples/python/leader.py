@@ -3,7 +3,7 @@
 python examples/python/leader.py scheduler --value 10.0.0.7:8080
 """
 
-import queue
+import contextlib
 import signal
 import sys
 import threading
@@ -28,12 +28,8 @@ def observe(election: holdfast.Election) -> None:
 
 def lead(lease: holdfast.Lease) -> None:
     say(f"elected under token {lease.fencing_token}")
-    ended: queue.SimpleQueue[object] = queue.SimpleQueue()  # a put is allowed in signal handlers
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.put(None))
-    lease.on_lost(ended.put)
-    ended.get()  # the work of the leader
-    lease.check()
+    with contextlib.suppress(KeyboardInterrupt):
+        lease.wait_lost()  # the work of the leader, until a signal or the loss
 
 
 def main() -> int:

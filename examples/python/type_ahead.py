@@ -6,7 +6,7 @@ python examples/python/type_ahead.py fruits --import examples/fruits.txt
 import asyncio
 import sys
 import threading
-from typing import Iterator, Optional
+from typing import Optional
 
 import holdfast
 from holdfast import aio
@@ -18,17 +18,10 @@ given = read_arguments(import_="", servers="127.0.0.1:50051", debounce_ms=30)
 
 async def import_file(dictionary: aio.Dictionary) -> None:
     """Replaces all entries. Reads the file as fast as the server takes the lines."""
-    count = 0
-
-    def entries() -> Iterator[holdfast.Entry]:
-        nonlocal count
-        with open(given.import_, encoding="utf-8") as lines:
-            for text in filter(None, map(str.strip, lines)):
-                count += 1
-                yield holdfast.Entry(text, text)
-
-    await dictionary.import_entries(entries())
-    say(f"imported {count} entries")
+    with open(given.import_, encoding="utf-8") as lines:
+        texts = filter(None, map(str.strip, lines))
+        info = await dictionary.import_entries(holdfast.Entry(text, text) for text in texts)
+    say(f"imported {info.entry_count} entries")
 
 
 async def show(field: aio.TypeAhead, text: str) -> None:

@@ -4,18 +4,16 @@ python examples/python/worker.py report --holder alice
 """
 
 import itertools
-import json
 import logging
 import os
 import queue
 import signal
 import sys
-import urllib.error
-import urllib.request
 
 import holdfast
 
 from arguments import read_arguments, say
+from ledger import Refused, write
 
 given = read_arguments(
     holder=f"worker-{os.getpid()}",
@@ -28,21 +26,6 @@ given = read_arguments(
 ended: "queue.SimpleQueue[object]" = queue.SimpleQueue()
 
 
-class Refused(Exception):
-    pass
-
-
-def write(token: int, text: str) -> None:
-    body = json.dumps({"token": token, "text": text}).encode()
-    try:
-        urllib.request.urlopen(f"{given.ledger}/{given.name}", body, timeout=10).close()
-    except urllib.error.HTTPError as error:
-        if error.code != 409:
-            raise
-        newer = error.read().decode()
-        raise Refused(f"ledger refused token {token}: token {newer} has written") from None
-
-
 def work(lease: holdfast.Lease) -> None:
     say(f"granted: token {lease.fencing_token}")
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -50,7 +33,7 @@ def work(lease: holdfast.Lease) -> None:
     lease.on_lost(ended.put)
     for step in itertools.count(1):
         token = lease.fencing_token  # compares the clock, and raises LeaseLost after the deadline
-        write(token, f"{given.holder}: step {step}")
+        write(f"{given.ledger}/{given.name}", token, f"{given.holder}: step {step}")
         say(f"step {step} under token {token}")
         try:
             ended.get(timeout=given.step_ms / 1000)

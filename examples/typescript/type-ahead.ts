@@ -12,16 +12,13 @@ const given = readArguments('type-ahead', { import: '', servers: '127.0.0.1:5005
 
 /** Replaces all entries. The file is read as fast as the server takes the lines, so that it need not fit into memory. */
 async function importFile(dictionary: Dictionary, path: string): Promise<void> {
-  let count = 0;
   async function* entries(): AsyncGenerator<Entry> {
     for await (const line of createInterface({ input: createReadStream(path) })) {
-      if (line.trim() === '') continue;
-      count += 1;
-      yield { id: line, text: line };
+      if (line.trim() !== '') yield { id: line, text: line };
     }
   }
-  await dictionary.import(entries());
-  console.log(`imported ${count} entries`);
+  const { entryCount } = await dictionary.import(entries());
+  console.log(`imported ${entryCount} entries`);
 }
 
 async function show(field: TypeAhead, text: string): Promise<void> {

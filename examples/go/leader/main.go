@@ -62,5 +62,5 @@ func lead(ctx context.Context, election *holdfast.Election) error {
 	if err == nil {
 		fmt.Println("resigned")
 	}
-	return err
+	return example.Told(err)
 }

@@ -37,6 +37,7 @@ func run(ctx context.Context, name string) error {
 	defer hf.Close(context.Background())
 	permits := hf.Semaphore(name, holdfast.WithLimit(*limit), holdfast.WithTTL(*ttl))
 	var done atomic.Int64
+	done.Store(int64(*jobs))
 	group, ctx := errgroup.WithContext(ctx)
 	for job := 1; job <= *jobs; job++ {
 		group.Go(func() error {
@@ -44,12 +45,10 @@ func run(ctx context.Context, name string) error {
 				return work(ctx, lease, job)
 			})
 			var lost *holdfast.LeaseLostError
-			switch {
-			case errors.As(err, &lost):
+			if errors.As(err, &lost) {
 				fmt.Printf("%s: job %d lost its permit: %s\n", *holder, job, lost.Cause)
+				done.Add(-1)
 				return nil
-			case err == nil:
-				done.Add(1)
 			}
 			return err
 		})
@@ -69,12 +68,10 @@ func work(ctx context.Context, lease *holdfast.Lease, job int) error {
 	select {
 	case <-time.After(*length):
 	case <-ctx.Done():
+		return context.Cause(ctx) // the loss of the permit, or another job has failed
 	}
 	if err := lease.Check(); err != nil { // compares the clock: this process may have been stopped
 		return err
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx) // another job has failed
 	}
 	fmt.Printf("%s: job %d ends\n", *holder, job)
 	return nil

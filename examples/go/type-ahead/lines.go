@@ -18,16 +18,11 @@ func importLines(ctx context.Context, dictionary *holdfast.Dictionary, path stri
 		return err
 	}
 	defer file.Close()
-	count := 0
 	entries := func(yield func(holdfast.Entry, error) bool) {
 		in := bufio.NewScanner(file)
 		for in.Scan() {
 			text := in.Text()
-			if strings.TrimSpace(text) == "" {
-				continue
-			}
-			count++
-			if !yield(holdfast.Entry{ID: text, Text: text}, nil) {
+			if strings.TrimSpace(text) != "" && !yield(holdfast.Entry{ID: text, Text: text}, nil) {
 				return
 			}
 		}
@@ -35,9 +30,9 @@ func importLines(ctx context.Context, dictionary *holdfast.Dictionary, path stri
 			yield(holdfast.Entry{}, err) // then nothing is imported
 		}
 	}
-	if _, err := dictionary.Import(ctx, entries); err != nil {
-		return err
+	info, err := dictionary.Import(ctx, entries)
+	if err == nil {
+		fmt.Printf("imported %d entries\n", info.EntryCount)
 	}
-	fmt.Printf("imported %d entries\n", count)
-	return nil
+	return err
 }

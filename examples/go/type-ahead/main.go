@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	holdfast "holdfast.dev/go"
 	"holdfast.dev/go/examples/internal/example"
 )
@@ -39,48 +41,26 @@ func run(ctx context.Context, name string) error {
 	}
 	field := dictionary.TypeAhead(holdfast.WithMaxSuggestions(5), holdfast.WithDebounce(*debounce))
 	defer field.Close()
-	return complete(field, bufio.NewScanner(os.Stdin))
+	group, ctx := errgroup.WithContext(ctx) // ends with the first error, too
+	lines := bufio.NewScanner(os.Stdin)
+	for ctx.Err() == nil && lines.Scan() {
+		answer := field.Type(lines.Text())
+		group.Go(func() error { return show(<-answer) })
+	}
+	return errors.Join(group.Wait(), lines.Err())
 }
 
-// complete types each line, and prints the answers meanwhile.
-func complete(field *holdfast.TypeAhead, lines *bufio.Scanner) error {
-	answers := make(chan (<-chan holdfast.TypeAheadAnswer))
-	shown := make(chan error, 1)
-	go func() { shown <- show(answers) }()
-	for lines.Scan() {
-		// An earlier query is superseded by now, so show takes the next one soon.
-		select {
-		case answers <- field.Type(lines.Text()):
-		case err := <-shown:
-			return err
-		}
+func show(answer holdfast.TypeAheadAnswer) error {
+	if errors.Is(answer.Err, holdfast.ErrSuperseded) {
+		return nil // the user has typed on
 	}
-	close(answers)
-	return errors.Join(<-shown, lines.Err())
-}
-
-// show prints the answers up to the first that failed.
-func show(answers <-chan (<-chan holdfast.TypeAheadAnswer)) error {
-	for next := range answers {
-		answer := <-next
-		switch {
-		case errors.Is(answer.Err, holdfast.ErrSuperseded):
-			continue // the user has typed on
-		case answer.Err != nil:
-			return answer.Err
-		}
-		fmt.Printf("%s: %s\n", answer.Query, text(answer.Suggestions))
+	if answer.Err != nil {
+		return answer.Err
 	}
-	return nil
-}
-
-func text(suggestions []holdfast.Suggestion) string {
-	if len(suggestions) == 0 {
-		return "nothing"
-	}
-	texts := make([]string, len(suggestions))
-	for i, suggestion := range suggestions {
+	texts := make([]string, len(answer.Suggestions))
+	for i, suggestion := range answer.Suggestions {
 		texts[i] = suggestion.Text
 	}
-	return strings.Join(texts, ", ")
+	fmt.Printf("%s: %s\n", answer.Query, cmp.Or(strings.Join(texts, ", "), "nothing"))
+	return nil
 }

@@ -43,7 +43,7 @@ func run(stop context.Context, name string) error {
 	if err == nil {
 		fmt.Println("released")
 	}
-	return err
+	return example.Told(err)
 }
 
 // work takes steps until ctx ends, by a signal or by the loss of the lease.

@@ -1,13 +1,28 @@
-//! What the programs share: the time options, the end by a signal, and the exit codes.
+//! What the programs share: the options, the protected store, the end by a signal, and the exit codes.
+
+mod ledger;
 
 use std::fmt;
 use std::num::ParseIntError;
 use std::process;
 use std::time::Duration;
 
+use clap::Args;
 use holdfast_client::{Error, LeaseLost};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+
+pub use ledger::Ledger;
+
+/// The first argument, and where to find the name.
+#[derive(Args, Clone)]
+pub struct Target {
+    /// The name of the lock, the semaphore, the election or the dictionary
+    pub name: String,
+    /// The addresses of the servers, with commas
+    #[arg(long, default_value = "127.0.0.1:50051")]
+    pub servers: String,
+}
 
 /// Reads the value of an option in milliseconds.
 pub fn millis(text: &str) -> Result<Duration, ParseIntError> {
@@ -25,6 +40,13 @@ impl fmt::Display for Stopped {
 }
 
 impl std::error::Error for Stopped {}
+
+/// Shows what the client logs.
+pub fn log_to_stderr() {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
+}
 
 /// A token that is cancelled at Ctrl-C and SIGTERM. A second signal ends the program at once, because
 /// its last work may hang. Needs the runtime of tokio.
@@ -48,18 +70,23 @@ pub fn stop_signal() -> anyhow::Result<CancellationToken> {
     Ok(stop)
 }
 
-/// Ends the program: 0 after its work or a signal, 3 after a loss, 1 after another error.
-pub fn exit(result: anyhow::Result<()>) -> ! {
-    let Err(error) = result else { process::exit(0) };
-    if error.is::<Stopped>() {
-        process::exit(3)
-    }
+/// Prints the loss of a lease, and makes it [`Stopped`]. Call this before `close`, which may wait 5 s
+/// for a server that does not answer.
+pub fn told(result: anyhow::Result<()>) -> anyhow::Result<()> {
+    let Err(error) = result else { return Ok(()) };
     let lost = match error.downcast_ref() {
         Some(Error::LeaseLost(lost)) => Some(lost),
         _ => error.downcast_ref::<LeaseLost>(),
     };
-    if let Some(lost) = lost {
-        println!("lease lost: {}, stopping", lost.cause());
+    let Some(lost) = lost else { return Err(error) };
+    println!("lease lost: {}, stopping", lost.cause());
+    Err(Stopped.into())
+}
+
+/// Ends the program: 0 after its work or a signal, 3 after a loss, 1 after another error.
+pub fn exit(result: anyhow::Result<()>) -> ! {
+    let Err(error) = result else { process::exit(0) };
+    if error.is::<Stopped>() {
         process::exit(3)
     }
     eprintln!("failed: {error}");

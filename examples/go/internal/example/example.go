@@ -65,14 +65,21 @@ func StopSignal() (context.Context, context.CancelFunc) {
 	return stop, cancel
 }
 
+// Told prints the loss of a lease, and returns ErrStopped for it. Call Told before
+// Close, which may wait 5 s for a server that does not answer.
+func Told(err error) error {
+	var lost *holdfast.LeaseLostError
+	if !errors.As(err, &lost) {
+		return err
+	}
+	fmt.Printf("lease lost: %s, stopping\n", lost.Cause)
+	return ErrStopped
+}
+
 // Exit ends the program: 0 after its work or a signal, 3 after a loss, 1 after
 // another error.
 func Exit(err error) {
-	var lost *holdfast.LeaseLostError
 	switch {
-	case errors.As(err, &lost):
-		fmt.Printf("lease lost: %s, stopping\n", lost.Cause)
-		os.Exit(3)
 	case errors.Is(err, ErrStopped):
 		os.Exit(3)
 	case err != nil && !errors.Is(err, context.Canceled):

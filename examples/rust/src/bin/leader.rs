@@ -7,16 +7,13 @@ use anyhow::Result;
 use clap::Parser;
 use futures_util::StreamExt;
 use holdfast_client::{ConnectOptions, Election};
-use holdfast_examples::{exit, millis, stop_signal};
+use holdfast_examples::{Target, exit, millis, stop_signal, told};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Parser)]
 struct Args {
-    /// The name of the election
-    name: String,
-    /// The addresses of the servers, with commas
-    #[arg(long, default_value = "127.0.0.1:50051")]
-    servers: String,
+    #[command(flatten)]
+    election: Target,
     /// What the others see of this leader; without it the program only observes
     #[arg(long)]
     value: Option<String>,
@@ -32,12 +29,15 @@ async fn main() {
 
 async fn run(args: Args) -> Result<()> {
     let stop = stop_signal()?;
-    let hf = ConnectOptions::new().connect(&args.servers).await?;
-    let election = hf.election(&args.name).ttl(args.ttl_ms);
+    let hf = ConnectOptions::new()
+        .connect(&args.election.servers)
+        .await?;
+    let election = hf.election(&args.election.name).ttl(args.ttl_ms);
     let result = tokio::select! {
         result = observe(&election) => result,
         result = lead(&election, args.value, &stop) => result,
     };
+    let result = told(result);
     hf.close().await;
     result
 }

@@ -3,19 +3,16 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Parser;
+use futures_util::future::try_join_all;
 use holdfast_client::{ConnectOptions, Error, Semaphore};
-use holdfast_examples::{Stopped, exit, millis};
-use tokio::task::JoinSet;
+use holdfast_examples::{Stopped, Target, exit, millis};
 
-#[derive(Clone, Parser)]
+#[derive(Parser)]
 struct Args {
-    /// The name of the semaphore
-    name: String,
-    /// The addresses of the servers, with commas
-    #[arg(long, default_value = "127.0.0.1:50051")]
-    servers: String,
+    #[command(flatten)]
+    semaphore: Target,
     /// What others see of this process
     #[arg(long, default_value_t = format!("pool-{}", std::process::id()))]
     holder: String,
@@ -40,24 +37,21 @@ async fn main() {
 
 async fn run(args: Args) -> Result<()> {
     let options = ConnectOptions::new().holder_id(&args.holder);
-    let hf = options.connect(&args.servers).await?;
-    let permits = hf.semaphore(&args.name).limit(args.limit).ttl(args.ttl_ms);
-    let mut jobs = JoinSet::new();
-    for number in 1..=args.jobs {
+    let hf = options.connect(&args.semaphore.servers).await?;
+    let permits = hf.semaphore(&args.semaphore.name).limit(args.limit);
+    let permits = permits.ttl(args.ttl_ms);
+    let jobs = (1..=args.jobs).map(|number| {
         let job = format!("{}: job {number}", args.holder);
-        jobs.spawn(run_job(permits.clone(), job, args.job_ms));
-    }
-    let mut done = 0;
-    while let Some(is_done) = jobs.join_next().await {
-        done += u32::from(is_done??);
-    }
+        run_job(permits.clone(), job, args.job_ms)
+    });
+    let results = try_join_all(jobs).await?;
     hf.close().await;
+    let done = results.iter().filter(|is_done| **is_done).count();
     println!("{}: {done} jobs done", args.holder);
-    if done < args.jobs {
-        Err(Stopped.into())
-    } else {
-        Ok(())
+    if done < results.len() {
+        bail!(Stopped);
     }
+    Ok(())
 }
 
 /// Returns false if the job lost its permit.

@@ -3,24 +3,16 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Parser;
-use holdfast_client::{ConnectOptions, Holdfast, Lease};
-use holdfast_examples::{Stopped, exit, millis, stop_signal};
-use reqwest::{Client, StatusCode};
-use serde_json::json;
+use holdfast_client::{ConnectOptions, Lease};
+use holdfast_examples::{Ledger, Target, exit, log_to_stderr, millis, stop_signal, told};
 use tokio_util::sync::CancellationToken;
-
-/// A ledger that hangs must not hold the lock for ever.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Parser)]
 struct Args {
-    /// The name of the lock
-    name: String,
-    /// The addresses of the servers, with commas
-    #[arg(long, default_value = "127.0.0.1:50051")]
-    servers: String,
+    #[command(flatten)]
+    lock: Target,
     /// What others see of this process
     #[arg(long, default_value_t = format!("worker-{}", std::process::id()))]
     holder: String,
@@ -37,30 +29,32 @@ struct Args {
 
 #[tokio::main]
 async fn main() {
-    // The client tells which server renews the lease.
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .init();
+    log_to_stderr(); // the client tells which server renews the lease
     exit(run(&Args::parse()).await)
 }
 
 async fn run(args: &Args) -> Result<()> {
     let stop = stop_signal()?;
     let options = ConnectOptions::new().holder_id(&args.holder);
-    let hf = options.connect(&args.servers).await?;
-    let result = hold(&hf, args, &stop).await;
+    let hf = options.connect(&args.lock.servers).await?;
+    let lock = hf
+        .lock(&args.lock.name)
+        .ttl(args.ttl_ms)
+        .on_queued(|place| {
+            println!("queued: place {} of {}", place.position, place.waiter_count);
+        });
+    let result = tokio::select! {
+        lease = lock.acquire() => hold(lease?, args, &stop).await,
+        () = stop.cancelled() => Ok(()),
+    };
+    let result = told(result);
     hf.close().await; // gives back what is still held
     result
 }
 
-async fn hold(hf: &Holdfast, args: &Args, stop: &CancellationToken) -> Result<()> {
-    let lock = hf.lock(&args.name).ttl(args.ttl_ms).on_queued(|place| {
-        println!("queued: place {} of {}", place.position, place.waiter_count);
-    });
-    let lease = tokio::select! {
-        lease = lock.acquire() => lease?,
-        () = stop.cancelled() => return Ok(()),
-    };
+/// Works until a signal comes or the lease is lost.
+async fn hold(lease: Lease, args: &Args, stop: &CancellationToken) -> Result<()> {
+    println!("granted: token {}", lease.fencing_token()?);
     let result = tokio::select! {
         result = work(&lease, args, stop) => result,
         _ = lease.lost() => Ok(()), // drops the work, with a write in progress
@@ -74,25 +68,14 @@ async fn hold(hf: &Holdfast, args: &Args, stop: &CancellationToken) -> Result<()
 
 /// Takes steps until a signal comes.
 async fn work(lease: &Lease, args: &Args, stop: &CancellationToken) -> Result<()> {
-    println!("granted: token {}", lease.fencing_token()?);
-    let store = format!("{}/{}", args.ledger, args.name);
-    let http = Client::builder().timeout(TIMEOUT).build()?;
+    let ledger = Ledger::new(&args.ledger, &args.lock.name)?;
     let mut step = 0;
     while !stop.is_cancelled() {
         step += 1;
         let token = lease.fencing_token()?; // compares the clock: this process may have been stopped
         let text = format!("{}: step {step}", args.holder);
-        let body = json!({ "token": token, "text": text });
-        let answer = http.post(&store).json(&body).send().await?;
-        match answer.status() {
-            StatusCode::OK => println!("step {step} under token {token}"),
-            StatusCode::CONFLICT => {
-                let newer = answer.text().await?;
-                println!("ledger refused token {token}: token {newer} has written");
-                return Err(Stopped.into());
-            }
-            status => bail!("the ledger answered {status}"),
-        }
+        ledger.write(token, &text).await?;
+        println!("step {step} under token {token}");
         tokio::select! {
             () = stop.cancelled() => {}
             () = tokio::time::sleep(args.step_ms) => {}

@@ -4,6 +4,7 @@ import dev.holdfast.client.Election;
 import dev.holdfast.client.Holdfast;
 import dev.holdfast.client.Leader;
 import dev.holdfast.client.Lease;
+import dev.holdfast.client.LeaseLostException;
 import dev.holdfast.client.LockRequest;
 import dev.holdfast.client.Observation;
 import java.util.Optional;
@@ -33,6 +34,8 @@ public final class LeaderExample {
               }
               end.join();
               return 0;
+            } catch (LeaseLostException lost) {
+              return Program.told(lost);
             }
           }
         });

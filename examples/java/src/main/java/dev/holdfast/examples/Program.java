@@ -67,6 +67,15 @@ final class Program {
     }
   }
 
+  /**
+   * Prints the loss of a lease, and returns the exit code. Call this before the client is closed:
+   * {@code close} may wait 5 s for a server that does not answer.
+   */
+  static int told(LeaseLostException lost) {
+    System.out.println("lease lost: " + lost.lossCause() + ", stopping");
+    return 3;
+  }
+
   /** Waits for the time, and at most for the end. */
   static void pause(CompletableFuture<?> end, Duration time)
       throws ExecutionException, InterruptedException {
@@ -80,9 +89,6 @@ final class Program {
   private static int exitCode(Callable<Integer> work) {
     try {
       return work.call();
-    } catch (LeaseLostException e) {
-      System.out.println("lease lost: " + e.lossCause() + ", stopping");
-      return 3;
     } catch (CompletionException | ExecutionException e) {
       System.err.println("failed: " + e.getCause());
       return 1;

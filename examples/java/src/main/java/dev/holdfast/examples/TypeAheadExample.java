@@ -1,6 +1,5 @@
 package dev.holdfast.examples;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.joining;
 
 import dev.holdfast.client.Dictionary;
@@ -10,17 +9,12 @@ import dev.holdfast.client.SuggestOptions;
 import dev.holdfast.client.Suggestion;
 import dev.holdfast.client.TypeAhead;
 import java.io.BufferedReader;
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 
 /**
@@ -28,42 +22,30 @@ import java.util.stream.Stream;
  * file it imports the dictionary first.
  */
 public final class TypeAheadExample {
-  private static final PrintStream OUT =
-      new PrintStream(new FileOutputStream(FileDescriptor.out), true, UTF_8);
-
   private TypeAheadExample() {}
 
   public static void main(String[] args) {
     Arguments given = new Arguments(args, "servers", "import", "debounce-ms");
-    Program.run(
-        () -> {
-          try (Holdfast hf = Holdfast.connect(given.servers())) {
-            Dictionary dictionary = hf.dictionary(given.name());
-            if (given.has("import")) {
-              importLines(dictionary, Path.of(given.text("import", "")));
-            }
-            SuggestOptions options = SuggestOptions.DEFAULTS.limit(5);
-            try (TypeAhead field = dictionary.typeAhead(options, given.millis("debounce-ms", 30))) {
-              complete(field, new BufferedReader(new InputStreamReader(System.in, UTF_8)));
-            }
-            return 0;
-          }
-        });
+    Program.run(() -> run(given));
   }
 
-  /** Replaces all entries by the lines of a file, which is never in memory as a whole. */
-  private static void importLines(Dictionary dictionary, Path file) throws IOException {
-    AtomicLong count = new AtomicLong();
-    try (Stream<String> lines = Files.lines(file, UTF_8)) {
-      Iterator<Entry> entries =
-          lines
-              .filter(line -> !line.isBlank())
-              .map(line -> Entry.of(line, line))
-              .peek(entry -> count.incrementAndGet())
-              .iterator();
-      dictionary.importAll(entries);
+  private static int run(Arguments given) throws IOException {
+    try (Holdfast hf = Holdfast.connect(given.servers())) {
+      Dictionary dictionary = hf.dictionary(given.name());
+      if (given.has("import")) {
+        // The file is never in memory as a whole.
+        try (Stream<String> lines = Files.lines(Path.of(given.text("import", "")))) {
+          Stream<Entry> entries = lines.filter(line -> !line.isBlank()).map(l -> Entry.of(l, l));
+          long count = dictionary.importAll(entries.iterator()).entryCount();
+          System.out.println("imported " + count + " entries");
+        }
+      }
+      SuggestOptions options = SuggestOptions.DEFAULTS.limit(5);
+      try (TypeAhead field = dictionary.typeAhead(options, given.millis("debounce-ms", 30))) {
+        complete(field, new BufferedReader(new InputStreamReader(System.in)));
+      }
+      return 0;
     }
-    OUT.println("imported " + count + " entries");
   }
 
   private static void complete(TypeAhead field, BufferedReader lines) throws IOException {
@@ -82,6 +64,6 @@ public final class TypeAheadExample {
 
   private static void show(String text, List<Suggestion> found) {
     String texts = found.stream().map(Suggestion::text).collect(joining(", "));
-    OUT.println(text + ": " + (found.isEmpty() ? "nothing" : texts));
+    System.out.println(text + ": " + (found.isEmpty() ? "nothing" : texts));
   }
 }

@@ -2,6 +2,7 @@ package dev.holdfast.examples;
 
 import dev.holdfast.client.Holdfast;
 import dev.holdfast.client.Lease;
+import dev.holdfast.client.LeaseLostException;
 import dev.holdfast.client.LockRequest;
 import java.io.IOException;
 import java.time.Duration;
@@ -40,6 +41,8 @@ public final class WorkerExample {
         }
       } catch (CancellationException e) {
         return 0; // stopped while it waited
+      } catch (LeaseLostException lost) {
+        return Program.told(lost);
       }
       System.out.println("released");
       return 0;
