@@ -45,8 +45,14 @@ async function buildWheel(): Promise<string> {
   return stdout.trim();
 }
 
+/** The two whole programs of a document: one for threads, one for asyncio. */
+function programsOf(document: string): string[] {
+  const blocks = [...readFileSync(join(ROOT, document), 'utf8').matchAll(/```python\n(.*?)```/gs)];
+  return blocks.slice(0, 2).map(([, program = '']) => program);
+}
+
 test(
-  'the wheel has the same bytes in each build, and alone runs the first example of its README',
+  'the wheel has the same bytes in each build, and alone runs the programs of its README and its page',
   async () => {
     if ('missing' in environment) return sayNotChecked('the wheel of the Python client', environment.missing);
     const wheel = await buildWheel();
@@ -56,13 +62,19 @@ test(
     const redis = await RedisProcess.start();
     const server = await ServerProcess.start({ redisUrl: redis.url });
     try {
-      const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8');
-      const example = /```python\n(.*?)```/s.exec(readme)?.[1] ?? '';
-      const output = await python(['-c', example.replace('127.0.0.1:50051', server.listen)], folder, folder);
-      expect(output.trim().split('\n')).toEqual([
-        expect.stringMatching(/^read under the fencing token \d+$/),
-        expect.stringMatching(/^compute under the fencing token \d+$/),
-        expect.stringMatching(/^write under the fencing token \d+$/),
+      const outputs: string[] = [];
+      for (const program of [
+        ...programsOf('clients/python/README.md'),
+        ...programsOf('docs/clients/python.md'),
+      ]) {
+        const here = program.replace('127.0.0.1:50051', server.listen);
+        outputs.push(await python(['-c', here], folder, folder));
+      }
+      expect(outputs).toEqual([
+        expect.stringMatching(/^read under the fencing token \d+\ncompute .* \d+\nwrite .* \d+\n$/),
+        expect.stringMatching(/^under the fencing token \d+\n$/),
+        expect.stringMatching(/^(page [123] under token \d+\n){3}$/),
+        expect.stringMatching(/^(page [123] under token \d+\n){3}$/),
       ]);
     } finally {
       await server.close();

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
 import { closeAll } from '../../support/close-all';
 import { RedisProcess } from '../../support/processes/redis-process';
 import { ServerProcess } from '../../support/processes/server-process';
@@ -106,6 +107,13 @@ describe('the package of the TypeScript client', () => {
   it('runs the first example of its README with `import`', async () => {
     const { stdout } = await runProgram('first.mjs', programOf('clients/typescript/README.md'));
     expect(stdout).toMatch(/^read under the fencing token \d+n\ncompute .*\nwrite .*\n$/);
+  });
+
+  it('runs the program of its page', async () => {
+    const options = { module: ModuleKind.ESNext, target: ScriptTarget.ES2022 };
+    const page = transpileModule(programOf('docs/clients/typescript.md'), { compilerOptions: options });
+    const { stdout } = await runProgram('report.mjs', page.outputText);
+    expect(stdout).toMatch(/^(page [123] under token \d+\n){3}$/);
   });
 
   it('has every name for `require` and for `import`', async () => {
