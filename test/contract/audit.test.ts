@@ -138,7 +138,7 @@ test('invalid requests, and calls that only hold leases or read, have no line', 
   expect(lines()).toEqual([]);
 });
 
-test('an audit line has the traceparent and the x-request-id of its call, and leaves out what is not valid', async () => {
+test('an audit line has the traceparent and the x-request-id of its call, and leaves out invalid values', async () => {
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
   const revoke = async (headers: Record<string, string>) => {
     const metadata = metadataOf('ops');

@@ -67,7 +67,7 @@ function engineCalls(): unknown[] {
   return [...harness.permits.calls, ...harness.autocomplete.calls];
 }
 
-test('every call of the contract without a credential is NO_CREDENTIAL, before any engine is called', async () => {
+test('every call of the contract without a credential ends with NO_CREDENTIAL, before any engine is called', async () => {
   const calls = contractCalls([]);
   expect(calls.length).toBeGreaterThan(20);
   for (const one of calls) {
@@ -90,7 +90,7 @@ test('health and reflection answer without a credential', async () => {
   expect(outcome.code).toBe(status.OK);
 });
 
-test('a server can do without reflection', async () => {
+test('a server can run without reflection', async () => {
   const silent = await Harness.start({ reflection: false });
   const raw = new RawConnection(silent.target);
   const outcome = await raw.call({ path: '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo' });

@@ -114,7 +114,7 @@ test.each([
   expect(engineCalls()).toEqual([]);
 });
 
-test('a malformed lease id, and the lease id of the other service, are INVALID_FIELD as without a policy', async () => {
+test('a malformed lease id, and the lease id of the other service, get INVALID_FIELD as without a policy', async () => {
   harness.permits.failWith(new HoldfastError('INVALID_FIELD', 'lease_id is malformed'));
   const client = locks();
   const metadata = metadataOf('team-a');

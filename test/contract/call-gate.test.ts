@@ -341,7 +341,7 @@ it('survives the error of a stream that waits or is refused', async () => {
   await turns(100);
 });
 
-it('takes the wait off the deadline of the call', async () => {
+it('subtracts the wait from the deadline of the call', async () => {
   arriveMany(100, new FakeConnection(), 'acquire');
   const headers = { 'grpc-timeout': '2S', ':path': 'acquire' };
   const seen: IncomingHttpHeaders[] = [];

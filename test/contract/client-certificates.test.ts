@@ -84,7 +84,7 @@ test('a client certificate proves its caller', async () => {
   );
 });
 
-test('a call without a certificate is NO_CREDENTIAL, and health answers without a certificate', async () => {
+test('a call without a certificate ends with NO_CREDENTIAL, and health answers without a certificate', async () => {
   const error = await failureOf(acquire());
   expect(error.code).toBe(status.UNAUTHENTICATED);
   expect(error.details).toContain('or connect with a client certificate [NO_CREDENTIAL]');
@@ -109,7 +109,7 @@ test.each<[string, () => Issued, string]>([
   expect(identities).toEqual([]);
 });
 
-test('a good token names the caller, and a bad token is not rescued by a certificate', async () => {
+test('a good token names the caller, and a bad token is refused even with a good certificate', async () => {
   const good = clients.issue(SPIFFE);
   expect(await acquire(undefined, withToken('good-token'))).toBe('token:alice');
   expect(await acquire(good, withToken('good-token'))).toBe('token:alice');

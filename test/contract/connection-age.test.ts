@@ -55,7 +55,7 @@ test('a client with calls all the time moves to new connections, and no call fai
   expect(failures).toBe(0);
 });
 
-test('a call on its way at the announcement is made again at once, while an older call keeps the connection', async () => {
+test('a call on its way at the announcement is repeated immediately, while an older call keeps the connection', async () => {
   const port = Number(harness.target.split(':').at(-1));
   const proxy = await TcpProxy.open({ targetPort: port, protocol: 'tcp' });
   const locks = new LockServiceClient(proxy.address, credentials.createInsecure());

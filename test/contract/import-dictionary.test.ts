@@ -217,7 +217,7 @@ test('ImportDictionary answers QUOTA_EXCEEDED while maxImports imports are open'
   await importing().all(start, commit(0));
 });
 
-test('imports without a start take no place of an import', async () => {
+test('imports without a start do not count for maxImports', async () => {
   const { maxImports } = defaultAutocompleteLimits;
   const connection = new RawConnection(harness.target);
   const { path } = AutocompleteServiceService.importDictionary;

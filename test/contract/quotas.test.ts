@@ -46,7 +46,7 @@ describe('every call of the contract except SuggestStream, from callers without 
     },
   );
 
-  test('only those that keep or end a lease have reached an engine', () => {
+  test('only the calls that keep or end a lease have reached an engine', () => {
     const { calls } = harness.permits;
     expect(new Set(harness.permits.verbs)).toEqual(new Set(['renew', 'release', 'hold']));
     expect(calls).toHaveLength(6);

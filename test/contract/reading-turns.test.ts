@@ -57,7 +57,7 @@ it('forgets a quiet connection a second after its last call', () => {
   expect(busy.isRead).toBe(true);
 });
 
-it('reads the connection first that was read longest ago', () => {
+it('reads the least recently read connection first', () => {
   const [a] = [connect('a'), connect('b'), connect('c')];
   deliver(a, 100);
   turns.pause();

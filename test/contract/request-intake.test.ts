@@ -228,7 +228,7 @@ test('five concurrent imports with batches of almost 4 MiB on one connection suc
   expect(harness.logged).toEqual([]);
 });
 
-test('no request is counted after usual calls', async () => {
+test('no request is counted after calls that arrived completely', async () => {
   const harness = await harnessWith();
   const connection = connect(harness);
   const outcomes = await Promise.all(

@@ -30,7 +30,7 @@ test('the serializer drops the bytes of a write that failed', () => {
   expect(broken({ name: 'whole', bad: false }).equals(serialize({ name: 'whole' }))).toBe(true);
 });
 
-test('the shared serializer writes a message object once, and an equal object anew', () => {
+test('the shared serializer serializes a message object once, and an equal object again', () => {
   const shared = sharedSerializer(GetLockRequest);
   const message = { name: 'watched' };
   expect(shared(message).equals(serialize(message))).toBe(true);

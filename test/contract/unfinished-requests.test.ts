@@ -148,7 +148,7 @@ test('thousands of requests that are too old end in small steps', async () => {
   expect(refusedCount()).toBe(500);
 });
 
-test('a request from which the server does not read has no age', async () => {
+test('a request that the server does not read never becomes too old', async () => {
   const { clock, begin } = arena();
   const connection = {};
   const [paused, young] = [begin(connection), begin(connection)];

@@ -217,20 +217,23 @@ describe('a page token', () => {
 });
 
 describe('selections and recents', () => {
-  test.concurrent('move an entry up in its match kind, the recents before all other entries', async () => {
-    const name = await dictionary('selected', 'aa', 'ab', 'ac');
-    expect(await client.select(name, 'ac', 3)).toBe(3n);
-    expect(await elsewhere.select(name, 'ac')).toBe(4n);
-    expect(await client.select(name, 'none')).toBe(0n);
-    await client.addRecent({ list: 'of mine', text: 'ab', entryId: 'ab' });
-    expect(await client.texts({ dictionary: name, query: 'a' })).toEqual(['ac', 'aa', 'ab']);
-    const { suggestions } = await client.suggest({ dictionary: name, query: 'a', recentsList: 'of mine' });
-    expect(suggestions).toMatchObject([
-      { text: 'ab', recent: true },
-      { text: 'ac', recent: false, score: 4n },
-      { text: 'aa', recent: false, score: 0n },
-    ]);
-  });
+  test.concurrent(
+    'move an entry up in its match kind, and recents come before all other entries',
+    async () => {
+      const name = await dictionary('selected', 'aa', 'ab', 'ac');
+      expect(await client.select(name, 'ac', 3)).toBe(3n);
+      expect(await elsewhere.select(name, 'ac')).toBe(4n);
+      expect(await client.select(name, 'none')).toBe(0n);
+      await client.addRecent({ list: 'of mine', text: 'ab', entryId: 'ab' });
+      expect(await client.texts({ dictionary: name, query: 'a' })).toEqual(['ac', 'aa', 'ab']);
+      const { suggestions } = await client.suggest({ dictionary: name, query: 'a', recentsList: 'of mine' });
+      expect(suggestions).toMatchObject([
+        { text: 'ab', recent: true },
+        { text: 'ac', recent: false, score: 4n },
+        { text: 'aa', recent: false, score: 0n },
+      ]);
+    },
+  );
 
   test.concurrent('show every entry of a text once, if a recent without an id has that text', async () => {
     const name = await dictionary('apples');

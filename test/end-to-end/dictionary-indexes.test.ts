@@ -97,7 +97,7 @@ describe('two servers with indexes of the same dictionary', () => {
   });
 
   test.concurrent(
-    'both answer from an imported generation in the end, the importing server at once',
+    'answer from an imported generation: the importing server immediately, and the other server a little later',
     async () => {
       const name = await dictionary('imported at one', 'old');
       expect(await elsewhere.texts({ dictionary: name, query: '' })).toEqual(['old']);

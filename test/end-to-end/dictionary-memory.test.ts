@@ -109,7 +109,7 @@ describe('HOLDFAST_DICTIONARY_MEMORY', () => {
     });
   });
 
-  test('lets an import end with OK whose entries do not fit', async () => {
+  test('lets an import end with OK even if its entries do not fit into the memory', async () => {
     await withServer(MEMORY, async (small) => {
       await importLarge(small, 'too large');
       expect((await refusal(small.texts({ dictionary: 'too large', query: 'e' }))).reason).toBe(

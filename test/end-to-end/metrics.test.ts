@@ -58,7 +58,7 @@ test('counts a held lease, its wait, its hand-over and its release, and shows no
   });
 });
 
-test('counts the commands that a Redis without a connection does not get, in a series that was there before', async () => {
+test('counts the commands that cannot be sent to a disconnected Redis, in a series that existed before', async () => {
   const client = server.client();
   const sample = `holdfast_redis_command_failures_total{node="127.0.0.1:${redis.port}",failure="not-written"}`;
   const before = valueOf(await scrape(), sample);

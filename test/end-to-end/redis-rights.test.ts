@@ -117,7 +117,7 @@ describe('servers with exactly the documented rights', () => {
     expect(await client.get('words')).toMatchObject({ entryCount: 1n });
   });
 
-  it('are refused nothing, and have used every right that no script needs', async () => {
+  it('are never refused a command, and have used every right that only connections need', async () => {
     for (const one of redis) {
       const refused = ((await one.command('ACL', 'LOG')) as string[][]).map((entry) => entry.join(' '));
       expect(refused).toEqual([]);

@@ -41,7 +41,7 @@ test('a server with default settings lists FEATURE_SESSIONS and answers OpenSess
 });
 
 describe('a session', () => {
-  test.concurrent('tells its bounds first, and answers each heartbeat', async () => {
+  test.concurrent('sends its bounds first, and answers each heartbeat', async () => {
     const one = session({ heartbeatMs: 0 });
     await eventually('started', () => one.responses.length > 0);
     expect(one.responses[0]).toMatchObject({
@@ -148,7 +148,7 @@ describe('a session', () => {
     await one.event(number, 'ended');
   });
 
-  test.concurrent('gives its lease to a later session, and not back to itself', async () => {
+  test.concurrent('loses its lease to a later session, and cannot take the lease back', async () => {
     const clientId = randomUUID();
     const first = session({ start: { clientId } });
     const { number, lease } = await granted(first, 'moved');

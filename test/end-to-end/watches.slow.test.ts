@@ -95,7 +95,7 @@ test('1,000 watches of one name cost one read per second, and get each change wh
   }
 }, 180_000);
 
-test('100 watches of each of 1,000 names cost 1,000 reads per second, little memory, and end without a rest', async () => {
+test('100 watches of each of 1,000 names cost 1,000 reads per second and little memory, and leave nothing behind', async () => {
   const redis = await RedisProcess.start({ appendfsync: 'no' });
   const store = await connectTestStore(redis.url, { serverId: 's1', commandTimeoutMs: 20_000 });
   const defects: unknown[] = [];

@@ -52,7 +52,7 @@ describe('the quota of commands per second', () => {
     expect(takeMany(account, 2)).toBe(1);
   });
 
-  it('never allows more than two seconds of commands in one second, and the commands of one second after a second without commands', () => {
+  it('allows at most two seconds of commands in any second, and one second of commands after a second without commands', () => {
     const steps = fc.array(fc.tuple(fc.nat(700), fc.nat(30)), { minLength: 1, maxLength: 60 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 }), steps, (limit, acts) => {
@@ -118,7 +118,7 @@ describe('an account', () => {
     expect(account.isUnused).toBe(true);
   });
 
-  it('counts a session as a stream and a command, and refuses the next session of a process for neither', () => {
+  it('counts a session as a stream and a command, and never refuses the next session of a process because of either quota', () => {
     const { accounts } = started({ streams: 1, commands_per_second: 2 });
     const account = accounts.of('token:a', {});
     account.openSession('one');
@@ -141,7 +141,7 @@ describe('an account', () => {
     expect(refusalOf(() => account.openStream(false))).toBeUndefined();
   });
 
-  it('is forgotten above 10,000 identities if it is not used, and only then', async () => {
+  it('is forgotten only if it is not used and there are more than 10,000 identities', async () => {
     const { clock, accounts } = started({ streams: 1, commands_per_second: 1 });
     const used = accounts.of('token:used', {});
     used.openStream(false);

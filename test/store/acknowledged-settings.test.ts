@@ -134,7 +134,7 @@ describe('a setting that was changed before', () => {
   });
   afterEach(() => pair.close());
 
-  it('is unconfirmed as deleted also after its tombstones, because only the master may have the deletion', async () => {
+  it('is unconfirmed as deleted even after its tombstones are forgotten, because only the master may have the deletion', async () => {
     is('set', await setLimit(store, 'gpu', 8));
     const remove = () => store.permits.remove(semaphore('gpu'), { force: false });
     is('removed', await remove());

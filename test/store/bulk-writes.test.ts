@@ -12,7 +12,7 @@ function setUp(facts: Partial<NodeReport> | undefined) {
   return { node, clock, writes: new BulkWrites(commands, clock) };
 }
 
-test('admits a write while memory and replicas allow it, and without a report', async () => {
+test('admits a write while memory is free and no replica is far behind, and if there is no report', async () => {
   await setUp({ memoryShare: 0.79, replicaLagBytes: 8 * MIB })
     .writes.newCall()
     .admit(KEY);

@@ -54,7 +54,7 @@ describe('a dictionary of the first layout', () => {
     expect(fixture.server.indexes.stateOf(name).loadState).toBe('not-loaded');
   });
 
-  it('is not among the listed dictionaries, which other dictionaries still are', async () => {
+  it('is not listed, and does not hide other dictionaries in the list', async () => {
     const name = await outdated();
     const page = await fixture.engine.listDictionaries(name, 10, '', ANYBODY);
     expect(page).toEqual({ dictionaries: [], nextPageToken: '' });

@@ -110,7 +110,7 @@ describe('the quota of entries, over Redis and two servers,', () => {
     await expect(fixture.engine.putEntries(old, entries(1), by)).rejects.toMatchObject(EXCEEDED);
   });
 
-  it('keeps the list of an owner, except for the dictionaries that are gone', async () => {
+  it('keeps the existing dictionaries in the list of an owner, and removes the dictionaries that are gone', async () => {
     const by = writer();
     const [kept, gone] = [await created(by), await created(by)];
     const listed = async () =>

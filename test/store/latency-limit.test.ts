@@ -33,7 +33,7 @@ function saturate(limit: LatencyLimit, conditions: Conditions, startAt: number, 
 
 const newLimit = () => new LatencyLimit({ least: 8, initial: 64 });
 
-it('lets as many commands be in flight as a fast Redis carries out in some milliseconds', () => {
+it('allows the number of commands in flight that a fast Redis carries out in some milliseconds', () => {
   const limit = newLimit();
   saturate(limit, { wayMs: 0.2, serviceMs: 0.05 }, 0, 5000);
   // At 0.05 ms a command, 60 commands before each command take 3 ms.
@@ -62,7 +62,7 @@ it('does not shrink because this process reads the replies late', () => {
   expect(limit.current).toBeGreaterThan(64);
 });
 
-it('follows a Redis that becomes distant for ever, because the shortest delay is measured anew', () => {
+it('adapts to a Redis that stays distant, because the shortest delay is measured again', () => {
   const limit = newLimit();
   const now = saturate(limit, { wayMs: 0.2, serviceMs: 0.05 }, 0, 5000);
   saturate(limit, { wayMs: 40, serviceMs: 0.1 }, now, 60_000);

@@ -155,7 +155,7 @@ describe('the report of a node for writes of dictionaries', () => {
     expect(nodeReportOf({ info: new Map(), settings: undefined }).memoryShare).toBe(0);
   });
 
-  it('has the bytes that the last replica lacks', () => {
+  it('has the bytes that the slowest replica lacks', () => {
     const replicas = {
       connected_slaves: '2',
       master_repl_offset: '5000',

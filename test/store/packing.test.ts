@@ -78,7 +78,7 @@ describe('packed values', () => {
     }
   });
 
-  it('follow each other', () => {
+  it('are read one after another from the same bytes', () => {
     const reader = new PackReader(Buffer.concat([pack(['a', 1]), pack([]), pack(2)]));
     expect([reader.value(), reader.value(), reader.isAtEnd, reader.value(), reader.isAtEnd]).toEqual([
       [Buffer.from('a'), 1],

@@ -141,7 +141,7 @@ describe('a server with a Redis user that lacks one right', () => {
   it.each([
     "ERR The user executing the script can't run this command or subcommand script: 0a, on @user_script:1.",
     "NOPERM ACL failure in script: User holdfast has no permissions to run the 'zadd' command",
-  ])('knows that a script stopped in the middle: %s', (text) => {
+  ])('detects that a script stopped in the middle: %s', (text) => {
     expect(failureClassOf(Object.assign(new Error(text), { name: 'ReplyError' }))).toBe('stopped');
   });
 

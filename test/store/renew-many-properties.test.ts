@@ -93,7 +93,7 @@ describe.each(heads)('a common renewal, after random commands of two servers%s',
   const endOf = ({ remainingMs, ttlMs }: Renewed) => ({ remainingMs, ttlMs });
   const answered = (reply: RenewReply) => (reply.kind === 'granted' ? endOf(reply) : reply);
 
-  it('and single renewals of the leases that it leaves, do what single renewals of all leases do', async () => {
+  it('with single renewals of the leases that it does not change, does what single renewals of all leases do', async () => {
     const drawn = {
       before: fc.commands(randomSteps, { maxCommands: 10, size: 'max' }),
       newCount: fc.nat(3),

@@ -33,7 +33,7 @@ test('an acquire or update past the bound of unfinished commands fails, and the 
   expect(one.kinds(again)).toEqual([]);
 });
 
-test('releases and attaches begin while the unfinished commands have no room', async () => {
+test('releases and attaches begin while the bound of unfinished commands is reached', async () => {
   await withBounds({ maxUnfinishedCount: 1 });
   const held = await one.hold();
   const first = await one.run(lock('a'), anyLease, release(held));
@@ -76,7 +76,7 @@ test('a release past the bound of unanswered releases fails, until an answer has
   expect(one.status).toBeUndefined();
 });
 
-test('attaches take no room of acquires', async () => {
+test('attaches do not count for the bound of acquires', async () => {
   await withBounds({ maxUnfinishedCount: 1 });
   const first = await one.run(anyLease, attach(someLease.leaseId), lock('a'), lock('b'));
   expect(one.kinds(first + 2)).toEqual([]);

@@ -23,7 +23,7 @@ test('each heartbeat is answered with its id, and a message without a heartbeat 
   expect(one.stream.sent.map(({ started }) => started !== undefined)).toEqual([true, false, false]);
 });
 
-test('heartbeats that arrive together are answered with the latest', async () => {
+test('heartbeats that arrive together get one answer, with the latest id', async () => {
   for (const heartbeatId of [2n, 3n, 7n]) one.stream.deliver({ heartbeatId });
   await one.turns();
   expect(one.stream.sent.map(({ heartbeatId }) => heartbeatId)).toEqual([1n, 7n]);
@@ -71,7 +71,7 @@ test('each heartbeat starts heartbeat_timeout anew, and commands do not', async 
   expect(one.status).toBe('SESSION_SILENT');
 });
 
-test('a server that was stopped itself reads the heartbeats that have arrived, and ends no session', async () => {
+test('a server that was suspended reads the heartbeats that have arrived, and ends no session', async () => {
   await one.clock.jump(10 * TIMEOUT_MS);
   await one.heartbeat();
   await one.clock.advance(TIMEOUT_MS - 1);
@@ -86,7 +86,7 @@ test('a client that sends no first message is not waited for', async () => {
   expect(silent.clock.timerCount).toBe(0);
 });
 
-test('a client that does not read ends with SESSION_SILENT, although its heartbeats arrive', async () => {
+test('the session of a client that does not read ends with SESSION_SILENT, although its heartbeats arrive', async () => {
   one.stream.reads = false;
   for (let time = 0; time < 2 * TIMEOUT_MS; time += 5000) {
     await one.heartbeat();

@@ -45,6 +45,6 @@ test('a new ttl reaches a client that reads slowly, also after a failed renewal'
   ]);
 });
 
-test('in any order of events, heartbeats and pauses of the reader, a client learns all, in order, in bounded memory', async () => {
+test('a client gets every event in order, with bounded memory, for any sequence of events, heartbeats and pauses of the reader', async () => {
   await assertWithinTime(steps, live, { runs: 1000, timeLimitMs: 10_000 });
 });

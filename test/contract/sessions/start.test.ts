@@ -64,7 +64,7 @@ test.each([
   expect(one.engine.takes).toEqual([]);
 });
 
-test('a command_id that a former message had ends the session', async () => {
+test('a command_id of an earlier message ends the session', async () => {
   await one.start();
   await one.run(lock('a'), lock('b'));
   one.stream.deliver({ commands: [{ commandId: 2n, command: lock('c') }] });

@@ -20,7 +20,7 @@ afterAll(async () => {
   await pair?.close();
 });
 
-test('ten thousand waits that are cancelled at once end cancelled, and the lease of the same session lives on', async () => {
+test('ten thousand waits that are cancelled at once all end with cancelled, and the lease of the same session continues', async () => {
   const holder = new SessionStream(pair.second.address);
   const blocking = holder.run(lock('crowded', { ttlMs: 120_000 }));
   await holder.event(blocking, 'granted');

@@ -33,7 +33,7 @@ async function held(one: SessionStream, name: string) {
   return { number, leaseId: lease?.leaseId ?? '', token: lease?.fencingToken };
 }
 
-test('of two commands with one request_id the later has the lease', async () => {
+test('the later of two commands with one request_id has the lease', async () => {
   const one = session();
   const requestId = randomUUID();
   const first = one.run(
@@ -47,7 +47,7 @@ test('of two commands with one request_id the later has the lease', async () => 
   expect(await one.event(releasing + 1, 'released')).toMatchObject({ released: true });
 });
 
-test('of two waits with one request_id the later goes on', async () => {
+test('the later of two waits with one request_id continues', async () => {
   const [holder, one] = [session(), session()];
   const { number } = await held(holder, 'waits twice');
   const requestId = randomUUID();
@@ -57,7 +57,7 @@ test('of two waits with one request_id the later goes on', async () => {
   await one.event(first + 1, 'granted');
 });
 
-test('attaches of two sessions to one lease leave one owner, and the other knows', async () => {
+test('attaches of two sessions to one lease leave one owner, and every other attach ends', async () => {
   const [one, two] = [session(), session({}, pair.second)];
   const { leaseId, token } = await held(one, 'storm');
   const storm = Array.from({ length: 50 }, () => attach(leaseId));

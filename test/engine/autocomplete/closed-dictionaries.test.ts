@@ -66,7 +66,7 @@ function hold(held: string): () => void {
   return letThrough;
 }
 
-test('keeps no index of a dictionary that had to make room while a query read its head', async () => {
+test('keeps no index of a dictionary that was evicted while a query read its head', async () => {
   await ask();
   const letThrough = hold('head');
   const waiting = ask();
@@ -130,7 +130,7 @@ test('frees the memory of a write whose build ends after its dictionary was dele
   await expect(waiting).rejects.toMatchObject({ reason: 'NO_SUCH_DICTIONARY' });
 });
 
-test('a dictionary whose load fails because of the store is not kept as failed', async () => {
+test('a load that fails because of the store does not mark its dictionary as failed', async () => {
   store.before = () => {
     throw new StoreFailure('no', 'unavailable');
   };
@@ -138,7 +138,7 @@ test('a dictionary whose load fails because of the store is not kept as failed',
   expect(indexes.stateOf(NAME).loadState).toBe('not-loaded');
 });
 
-test('answers for unknown names while many loads wait, and lets them take no place among the loads', async () => {
+test('answers queries for unknown names while many loads wait, and gives unknown names no place in the queue of loads', async () => {
   const { state } = store;
   store.state = undefined;
   const unknown = Array.from({ length: 500 }, (_, n) => ask(`unknown ${n}`).catch((error: unknown) => error));

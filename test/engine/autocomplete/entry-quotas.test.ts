@@ -184,7 +184,7 @@ describe('a caller', () => {
     await expect(put('towns', writer(ALICE), 1, 11)).rejects.toMatchObject({ reason: 'QUOTA_EXCEEDED' });
   });
 
-  it('with more than its quota creates no dictionary, and with all of its quota it does', async () => {
+  it('above its quota cannot create a dictionary, and exactly at its quota can', async () => {
     store.create('towns', ALICE, fourByteEntries(10));
     await quotas.checkCreation('rivers', writer(ALICE));
     store.put('towns', fourByteEntries(1, 20));
@@ -260,7 +260,7 @@ describe('an import', () => {
     );
   };
 
-  it('of a dictionary as large as the quota works every night', async () => {
+  it('of a dictionary as large as the quota succeeds each time', async () => {
     for (let night = 0; night < 5; night += 1) {
       await importAll('towns', 10);
       await clock.advance(1000);

@@ -40,7 +40,7 @@ describe('an import whose commit fails', () => {
     ['the store has done nothing', 'no', 'STORE_UNAVAILABLE'],
     ['the outcome is unknown', 'unknown', 'OUTCOME_UNKNOWN'],
   ] as const)(
-    'is abandoned if %s, because it would take memory for a minute',
+    'is abandoned if %s, because the import would otherwise take memory for a minute',
     async (_, carriedOut, reason) => {
       const { one, sent, clock } = importWith(() =>
         Promise.reject(new StoreFailure(carriedOut, 'unavailable')),

@@ -99,7 +99,7 @@ test('answers from many writes at once, built in another thread', async () => {
   expect(await ask('zero')).toEqual(['first exact 0']);
 });
 
-test('keeps every answer right while merges make few layers of many writes', async () => {
+test('answers every query correctly while merges reduce the layers of many writes', async () => {
   const store = storeOf();
   store.writesPerRead = 100;
   open(store);

@@ -85,7 +85,7 @@ test('reads the latest writes at the primary after a load by a replica', async (
   expect(store.commands).toEqual(['startLoad', 'writesAfter']);
 });
 
-test('reads the rest of the buckets after the first ones', async () => {
+test('reads the remaining buckets after the first buckets', async () => {
   const store = storeOf(entry('1', 'Anna'), entry('22', 'Bob'), entry('333', 'Carl'));
   store.bucketsAtStart = 2;
   open(store);
@@ -93,7 +93,7 @@ test('reads the rest of the buckets after the first ones', async () => {
   expect(store.commands).toEqual(['startLoad', 'readBuckets', 'readBuckets', 'writesAfter']);
 });
 
-test('searches no copy that made room for others just before the search', async () => {
+test('searches no copy that was evicted just before the search', async () => {
   const store = storeOf(entry('1', 'Anna'));
   open(store);
   const unload = jest.spyOn(LoadedDictionary.prototype, 'checkedCopy').mockImplementationOnce(async function (

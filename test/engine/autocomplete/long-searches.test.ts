@@ -60,7 +60,7 @@ function askLong(asked: Partial<AskedView> = {}): Promise<unknown> {
   return indexes.rank(NAME, request, { maxStalenessMs: 0, patienceMs: 20_000, caller: undefined, ...asked });
 }
 
-test('carries out no long search whose caller does not wait any more', async () => {
+test('skips a long search if its caller no longer waits', async () => {
   const first = askLong();
   const second = expect(askLong({ patienceMs: 500 })).rejects.toMatchObject({ reason: 'OVERLOADED' });
   await settled();
@@ -77,7 +77,7 @@ test('carries out the long search of a caller who cannot wait, if no other searc
   expect(searches).toBe(1);
 });
 
-test('refuses the long searches of one caller, and not of another, if the one asks for too many', async () => {
+test('refuses the long searches of a caller that asks for too many, and serves another caller', async () => {
   const [one, other] = [{}, {}];
   const answers: string[] = [];
   const ask = (caller: object) =>

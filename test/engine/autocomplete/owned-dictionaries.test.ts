@@ -94,7 +94,7 @@ test('a list stays short while its owner creates and deletes dictionaries with e
   expect(names(ALICE).filter((name) => name.startsWith('kept'))).toHaveLength(20);
 });
 
-test('1,000 owners have a place in their lists, and the others begin at the first name', async () => {
+test('the last examined name is remembered for 1,000 owners, and other owners begin at the first name', async () => {
   for (let i = 0; i <= 1000; i += 1) for (const name of ['a', 'b', 'c']) store.listOf(`owner ${i}`).add(name);
   for (const name of ['a', 'b', 'c']) store.imported.add(name);
   const seen = jest.spyOn(store, 'owned');

@@ -87,7 +87,7 @@ test('a page token of another identity is refused', async () => {
   });
 });
 
-test('a call passes over any number of names that the caller may not read', async () => {
+test('a call skips any number of names that the caller may not read', async () => {
   const foreign = ['a', 'c'].flatMap((team) => Array.from({ length: 500 }, (_, index) => `${team}-${index}`));
   const many = [...foreign, 'b-1'].sort();
   expect((await all(engine(many), reader('b-'), 1)).names).toEqual(['b-1']);

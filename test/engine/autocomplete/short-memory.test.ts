@@ -118,7 +118,7 @@ test('keeps answering without a new load if a merge of all layers does not fit i
   expect(warnings).toEqual([]);
 });
 
-test('loads a copy that cannot grow again, once in a pause, and says so', async () => {
+test('reloads a copy that cannot grow, at most once in a pause, and warns the operator', async () => {
   const store = storeOf(entriesOf(0, ENTRY_COUNT));
   open(store, await bytesOfLoad(store));
   await ask('');
@@ -163,7 +163,7 @@ test('answers QUOTA_EXCEEDED without the store for some time after a load that d
   expect(await ask('')).toEqual(['1']);
 });
 
-test('frees the old generation before the new one is loaded if both do not fit, and says so', async () => {
+test('frees the old generation before the new one is loaded if both do not fit, and warns the operator', async () => {
   const store = storeOf(entriesOf(0, ENTRY_COUNT));
   open(store, await bytesOfLoad(store));
   await ask('');

@@ -17,7 +17,7 @@ describe('the state of a dictionary after a change', () => {
     });
   });
 
-  it('is any other error of the read', async () => {
+  it('rejects with any other error of the read', async () => {
     const error = noSuchDictionary('a');
     await expect(stateAfterChange(Promise.reject(error), 'dictionary "a"')).rejects.toBe(error);
   });

@@ -9,7 +9,7 @@ const MOST = 1000;
 const accountsOf = (store = new ModelOwnership()) =>
   new UsageAccounts(store, new OwnedDictionaries(store), new ManualClock());
 
-test('1,000 accounts are kept, and the account that was not used for the longest time goes first', () => {
+test('1,000 accounts are kept, and the least recently used account is forgotten first', () => {
   const accounts = accountsOf();
   const [first, second] = [accounts.ofOwner('first'), accounts.ofOwner('second')];
   for (let i = 2; i < MOST; i += 1) accounts.ofOwner(`owner ${i}`);

@@ -241,7 +241,7 @@ describe('acquire', () => {
       on.expectRest();
     });
 
-    it('ends its wait after 54 to 60 minutes, by a random number', async () => {
+    it('ends its wait after a random time from 54 to 60 minutes', async () => {
       on.identities.jitter = 0.5;
       on.acquire();
       await answerWaiting(on);

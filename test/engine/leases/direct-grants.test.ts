@@ -60,7 +60,7 @@ describe('a direct grant', () => {
     on.expectRest();
   });
 
-  it('that comes before a reply with a grant does not count', async () => {
+  it('is ignored if the reply to the acquire has a grant', async () => {
     const pending = on.acquire();
     const sent = await on.store.next('acquire');
     await grant(sent.command, { fencingToken: 1n });
@@ -69,7 +69,7 @@ describe('a direct grant', () => {
     on.expectRest();
   });
 
-  it('is looked for at once if a reply may be lost', async () => {
+  it('is found by an immediate touch and a claim if the reply with the grant may be lost', async () => {
     const pending = on.acquire();
     const { command } = await answerWaiting(on);
     on.store.listener?.mayHaveMissedNews(HELLO);
@@ -83,7 +83,7 @@ describe('a direct grant', () => {
     on.expectRest();
   });
 
-  it('is looked for among all waiters at once if a reply may be lost', async () => {
+  it('is searched among all 100 waiters by immediate touches if a reply may be lost', async () => {
     const calls = Array.from({ length: 100 }, () => on.acquire({ requestId: undefined }));
     for (const _ of calls) await answerWaiting(on);
     on.store.listener?.mayHaveMissedNews(HELLO);
@@ -99,7 +99,7 @@ describe('a direct grant', () => {
     expect(on.store.inFlight).toEqual([]);
   });
 
-  it('goes back if its offset has passed, and the call waits on in its place', async () => {
+  it('is given back if its offset has passed, and the call continues to wait in its place', async () => {
     const pending = on.acquire();
     const { command } = await answerWaiting(on, { ticket: '43' });
     await grant(command, { remainingMs: 0 });
@@ -113,7 +113,7 @@ describe('a direct grant', () => {
     on.expectRest();
   });
 
-  it('that comes during a claim does not count, because the reply to the claim decides', async () => {
+  it('is not used during a claim, because the reply to the claim decides', async () => {
     const pending = on.acquire();
     const { command } = await answerWaiting(on);
     on.store.listener?.recheck(HELLO, command.requestId);
@@ -145,7 +145,7 @@ describe('a direct grant', () => {
     on.expectRest();
   });
 
-  it('that comes together with a hint spares the claim', async () => {
+  it('that comes together with a hint is used without a claim', async () => {
     const pending = on.acquire();
     const { command } = await answerWaiting(on);
     on.store.listener?.recheck(HELLO, command.requestId);
@@ -154,7 +154,7 @@ describe('a direct grant', () => {
     on.expectRest();
   });
 
-  it('at the end of the wait comes before the withdrawal', async () => {
+  it('that comes at the end of the wait is used instead of a withdrawal', async () => {
     const pending = on.acquire({ waitTimeoutMs: 500 });
     const { command } = await answerWaiting(on);
     on.store.listener?.granted(HELLO, command, grantedAt(on.clock.now(), { fencingToken: 44n }));
@@ -163,7 +163,7 @@ describe('a direct grant', () => {
     expect(on.store.count('withdraw')).toBe(0);
   });
 
-  it('that comes during a withdrawal does not count, because the reply to the withdrawal decides', async () => {
+  it('is not used during a withdrawal, because the reply to the withdrawal decides', async () => {
     const pending = on.acquire({ waitTimeoutMs: 500 });
     const { command } = await answerWaiting(on);
     await on.clock.advance(500);
@@ -175,7 +175,7 @@ describe('a direct grant', () => {
     on.expectRest();
   });
 
-  it('that comes after its return does not count', async () => {
+  it('is ignored if the call has already given it back', async () => {
     const pending = on.acquire();
     const { command } = await answerWaiting(on);
     await grant(command, { remainingMs: 0 });
@@ -188,7 +188,7 @@ describe('a direct grant', () => {
     expect(pending.value.fencingToken).toBe(45n);
   });
 
-  it('for a call that has ended goes back, unless a command of the call was answered with it', async () => {
+  it('for a call that has ended is given back, unless a command of the call was answered with it', async () => {
     const pending = on.acquire();
     const { command } = await answerWaiting(on);
     pending.call.cancel();

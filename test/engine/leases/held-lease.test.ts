@@ -59,7 +59,7 @@ describe('HeldLease', () => {
       expect(held.status).toBeUndefined();
     });
 
-    it('renews never early, and at most one slot late', async () => {
+    it('never renews early, and renews at most one slot late', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 1000 });
       let due = 1000 / 3;
       for (let round = 0; round < 10; round += 1) {

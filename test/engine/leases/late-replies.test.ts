@@ -138,7 +138,7 @@ class History {
 }
 
 describe('with a ttl that is shorter than the replies of the store', () => {
-  it('only repeated requests get REQUEST_FINISHED, for good, and no request gets two tokens', async () => {
+  it('only repeated requests get REQUEST_FINISHED, and then every time, and no request gets two tokens', async () => {
     await assertWithinTime(
       fc.tuple(fc.array(action, { minLength: 3, maxLength: 30 }), outcomes, latencies),
       async ([actions, outcome, latency]) => {

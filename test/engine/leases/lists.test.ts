@@ -57,7 +57,7 @@ describe('a list on a fake store of 4 buckets', () => {
     return steps;
   }
 
-  it('looks at one bucket, then at two, then at four, as long as they are finished', async () => {
+  it('reads one bucket, then two, then four, as long as each read finishes its buckets', async () => {
     const page = list(on);
     expect((await answer({ 0: ['a', 'b'] })).map(({ bucket }) => bucket)).toEqual([0]);
     expect((await answer({ 1: ['c'], 2: ['d'] })).map(({ bucket }) => bucket)).toEqual([1, 2]);
@@ -84,7 +84,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(namesOf(page.value)).toEqual(['a1']);
   });
 
-  it('goes on in a bucket that is not finished, and forgets what it has seen of later buckets', async () => {
+  it('continues in an unfinished bucket, and discards the answers of later buckets', async () => {
     const page = list(on);
     await answer({});
     await answer({ 1: ['a'], 2: ['x'] }, { 1: 'a' });
@@ -145,7 +145,7 @@ describe('a list on a fake store of 4 buckets', () => {
     await answer({});
   });
 
-  it('refuses each text that is no token', async () => {
+  it('refuses a text that is not a page token', async () => {
     for (const pageToken of ['x', 'AAAA', 'A'.repeat(40_000), '{"bucket":1}', '\u0000', '==']) {
       const refused = list(on, { pageToken });
       await settled();
@@ -179,7 +179,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(on.store.log).toEqual([]);
   });
 
-  it('begins in each bucket before the names that the caller may read, and passes over the others', async () => {
+  it('begins in each bucket before the names that the caller may read, and skips the other names', async () => {
     const names = namesUnder('team-a/');
     const page = list(on, { pageSize: 1 }, { names });
     const placesOf = (steps: readonly ListStep[]) => steps.map(({ bucket, after }) => [bucket, after]);
@@ -340,7 +340,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(buckets).toEqual([2, 3, 0, 1]);
   });
 
-  it('by waiters says that locks may be missing if the winners are too large for one answer', async () => {
+  it('by waiters says that locks may be missing if the locks with the most waiters are too large for one answer', async () => {
     const page = list(on, { order: 'waiter-count' });
     const names = Array.from({ length: 40 }, (_, i) => `n${i}`);
     await compare(names);
@@ -359,7 +359,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(page.value).toMatchObject({ sampled: true, nextPageToken: '' });
   });
 
-  it('by waiters compares names for three quarters of its time, and reads winners until the time is over', async () => {
+  it('by waiters compares names for three quarters of its time, and then reads the locks with the most waiters', async () => {
     const page = list(on, { order: 'waiter-count' }, { options: { timeoutMs: 1000 } });
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     const items = names.map((name) => ({ name, waiterCount: 1 }));
@@ -378,7 +378,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(page.value.sampled).toBe(true);
   });
 
-  it('by waiters reads some winners although the time of its call is over', async () => {
+  it('by waiters reads the first locks even if the time of its call is over', async () => {
     const page = list(on, { order: 'waiter-count' }, { options: { timeoutMs: 100 } });
     await on.clock.advance(100);
     const items = Array.from({ length: 9 }, (_, i) => ({ name: `n${i}`, waiterCount: 1 }));

@@ -61,7 +61,7 @@ describe('leases of one bucket', () => {
     expect(first.store.count('renewMany')).toBe(2);
   });
 
-  it('wait for their turn in the store until the last of their clients stops to believe', async () => {
+  it('wait for their turn in the store until the last of the leases may have ended', async () => {
     const [first] = leasesOf([{ name: 'a' }, { name: 'a', ttlMs: 2 * TTL_MS }]) as [HeldLeaseFixture];
     await first.until(INTERVAL_MS);
     const ends = [TTL_MS, 2 * TTL_MS].map((ttlMs) => 100_000 + ttlMs);
@@ -70,7 +70,7 @@ describe('leases of one bucket', () => {
     expect(patientUntil).toBeLessThanOrEqual(ends[1] ?? NaN);
   });
 
-  it('alone wait for their turn in the store until their client stops to believe', async () => {
+  it('wait for their turn in the store, if renewed alone, until the lease may have ended', async () => {
     const [only] = leasesOf([{ name: 'a' }]) as [HeldLeaseFixture];
     await only.until(INTERVAL_MS);
     const { command } = await only.store.next('renew');
@@ -85,13 +85,13 @@ describe('leases of one bucket', () => {
     expect(first.store.inFlight).toEqual(['renew']);
   });
 
-  it('do not go along with leases of another bucket', async () => {
+  it('are not renewed together with leases of another bucket', async () => {
     const [first] = leasesOf([{ name: 'a' }, { name: 'bb' }]) as [HeldLeaseFixture];
     await first.until(INTERVAL_MS);
     expect(first.store.inFlight).toEqual(['renew', 'renew']);
   });
 
-  it('are renewed 16 at a time, the one that was renewed the longest time ago first', async () => {
+  it('are renewed 16 at a time, the least recently renewed lease first', async () => {
     const leases = equalLeases(17);
     const [first] = leases as [HeldLeaseFixture];
     await first.until(INTERVAL_MS);
@@ -105,7 +105,7 @@ describe('leases of one bucket', () => {
     expect(namesOf(next)).toContain(nameOf(leases[16] as HeldLeaseFixture));
   });
 
-  it('are looked at only 64 at a time, with the lease itself', async () => {
+  it('are examined at most 64 at a time, including the lease itself', async () => {
     const short: HeldLeaseSetting = { ttlMs: 3000 };
     const before = (count: number) => leasesOf([...Array<HeldLeaseSetting>(count).fill({}), short, short]);
     const [near] = before(62) as [HeldLeaseFixture];
@@ -159,7 +159,7 @@ describe('a lease that is not due yet', () => {
   });
 });
 
-describe('a lease does not go along', () => {
+describe('a lease is not renewed early by the command of another lease', () => {
   it('while its own renewal is in flight', async () => {
     const [first, second] = equalLeases(2) as [HeldLeaseFixture, HeldLeaseFixture];
     second.lease.recheck();
@@ -196,7 +196,7 @@ describe('a lease does not go along', () => {
     expect(ended.sink.last('lost').cause).toBe('expired');
   });
 
-  it('takes no lease along after a hint, which says that the lease may have ended', async () => {
+  it('if the other lease is renewed after a hint, which says that the other lease may have ended', async () => {
     const [first, second] = equalLeases(2) as [HeldLeaseFixture, HeldLeaseFixture];
     await first.until(INTERVAL_MS - 10);
     second.lease.recheck();
@@ -208,7 +208,7 @@ describe('a lease does not go along', () => {
   });
 });
 
-describe('a lease that the store leaves as it is', () => {
+describe('a lease that a common renewal does not change', () => {
   async function leftAlone() {
     const leases = equalLeases(2) as [HeldLeaseFixture, HeldLeaseFixture];
     await leases[0].until(INTERVAL_MS);
@@ -273,7 +273,7 @@ describe('leases of a common renewal without a reply', () => {
   }
   const all = (...kinds: string[]) => [kinds, kinds, kinds];
 
-  it('say renewal-failed as after a lost reply of their own, and are retried together', async () => {
+  it('report renewal-failed as after a lost reply of their own, and are retried together', async () => {
     const { leases, first, sent } = await inFlight();
     await sent.fail();
     expect(kindsOf(leases)).toEqual(all('renewal-failed'));
@@ -284,7 +284,7 @@ describe('leases of a common renewal without a reply', () => {
       expect(sink.last('renewal-failed').end).toEqual({ sentAt: 100_000, remainingMs: TTL_MS });
   });
 
-  it('say renewal-failed once after half a ttl, and accept the late reply', async () => {
+  it('report renewal-failed once after half a ttl, and accept the late reply', async () => {
     const { leases, first, sent } = await inFlight();
     await first.until(INTERVAL_MS + TTL_MS / 2);
     expect(kindsOf(leases)).toEqual(all('renewal-failed'));

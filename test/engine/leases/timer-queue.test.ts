@@ -43,7 +43,7 @@ describe('TimerQueue', () => {
     expect(clock.timerCount).toBe(1);
   });
 
-  it('lets other work in between if thousands of entries are due together, and runs all in order', async () => {
+  it('lets other work run in between if thousands of entries are due together, and runs all entries in order', async () => {
     const clock = new ManualClock();
     const timers = new TimerQueue(clock);
     const ran: string[] = [];

@@ -130,7 +130,7 @@ describe('a watch', () => {
     });
   });
 
-  it('starts anew with a reader of its own if the last watch of the name has ended', async () => {
+  it('gets a new reader if the last watch of the name has ended', async () => {
     const watch = on.watch();
     await cancelWatches(watch);
     const next = on.watch();
@@ -142,7 +142,7 @@ describe('a watch', () => {
     on.expectRest();
   });
 
-  it('goes on for a new stream that comes between the end of the others and its delivery', async () => {
+  it('continues for a new stream that is opened between the end of the other streams and the delivery of this end', async () => {
     const watch = on.watch('hello', 'semaphore');
     await (
       await on.store.next('watch')

@@ -214,7 +214,7 @@ describe('a watch', () => {
       on.expectRest();
     });
 
-    it('is read no more if there is no other stream', async () => {
+    it('is no longer read if there is no other stream', async () => {
       const watch = unsendable();
       await answer(free);
       expect(watch.outcome).toBe('DEFECT');

@@ -25,11 +25,11 @@ test('a revoked lease is known by its number until its last end', () => {
   expect([0, 1, 2, 3].map((number) => leases.get(number)?.lastEnd)).toEqual([undefined, undefined, 30, 40]);
 });
 
-test('a lease that lives longer keeps the number of a later lease, and no more than the bound', () => {
+test('revoked leases are known in any order of their ends, and only the newest leases up to the bound', () => {
   expect(revoked([90, 10, 20, 30]).kept).toEqual([0, 1, 2, 3]);
   expect(revoked([90, 10, 20, 30], 2).kept).toEqual([2, 3]);
 });
 
-test('a session without a revocation knows no number', () => {
+test('a number is unknown in a session without a revocation', () => {
   expect(revoked([]).leases.get(0)).toBeUndefined();
 });

@@ -127,7 +127,7 @@ describe('a session of a connection that has reached its maximum age', () => {
   });
 });
 
-test('a drain asks also sessions that leave already, ends them with DRAINING in its own time, and resolves then', async () => {
+test('a drain also asks sessions that are already leaving, ends them with DRAINING within its own time, and then resolves', async () => {
   const on = new Fixture();
   const { session, ending } = on.begin();
   on.acquire(session, 1);

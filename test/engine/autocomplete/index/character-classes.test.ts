@@ -5,7 +5,7 @@ import {
   OTHER,
 } from '../../../../src/engine/autocomplete/index/character-classes';
 
-test('knows for each code point of Unicode whether it is a letter or digit, or a mark', () => {
+test('classifies each code point of Unicode as a letter or digit, as a mark, or as neither', () => {
   const wrong: string[] = [];
   for (let codePoint = 0; codePoint < 0x110000; codePoint++) {
     const character = String.fromCodePoint(codePoint);

@@ -33,13 +33,13 @@ it.each([0, 1, 2, 3, 1000])('finds every id of %i ids, and no other id', (count)
   expect(rankOfId(table, utf8(''))).toBe(-1);
 });
 
-test('tells ids apart that are equal except for the length or one byte', () => {
+test('distinguishes ids that differ only in their length or in one byte', () => {
   const ids = ['a', 'aa', 'aaa', 'aaaa', 'aaaaa', 'aaaab', 'baaaa', 'é', 'é'.repeat(256)];
   const table = tableOf(ids, 2 ** 47 + 1);
   expect(ids.map((id) => rankOfId(table, utf8(id)))).toEqual(ids.map((_, rank) => rank));
 });
 
-it.each([0, 2 ** 48 - 2])('looks at few places for 100,000 ids with the seed %i', (seed) => {
+it.each([0, 2 ** 48 - 2])('probes few places for 100,000 ids with the seed %i', (seed) => {
   const count = 100_000;
   const { ids } = tableOf(numbered(count), seed);
   let run = 0;

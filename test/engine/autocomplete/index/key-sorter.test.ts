@@ -26,7 +26,7 @@ describe.each([0, 1, 2, 12, 13, 159, 160, 1000, 65_536, 65_537, 200_000])('%i ke
   });
 });
 
-test('no order of the keys makes the sort slow', () => {
+test('sorts random, sorted and alternating keys in fewer than 40 steps for each key', () => {
   const length = 100_000;
   const stepsFor = (keyOf: (index: number) => number): number => {
     const meter = new WorkMeter();

@@ -28,13 +28,13 @@ describe('kindOfEntry', () => {
     expect(kind(texts, typed)).toBe(numberOf(expected));
   });
 
-  it('says that no form contains the query, also if the query spans two forms', () => {
+  it('returns ABSENT if no form contains the query, also if the query spans two forms', () => {
     expect(kind(['john'], 'jonh')).toBe(ABSENT);
     expect(kind(['ab', 'cd'], 'bc')).toBe(ABSENT);
     expect(kind(['ab'], 'abc')).toBe(ABSENT);
   });
 
-  it('says that a form contains the query, but not by a wanted kind', () => {
+  it('returns UNWANTED if a form contains the query only by a kind that is not wanted', () => {
     expect(kind(['john smith'], 'smith', 'exact', 'prefix')).toBe(UNWANTED);
   });
 

@@ -133,7 +133,7 @@ describe('many entries with equal texts', () => {
     }
   });
 
-  it('are on deep pages with little work, because the next ranks match', () => {
+  it('are found on deep pages with little work, because the next ranks match', () => {
     const after: PageStart = { kind: 'contains', at: { score: 1, text: 'anna', entryId: '5' } };
     const { found, steps } = pageOf(anna, 'n', [], 3, after);
     expect(found).toEqual(['contains 50002', 'contains 50005', 'contains 50008']);
@@ -204,7 +204,7 @@ describe('long and repeating texts', () => {
   }));
   const layer = layerOf(entries);
 
-  it('are examined once for all their places', () => {
+  it('are examined once, and not again for each place of the query', () => {
     expect(isSuffixIndex(layer)).toBe(true);
     for (const kinds of [
       [],

@@ -180,7 +180,7 @@ test('makes a layer with sorted positions only above the bound of small layers',
   expect(isSuffixIndex(layerOf(entries, formBytes - 1))).toBe(true);
 });
 
-test('asks once for memory, with the exact size of the layer, and accepts more', () => {
+test('asks for memory once, with the exact size of the layer, and accepts a larger block', () => {
   const sizes: number[] = [];
   const entries = numbered(100, (n) => `name ${n}`);
   const memory = buildLayer(collect(entries), {

@@ -125,7 +125,7 @@ describe('a view of 1 to 4 layers', () => {
     );
   });
 
-  it('says that it stopped, or answers as without a bound of work', () => {
+  it('reports that the search was stopped, or gives the same answer as without a bound of work', () => {
     fc.assert(
       fc.property(dictionaries, ({ changes, profile, queries, pageSize, share }) => {
         const { view, model } = viewOf(changes, profile);
