@@ -29,7 +29,6 @@ export class Account {
     private readonly readQuotas: () => Quotas,
   ) {}
 
-  /** The present quotas. */
   get quotas(): Quotas {
     return this.readQuotas();
   }

@@ -30,7 +30,6 @@ export interface Call {
   onCancelled(listener: () => void): void;
 }
 
-/** The call of a stream. */
 export interface StreamCall extends Call {
   /**
    * Runs `listener` once when a new policy no longer allows the call, in place of the usual end of the call with

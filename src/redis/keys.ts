@@ -145,7 +145,6 @@ export function resourceOfStateKey(prefix: string, key: string): Resource | unde
   return { service, name: key.slice(close + 2 + `${letter}:state:`.length) };
 }
 
-/** The key of a list of recents. */
 export function recentsKey(prefix: string, list: string): string {
   return `${prefix}:{${bucketOf(list)}}:r:list:${list}`;
 }

@@ -90,7 +90,6 @@ export interface SuggestPage {
   readonly nextPageToken: string;
 }
 
-/** An import in progress. */
 export interface ImportView {
   /** Start of the import by the store's clock (ms since 1970), for display only. */
   readonly startTimeMs: number;

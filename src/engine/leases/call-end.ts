@@ -2,7 +2,6 @@ import { answerWithinMs } from '../answer-time';
 import type { Call } from '../call';
 import type { AcquireRequest } from './requests';
 
-/** The end of a wait, and its reason. */
 export interface WaitEnd {
   readonly at: number;
   /** True: the age limit ends the wait earlier than the request and the call's deadline. */

@@ -148,7 +148,6 @@ export interface LeaseToRenew extends CallRef {
   readonly identity: string;
 }
 
-/** The new end of a renewed lease. */
 export interface Renewed extends LeaseEnd {
   readonly ttlMs: number;
 }

@@ -6,7 +6,6 @@ const MOST_TOGETHER = 16;
 /** The most leases of the bucket that are examined for one command. */
 const MOST_EXAMINED = 64;
 
-/** A renewal in flight. */
 export interface RenewalInFlight {
   readonly sentAt: number;
   /** The client was told that this renewal failed. */

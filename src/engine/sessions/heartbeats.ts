@@ -1,11 +1,9 @@
 import type { SignsOfLife } from '../call-session';
 
-/** The heartbeats of one session. */
 export class Heartbeats implements SignsOfLife {
   private readonly listeners: (() => void)[] = [];
 
   constructor(
-    /** The latest heartbeat. */
     public id: number,
     /** The receipt of the latest heartbeat (ms, monotonic clock). Offsets count from this time. */
     public lastAt: number,

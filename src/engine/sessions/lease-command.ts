@@ -6,7 +6,6 @@ import type { CommandCall } from './command-call';
 import type { LeaseEngine } from './lease-engine';
 import type { SessionEvent } from './session-requests';
 
-/** The session of a command. */
 export interface CommandSession {
   readonly isOver: boolean;
   send(event: SessionEvent): void;

@@ -36,7 +36,6 @@ export interface Leaving {
   readonly retryDelayMs: number;
   /** The longest time that the session still works (ms). */
   readonly withinMs: number;
-  /** Ends the session. */
   readonly error: HoldfastError;
 }
 

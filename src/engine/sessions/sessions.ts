@@ -23,7 +23,6 @@ const LEAVING_MS = 1000;
 /** The time in which clients may move the leases of a connection that has reached its maximum age (ms). */
 const AGE_GRACE_MS = 30_000;
 
-/** The sessions of one server. */
 export class Sessions {
   private readonly open = new Set<Session>();
   private isDraining = false;

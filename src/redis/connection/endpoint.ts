@@ -19,7 +19,6 @@ export interface TlsFiles {
 
 export interface Security {
   readonly tls: TlsFiles | undefined;
-  /** The user for connections to the sentinels. */
   readonly sentinelUser: RedisUser | undefined;
 }
 

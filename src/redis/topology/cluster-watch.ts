@@ -153,7 +153,6 @@ export class ClusterWatch {
   }
 }
 
-/** Asks a node for its view of the Cluster. */
 export async function askView(source: Source): Promise<ClusterView> {
   const [info, slots] = await Promise.all([source.ask('CLUSTER', 'INFO'), source.ask('CLUSTER', 'SLOTS')]);
   return readView(info, slots, source.address);

@@ -1,6 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
 
-/** A proven caller. */
 export interface Caller {
   /**
    * `spiffe://…`, `dns:…`, `jwt:<issuer>#<claim>` or `token:…`; at most 256 bytes, no control characters. Empty: no

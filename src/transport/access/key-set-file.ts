@@ -5,7 +5,6 @@ import { UnusableFile, WatchedFiles, type NamedFile } from './watched-files';
 
 const MAX_FILE_BYTES = 2 ** 18;
 
-/** A key set in a file. */
 export class KeySetFile implements KeySet {
   private readonly present: PresentKeys;
   private readonly watched: WatchedFiles;

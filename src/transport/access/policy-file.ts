@@ -34,12 +34,10 @@ export class PolicyFile {
     });
   }
 
-  /** The policy in use. */
   get policy(): Policy {
     return this.loaded.policy;
   }
 
-  /** The quotas in use. */
   get quotas(): readonly QuotaRule[] {
     return this.loaded.quotas;
   }

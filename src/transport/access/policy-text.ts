@@ -8,7 +8,6 @@ import type { PolicyRule } from './policy';
 import type { QuotaRule } from './quota-rules';
 import { SERVICES, VERBS, type ServiceName } from './verbs';
 
-/** The content of a policy file. */
 export interface PolicyContent {
   readonly rules: readonly PolicyRule[];
   readonly quotas: readonly QuotaRule[];

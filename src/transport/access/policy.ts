@@ -4,7 +4,6 @@ import { identityGlob, type IdentityGlob } from './identity-glob';
 import { PrefixTable } from './prefix-table';
 import { VERBS, type CalledService, type ServiceName, type Verb } from './verbs';
 
-/** One rule of a policy file. */
 export interface PolicyRule {
   /** Globs of identities. `*` stops at `/`. */
   readonly identities: readonly string[];

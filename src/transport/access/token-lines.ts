@@ -1,7 +1,6 @@
 import { identityProblem } from './identity';
 import { readRfc3339 } from './time-of-day';
 
-/** One token of the token file. */
 export interface TokenLine {
   /** With its prefix `token:`. */
   readonly identity: string;

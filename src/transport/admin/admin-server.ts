@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { explain, ListenError, type Address } from '../grpc/listen';
 
-/** An answer of the admin port. */
 export interface AdminAnswer {
   readonly status: number;
   readonly contentType: string;

@@ -9,7 +9,6 @@ interface Method {
   readonly responseStream: boolean;
 }
 
-/** The open calls of each connection. */
 export class OpenCalls {
   private readonly ofSession = new WeakMap<object, Map<ServerInterceptingCallInterface, Method>>();
 

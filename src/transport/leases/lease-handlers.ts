@@ -17,7 +17,6 @@ import {
 import { readList, type ListFields } from './list-requests';
 import { holdEventCoalesceKey, holdEventMessage, leaseMessage, lossCauseMessage } from './messages';
 
-/** The events of one hold stream. */
 function holdEvents({
   receivedAt,
 }: HandledCall): EventShape<HoldEvent, { holdEvent: proto.HoldEvent | undefined }> {

@@ -62,7 +62,6 @@ function checkId(violations: Violations, field: string, id: bigint): number {
   return number;
 }
 
-/** Translates commands. */
 export class CommandReader {
   private readonly locks: LeaseRequestReaders<Parameters<typeof readMode>[1]>;
   private readonly semaphores: LeaseRequestReaders<Parameters<typeof readPermits>[1]>;

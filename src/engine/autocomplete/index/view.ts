@@ -20,7 +20,6 @@ export interface View {
 
 export const EMPTY_VIEW: View = { layers: [] };
 
-/** The place of an entry in a view. */
 export interface EntryPlace {
   readonly layer: Layer;
   readonly rank: number;

@@ -9,7 +9,6 @@ import type { Block } from '../loaded/memory-arena';
 import type { Answering } from '../../task-answers';
 import type { BuildCalls, CollectedEntry, LivingLayer } from './thread-calls';
 
-/** A build was cancelled. */
 class Cancelled extends Error {
   override readonly name = 'Cancelled';
 }
@@ -20,7 +19,6 @@ interface Build {
   plan: LayerPlan | undefined;
 }
 
-/** The answers of `builds` to the calls of a build. */
 export function buildAnswers(builds: Builds): Answering<BuildCalls> {
   return {
     startBuild: (value) => builds.start(value),

@@ -63,7 +63,6 @@ export interface ThreadCalls extends BuildCalls {
   list: { takes: ListTask & { layers: readonly LivingLayer[] }; answers: Listing };
 }
 
-/** The settings of a thread. */
 export interface ThreadSettings {
   /** The priority of the thread for the system: 0 normal, 19 lowest. */
   readonly nice: number;
