@@ -68,7 +68,7 @@ export class Account {
 
   /**
    * Counts one more session, and its stream. Throws QUOTA_EXCEEDED, unless the session is the second of its client process:
-   * the process may need the next session to keep the leases of the former.
+   * the process may need the next session to keep the leases of its present session.
    */
   openSession(clientId: string): void {
     const count = this.sessionsOf.get(clientId) ?? 0;

@@ -4215,7 +4215,7 @@ pub struct FieldViolation {
     /// The path of the field in the command, for example `acquire_lock.ttl`.
     #[prost(string, tag = "1")]
     pub field: ::prost::alloc::string::String,
-    /// A text for people: what is wrong with the field.
+    /// A text for people: the problem of the field.
     #[prost(string, tag = "2")]
     pub description: ::prost::alloc::string::String,
 }

@@ -58,7 +58,8 @@ function decode(service: Service, text: string): LeaseId | undefined {
     return undefined;
   }
   const hex = bytes.toString('hex', 2, 18);
-  // Only one text is valid for each lease. An id made anew from its parts would double the time of this function.
+  // Only one text is valid for each lease. A comparison with an id that is encoded again from its parts would double
+  // the time of this function.
   if (!isUtf8(bytes.subarray(NAME_OFFSET)) || bytes.toString('base64url') !== text) return undefined;
   return {
     resource: { service, name: bytes.toString('utf8', NAME_OFFSET) },

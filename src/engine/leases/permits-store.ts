@@ -212,7 +212,9 @@ export interface ListStep extends ByCaller {
   readonly after: string;
   /** Only names with this prefix. */
   readonly namePrefix: string;
-  /** Only names with a holder or a waiter of this label, among those that a view shows. Empty: all. */
+  /**
+   * Only names with a holder or a waiter of this label, among the holders and waiters that a view shows. Empty: all.
+   */
   readonly holderId: string;
   /** The largest number of names in the answer, at least 1. */
   readonly mostShown: number;
@@ -348,7 +350,7 @@ export type RevokeReply =
       readonly count: number;
       /** The latest end of these leases, by the store's clock (ms). Undefined: none of them keeps permits. */
       readonly latestEndMs: number | undefined;
-      /** Where the next step goes on. Undefined: the revocation is done. */
+      /** Where the next step continues. Undefined: the revocation is done. */
       readonly next: RevokeCursor | undefined;
     }
   | UnknownResource;

@@ -49,7 +49,7 @@ function readCommon([word, value]: readonly RawReply[]):
     case 'LOST':
       return LOST;
     case 'LATE': // The script did nothing, and the caller's time is over.
-    case 'EXPIRED': // The staged chunks are gone, so the put can only begin anew.
+    case 'EXPIRED': // The staged chunks have expired, so the put must start again from its first chunk.
       throw new StoreFailure('no', 'unavailable');
     case 'FORGOTTEN': // An earlier send of the script may have run.
       throw new StoreFailure('unknown', 'unavailable');

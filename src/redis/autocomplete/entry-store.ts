@@ -205,7 +205,7 @@ export class RedisEntryStore implements EntryStore {
     return this.namesOf(owner).list('', after, limit);
   }
 
-  /** Reads from the replica. The primary answers if the replica does not have what is asked for. */
+  /** Reads from the replica. The primary answers if the replica does not have the requested data. */
   private async load<T extends { readonly kind: string }>(
     source: LoadSource,
     one: Script,

@@ -95,7 +95,7 @@ export class EntryWrites {
 
   /**
    * Does a step of the work that writes wait for. Returns true if work is left. A failure is not reported: the caller's
-   * own write is committed, or is sent again. Every later write and every sweep goes on with the work.
+   * own write is committed, or is sent again. Every later write and every sweep continues the work.
    */
   private async finishStep(name: string): Promise<boolean> {
     try {

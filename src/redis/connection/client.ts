@@ -46,7 +46,7 @@ export function safeOptions(commandTimeoutMs: number) {
 export function openClient(endpoint: RedisEndpoint, options: RedisOptions): Redis {
   const client =
     typeof endpoint === 'string' ? new Redis(endpoint, options) : new Redis({ ...options, ...endpoint });
-  // ioredis reports a database that Redis does not have, and would go on with database 0, where other data may be.
+  // ioredis reports a database that Redis does not have, and would continue with database 0, which may have other data.
   client.on('error', (error: Error & { command?: { name: string } }) => {
     if (error.command?.name === 'select') client.disconnect(true);
   });

@@ -348,7 +348,7 @@ export class CommandRunner {
       .catch(operation.reject);
   }
 
-  /** The epoch check rejected the reply. The verdict of the check decides how the operation goes on. */
+  /** The epoch check rejected the reply. The verdict of the check decides how the operation continues. */
   private followVerdict<T>(
     operation: Operation<T>,
     check: Promise<Verdict>,

@@ -17,7 +17,10 @@ interface PendingWrite extends Flush {
   readonly since: number;
 }
 
-/** The longest time from the first to the last command of a write (ms). Redis works while a long turn goes on. */
+/**
+ * The longest time from the first to the last command of a write (ms). So Redis already works during a long turn of the
+ * event loop.
+ */
 const LONGEST_COLLECTION_MS = 1;
 
 /** Writes commands to one connection. The commands of a short turn of the event loop leave in one write. */

@@ -13,7 +13,7 @@ export interface EpochGuard {
   epochArguments(deadline: number, keys: readonly string[]): readonly (string | number)[] | undefined;
   /**
    * Undefined: the reply counts. Otherwise the script did nothing or its outcome is in doubt, and the promise says how
-   * the operation goes on.
+   * the operation continues.
    */
   epochCheck(reply: GuardedReply, keys: readonly string[]): Promise<Verdict> | undefined;
 }
@@ -49,8 +49,8 @@ export interface Turn {
   /** The operation is refused if it cannot be sent before this time (ms, monotonic clock). */
   readonly sendBefore?: number | undefined;
   /**
-   * An operation that was not sent may wait until this time while Redis answers other operations (ms, monotonic clock). The
-   * time of the operation begins anew when the operation is sent. Undefined: the operation waits in its own time.
+   * An operation that was not sent may wait until this time while Redis answers other operations (ms, monotonic clock).
+   * The time limit of the operation restarts when the operation is sent. Undefined: the wait counts for the time limit.
    */
   readonly patientUntil?: number | undefined;
 }

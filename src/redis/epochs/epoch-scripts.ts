@@ -54,7 +54,7 @@ export class EpochScripts {
     return { runId: id, previousRunId: previousId, mayBeNew, setForwardUs: this.options.time.setForwardUs };
   }
 
-  /** Each try asks for the source runs anew, because an adoption may not use an old answer. */
+  /** Each try asks for the source runs again, because an adoption must not use an old answer. */
   async adopt(keys: readonly string[], facts: AdoptionFacts): Promise<Adopted> {
     const { clock, nodeBuckets, connection } = this.options;
     for (let tries = 1; ; tries += 1) {

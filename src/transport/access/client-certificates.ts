@@ -11,8 +11,8 @@ import { onMonotonicClock, readCertificateTime } from './time-of-day';
 const EARLY_MS = 10_000;
 
 /**
- * Proves callers by client certificates. A certificate is read once for each connection. A connection with a refused
- * certificate, or with one that ends, is retired.
+ * Proves callers by client certificates. A certificate is read once for each connection. A connection is retired if its
+ * certificate is refused, or before its certificate expires.
  */
 export class ClientCertificates {
   private readonly ofConnection = new WeakMap<object, Caller | CredentialError>();

@@ -62,7 +62,7 @@ const ruleSchema = z.strictObject({
   allow: list(oneOf(VERBS), 'verbs'),
 });
 
-/** The smallest value of each quota. Without a command per second, a caller could not call at all. */
+/** The smallest value of each quota. With a quota of 0 commands per second, a caller could not make any call. */
 const SMALLEST = {
   leases: 0,
   waiters: 0,

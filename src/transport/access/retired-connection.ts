@@ -1,8 +1,8 @@
 import type { ServerHttp2Session } from 'node:http2';
 
 /**
- * Tells the client (GOAWAY) to open a new connection for its next call. Open calls go on. A client that has a new
- * certificate would otherwise keep the connection with the old one, because no status makes clients connect again.
+ * Tells the client (GOAWAY) to open a new connection for its next call. Open calls continue. Otherwise a client with a
+ * new certificate would keep the connection with the old certificate, because no status makes clients connect again.
  */
 export function retireConnection(connection: object): void {
   const { close } = connection as Partial<ServerHttp2Session>;

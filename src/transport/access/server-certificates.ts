@@ -127,9 +127,9 @@ function endsOf(pem: Buffer | undefined): readonly number[] {
 /** Credentials of grpc-js with contents that change. Certificate, key and authority change together. */
 class ReloadingCredentials extends ServerCredentials {
   constructor(private readonly requestsCertificates: boolean) {
-    // A connection without a client certificate, or with one that is not verified, is accepted. Its calls get a status
-    // with the reason; a refused handshake would be a connection error that clients retry for ever. Health answers
-    // without a certificate.
+    // A connection without a verified client certificate is accepted, and its calls get a status with the reason. A
+    // refused handshake would be a connection error, which clients retry without end. Health answers without a
+    // certificate.
     super({ requestCert: requestsCertificates, rejectUnauthorized: false });
   }
 

@@ -16,7 +16,7 @@ const MAX_TOKENS = 10_000;
 const LINES_PER_TURN = 200;
 
 /**
- * Reads the lines `identity sha256:<hex> [expires]`. Throws an error whose message begins with the number of the line.
+ * Reads the lines `identity sha256:<hex> [expires]`. Throws an error. Its message begins with the number of the line.
  * The last line must end with a line feed, so a file that is cut off is noticed in most cases. An empty file has no
  * token, because the removal of the last line makes such a file.
  */

@@ -44,7 +44,10 @@ export function undecodableRequest(): HoldfastError {
 export const MOST_SMALL_BYTES = 4096;
 const LARGE_FIELDS = 256;
 
-/** Decodes small messages as `boundedDecoder`. Returns large messages without their decoding, but refuses the same ones. */
+/**
+ * Decodes small messages as `boundedDecoder`. Returns a large message undecoded, but refuses the same messages as
+ * `boundedDecoder`.
+ */
 export function smallMessageDecoder<Message>(
   { decode }: Decoder<Message>,
   bounds: ListBounds,

@@ -14,7 +14,10 @@ import { OpenCalls } from './open-calls';
 /** The time for the last frames of a connection to leave (ms). */
 const FAREWELL_MS = 500;
 
-/** Streams that move to another connection themselves. Such a stream goes on when its connection has reached its maximum age. */
+/**
+ * Streams with clients that move to another connection by themselves. Such a stream continues after its connection has
+ * reached its maximum age.
+ */
 export interface MovingStreams {
   readonly paths: ReadonlySet<string>;
   /** Asks the streams of a connection to move. May be called twice for a connection. */
@@ -75,7 +78,7 @@ export class Connections {
     for (const socket of this.open.values()) disconnect(socket);
   }
 
-  /** Ends the streams of messages to the client, or asks them to move. Calls with one answer go on. */
+  /** Ends the calls that answer with a stream, or asks their clients to move. Calls with one answer continue. */
   private endStreams(session: ServerHttp2Session): void {
     this.moving.leave(session);
     this.calls.end(session, ({ path, responseStream }) =>

@@ -50,7 +50,7 @@ export class Reader {
  * read. TCP slows down the client of a connection that is not read.
  */
 export class ReadingTurns {
-  /** The busy connections. The one that was read longest ago comes first. */
+  /** The busy connections, the least recently read connection first. */
   private readonly busy = new Set<Reader>();
   private readonly delivering: Reader[] = [];
   private paused: Reader[] = [];

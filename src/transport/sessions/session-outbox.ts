@@ -71,7 +71,7 @@ export class SessionOutbox implements SessionSink {
     return this.events.size;
   }
 
-  /** True: the client does not read what was sent. */
+  /** True: the client has not read the messages that were sent. */
   get isStuck(): boolean {
     return this.isFull;
   }

@@ -1616,7 +1616,7 @@ type FieldViolation struct {
 
 	// The path of the field in the command, for example `acquire_lock.ttl`.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
-	// A text for people: what is wrong with the field.
+	// A text for people: the problem of the field.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 }
 

@@ -829,7 +829,7 @@ class FieldViolation(google.protobuf.message.Message):
     field: builtins.str
     """The path of the field in the command, for example `acquire_lock.ttl`."""
     description: builtins.str
-    """A text for people: what is wrong with the field."""
+    """A text for people: the problem of the field."""
     def __init__(
         self,
         *,

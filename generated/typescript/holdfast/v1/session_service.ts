@@ -493,7 +493,7 @@ export interface CommandFailed_MetadataEntry {
 export interface FieldViolation {
   /** The path of the field in the command, for example `acquire_lock.ttl`. */
   field: string;
-  /** A text for people: what is wrong with the field. */
+  /** A text for people: the problem of the field. */
   description: string;
 }
 

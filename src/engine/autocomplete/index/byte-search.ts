@@ -12,7 +12,10 @@ export class ByteSearch {
   readonly #wanted: Buffer;
   /** True if `wanted` begins with the zero byte before the form. No zero byte is before the first form. */
   readonly #atBeginning: boolean;
-  /** The part of the forms in which `wanted` may begin now, and the rest of such a place. */
+  /**
+   * The part of the forms that the native search passes now: the bytes where `wanted` may begin, and then the length of
+   * `wanted`.
+   */
   #window: Buffer;
   #windowFrom = 0;
 

@@ -1,8 +1,8 @@
 /**
  * The dead ranks of a layer: the entries of these ranks were deleted, or a newer layer has these entries. A dead set
- * never changes. A larger set shares all pages with the old set except those with new ranks. The pages are not in
- * shared memory, because each write replaces some pages, and V8 collects dropped shared memory much too late. So a
- * message to another thread copies the pages: 125 KB for a million ranks.
+ * never changes. A larger set shares with the old set all pages without new ranks. The pages are not in shared memory,
+ * because each write replaces some pages, and V8 collects dropped shared memory much too late. So a message to another
+ * thread copies the pages: 125 KB for a million ranks.
  */
 export interface DeadSet {
   /** The number of ranks in the set. */

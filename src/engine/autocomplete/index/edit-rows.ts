@@ -57,7 +57,7 @@ export class EditRows {
     }
   }
 
-  /** Adds the row of the character at this depth. The rows of all lower depths are those of the same form. */
+  /** Adds the row of the character at this depth. The rows of all lower depths must belong to the same form. */
   add(character: number, depth: number): number {
     const cells = this.#cells;
     const typed = this.#typed;
@@ -94,9 +94,9 @@ export class EditRows {
   }
 
   /**
-   * Adds the row of a character of which only the mark (branches.ts) is known. False: a character with this mark is near in
-   * the query, so the row depends on the character. `mayContinue` must be true for the row before and this mark. Then the
-   * new row is UNDECIDED: the character can stand for one of the query, but cannot complete a match.
+   * Adds the row of a character when only its mark (branches.ts) is known. False: a character with this mark is near in
+   * the query, so the row depends on the character. `mayContinue` must be true for the row before and this mark. Then
+   * the new row is UNDECIDED: the character can stand for one of the query, but cannot complete a match.
    */
   addMark(mark: number, depth: number): boolean {
     if (((this.#compared[depth] as number) & (1 << mark)) !== 0) return false;

@@ -70,7 +70,7 @@ export class FormWriter {
     this.appendForms(folded, 0, folded.length);
   }
 
-  /** Makes room for so many bytes and one zero byte. */
+  /** Grows the array if it has no room for this number of bytes and a zero byte. */
   #reserve(byteCount: number): Uint8Array {
     this.#bytes = grown(this.#bytes, this.#length + byteCount + 1);
     return this.#bytes;

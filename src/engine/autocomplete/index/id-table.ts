@@ -14,7 +14,7 @@ const HASH_RANGE = 2 ** 32;
 const PLACES = 1.5;
 const FREE = 0;
 
-/** The size of a table for so many ids. At least one place stays free, because a search ends at a free place. */
+/** The size of a table for this number of ids. At least one place stays free, because a search ends at a free place. */
 export function placesFor(idCount: number): number {
   return Math.ceil(idCount * PLACES) + 1;
 }

@@ -28,8 +28,8 @@ export interface EntryTable {
 }
 
 /**
- * Some positions in `forms`, sorted by the bytes from there to the end of the form, and equal bytes by position. All
- * positions whose bytes begin with a query form one interval.
+ * Some positions in `forms`, sorted by the bytes from there to the end of the form, and equal bytes by position. So all
+ * positions at which a form continues with a query are one interval.
  */
 export interface SortedPositions {
   readonly positions: Uint32Array;

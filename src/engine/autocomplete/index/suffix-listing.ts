@@ -9,8 +9,8 @@ import type { TextRange } from './text-order';
 import { STEPS, type Work } from './work';
 
 /**
- * Lists the entries of a layer by text through the sorted beginnings of forms. Beginnings of aliases are left out. Equal
- * forms are sorted by position, which is rank, so those of equal scores are also sorted by entry id.
+ * Lists the entries of a layer by text through the sorted beginnings of forms. Beginnings of aliases are left out.
+ * Equal forms are sorted by position, and so by rank. So equal forms with equal scores are also sorted by entry id.
  */
 export class SuffixListing {
   readonly #ranks: number[] = [];

@@ -48,7 +48,7 @@ export class TableWriter {
     this.#addEntries(from.entries, entriesStart, lastEntry + packedSizeAt(from.entries, lastEntry));
   }
 
-  /** Writes what depends on all entries. */
+  /** Writes the end of the last form, and the table of ids. Called after all entries. */
   finish(): void {
     const { table } = this;
     table.formsAt[this.#rank] = this.#formsEnd;

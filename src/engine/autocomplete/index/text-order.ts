@@ -32,7 +32,7 @@ export class TextRange {
     return Buffer.compare(entryIdBytesAt(table, rank), this.idBefore(table.forms, form)) > 0;
   }
 
-  /** Entries whose text has this form belong to the range if their id is higher than this id. */
+  /** An entry with this form as its text belongs to the range if the id of the entry is higher than this id. */
   idBefore(forms: Uint8Array, form: number): Buffer {
     const isSame = this.#after && compareForms(forms, form, this.#after.form, 0) === 0;
     return isSame && this.#after ? this.#after.id : NO_ID;

@@ -28,7 +28,7 @@ export function typoIntervals(index: SuffixIndex, query: Query, work: Work): Int
 class TypoSearch {
   readonly found: Interval[] = [];
   readonly #rows: EditRows;
-  /** The number of characters of the last form that were read, or whose marks ruled out a match. */
+  /** The number of characters of the last form that were read, or that were ruled out by their marks. */
   #depth = 0;
 
   constructor(

@@ -3,7 +3,7 @@ import { rankOfId } from './id-table';
 import type { EntryTable, Layer } from './layer';
 import { entryIdBytesAt } from './packed-entry';
 
-/** A layer, and the ranks whose entries are deleted or in a newer layer. */
+/** A layer, and its dead ranks: the entries of these ranks are deleted or in a newer layer. */
 export interface ViewLayer {
   readonly layer: Layer;
   readonly dead: DeadSet;

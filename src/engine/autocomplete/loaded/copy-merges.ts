@@ -10,7 +10,7 @@ import type { Position } from './position';
 /** A merged layer. The receiver holds the layer. */
 export interface Merged {
   readonly held: HeldLayer;
-  /** The layers whose place the merged layer takes. They are neighbours. */
+  /** The neighbouring layers that the merged layer replaces. */
   readonly replaced: ReadonlySet<HeldLayer>;
   /** The ids that have changed since the merge began. Their entries in the merged layer are out of date. */
   readonly changedIds: ReadonlySet<string>;

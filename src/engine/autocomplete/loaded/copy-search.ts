@@ -14,7 +14,10 @@ import { livingLayer } from './levels';
 import type { Patience } from './patience';
 import { searchesFull } from '../autocomplete-errors';
 
-/** A search on the main thread stops after this number of steps: about 0.3 ms. Then another thread begins it anew. */
+/**
+ * A search on the main thread stops after this number of steps: about 0.3 ms. Then another thread starts the search
+ * again from the beginning.
+ */
 const STEPS_HERE = 3000;
 /** How many long searches may be ahead of a long search. A search takes some milliseconds. */
 const MOST_WAITING = 1000;

@@ -40,7 +40,7 @@ export async function loadCopy(
 
 /** One attempt to load a generation. */
 class DictionaryLoad {
-  /** The last write whose changes the build has. */
+  /** The last write that the build contains. */
   #position: Position;
   /** The positions of the reads of buckets, which must belong to one history. */
   readonly #seen = new Map<number, string>();

@@ -210,8 +210,8 @@ export class LoadedDictionary {
   }
 
   /**
-   * Finds a way to go on if the store does not have the writes after the copy's position: from a new generation that
-   * follows the position, or from the oldest layer. False: there is no way, and the copy was dropped.
+   * Continues if the store does not have the writes after the copy's position: from a new generation that follows the
+   * position, or from the oldest layer. False: both are impossible, and the copy was dropped.
    */
   async #rejoin(copy: GenerationCopy): Promise<boolean> {
     const head = await this.options.store.head(this.name);

@@ -4,7 +4,7 @@
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
 -- ARGV  1 import id
 -- Reply OK (no write is left) | AGAIN | LOST (no such import, or the feed lacks a write) | FORMAT number
--- Holds Any repetition goes on where the last call ended.
+-- Holds A repeated call continues where the last call ended.
 --
 -- @include shared/generation.lua
 -- @include shared/follow.lua

@@ -10,7 +10,7 @@
 --        UNKNOWN                           a limit was expected, but there is no semaphore
 --        AGAIN
 -- Holds  Takes nothing from holders. After a lower limit, no grant exceeds the limit, not even the claim of an earlier
---        offer. Waiters that never fit are told so. A repeated call gets the same answer.
+--        offer. Waiters that never fit get NEVER_FITS. A repeated call gets the same answer.
 --
 -- @include shared/answer.lua
 -- @include shared/epoch-check.lua

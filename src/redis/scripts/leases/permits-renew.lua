@@ -11,8 +11,8 @@
 --        GONE                              no lease has this secret, or another identity holds the lease
 --        SUPERSEDED                        another stream, or a later session or command of the same client, has the lease
 --        AGAIN
--- Holds  Renews also while grants pause, unless the lease may have ended on another Redis, which may have granted anew.
---        Never shortens a lease and never restores an ended lease. A longer ttl becomes the lease's ttl.
+-- Holds  Renews also while grants pause, except a lease that may have ended on another Redis: that Redis may have granted
+--        the name again. Never shortens a lease and never restores an ended lease. A longer ttl becomes the lease's ttl.
 --
 -- @include shared/answer-granted.lua
 -- @include shared/epoch-check.lua

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Takes names out of a bucket's index that no list shows any more: locks that nobody has used for a minute, and names without
--- a state and a limit. Names that are in use again stay.
+-- Removes unused names from a bucket's index: locks that were not used for a minute, and names without a state and a limit.
+-- A name that is in use again stays.
 --
 -- KEYS   1 index of names of a bucket and a service (shared/layout.lua)  2 epoch of the bucket
 -- ARGV   1 version of the server's layout of leases  2.. names, at most 64

@@ -16,7 +16,7 @@ local SILENT_US = 60000000
 -- How long a replaced generation is kept, for servers that load it (us).
 local REPLACED_US = 600000000
 
--- The fields of meta that begin with `head`, as pairs of the rest of the name and the value.
+-- The fields of meta with the prefix `head`, as pairs of the name without the prefix and the value.
 local function fields_of(head)
   local all, found = redis.call('HGETALL', KEYS[1]), {}
   for i = 1, #all, 2 do

@@ -77,7 +77,7 @@ local function remove_end(id)
   if meta.ends <= FEW_INLINE then gather() end
 end
 
--- The earliest lease: its id and its end, or nil. Of several with this end, the one with the least id.
+-- The id and the end of the lease that ends first, or nil. If several leases have this end: the lease with the lowest id.
 -- @rare
 local function first_lease()
   if meta.is_spilled == 1 then

@@ -2,8 +2,8 @@
 -- last registration (us). permits-watch.lua renews the registration of a server as long as the server has watches.
 -- @include servers.lua
 
--- The servers whose registration counts, with its time, and their number. A time that is later than the clock counts for
--- WATCHED_US too, because Redis's clock may have been set back.
+-- The servers with a valid registration, the time of each registration, and the number of these servers. A registration
+-- with a time after the present is valid up to WATCHED_US after the present, because Redis's clock may have been set back.
 -- @rare
 local function watching_servers()
   local servers, count = {}, 0

@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object description_ = "";
   /**
    * <pre>
-   * A text for people: what is wrong with the field.
+   * A text for people: the problem of the field.
    * </pre>
    *
    * <code>string description = 2 [json_name = "description"];</code>
@@ -118,7 +118,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A text for people: what is wrong with the field.
+   * A text for people: the problem of the field.
    * </pre>
    *
    * <code>string description = 2 [json_name = "description"];</code>
@@ -588,7 +588,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object description_ = "";
     /**
      * <pre>
-     * A text for people: what is wrong with the field.
+     * A text for people: the problem of the field.
      * </pre>
      *
      * <code>string description = 2 [json_name = "description"];</code>
@@ -608,7 +608,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A text for people: what is wrong with the field.
+     * A text for people: the problem of the field.
      * </pre>
      *
      * <code>string description = 2 [json_name = "description"];</code>
@@ -629,7 +629,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A text for people: what is wrong with the field.
+     * A text for people: the problem of the field.
      * </pre>
      *
      * <code>string description = 2 [json_name = "description"];</code>
@@ -646,7 +646,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A text for people: what is wrong with the field.
+     * A text for people: the problem of the field.
      * </pre>
      *
      * <code>string description = 2 [json_name = "description"];</code>
@@ -660,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A text for people: what is wrong with the field.
+     * A text for people: the problem of the field.
      * </pre>
      *
      * <code>string description = 2 [json_name = "description"];</code>

@@ -30,7 +30,7 @@ public interface FieldViolationOrBuilder extends
 
   /**
    * <pre>
-   * A text for people: what is wrong with the field.
+   * A text for people: the problem of the field.
    * </pre>
    *
    * <code>string description = 2 [json_name = "description"];</code>
@@ -39,7 +39,7 @@ public interface FieldViolationOrBuilder extends
   java.lang.String getDescription();
   /**
    * <pre>
-   * A text for people: what is wrong with the field.
+   * A text for people: the problem of the field.
    * </pre>
    *
    * <code>string description = 2 [json_name = "description"];</code>
