@@ -1,5 +1,5 @@
 import {
-  ContendedError,
+  HoldfastError,
   LeaseLostError,
   UnavailableError,
   type Holdfast,
@@ -84,12 +84,19 @@ export class LockedTrade implements Trade {
   }
 }
 
-/** Undefined: others held the lock for the whole wait, or no server answered. The client repeats such a release. */
+/**
+ * CONTENDED: others held the lock for the whole wait. REQUEST_FINISHED: the answer to a grant was lost, and the lease has
+ * ended. No work was done under this lease.
+ */
+const NOT_GRANTED = new Set(['CONTENDED', 'REQUEST_FINISHED']);
+
+/** Undefined: not granted, or no server answered. The client repeats a release without an answer. */
 async function unlessNotGranted<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof ContendedError || error instanceof UnavailableError) return undefined;
+    if (error instanceof UnavailableError) return undefined;
+    if (error instanceof HoldfastError && NOT_GRANTED.has(error.reason)) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { UnavailableError } from '@holdfast/client';
+import { HoldfastError, UnavailableError } from '@holdfast/client';
 import { coarse, fine, type Locking } from '../../examples/marketplace/locked-trade';
 import type { Outcome, Trade } from '../../examples/marketplace/trade';
 import { MarketStage, gate, listingOf, PRICE, type TestMarket } from './test-market';
@@ -130,12 +130,18 @@ describe('the marketplace under contention', () => {
     await expect(market.locked(coarse, { waitMs: 50 }).buy('1', listingOf('2'))).resolves.toBe('done');
   });
 
-  test('gives up when no server answers, and reports a refused ttl as an error', async () => {
+  test.each([
+    new UnavailableError('no answer', { reason: '', code: 14 }),
+    new HoldfastError('the lease has ended', { reason: 'REQUEST_FINISHED', code: 9 }),
+  ])('gives up after $name $reason', async (error) => {
     const market = await stage.market({ 1: 1000, 2: 0 });
-    const silent: Locking['client'] = {
-      lock: () => Promise.reject(new UnavailableError('no answer', { reason: '', code: 14 })),
-    };
-    await expect(market.locked(fine, {}, silent).buy('1', listingOf('2'))).resolves.toBe('contended');
+    const client: Locking['client'] = { lock: () => Promise.reject(error) };
+    await expect(market.locked(fine, {}, client).buy('1', listingOf('2'))).resolves.toBe('contended');
+    expect(await market.audit(0)).toMatchObject({ passed: true, sold: 0 });
+  });
+
+  test('reports a refused ttl as an error', async () => {
+    const market = await stage.market({ 1: 1000, 2: 0 });
     await expect(market.locked(fine, { ttlMs: 600_000 }).buy('1', listingOf('2'))).rejects.toThrow('ttl');
     expect(await market.audit(0)).toMatchObject({ passed: true, sold: 0 });
   });
