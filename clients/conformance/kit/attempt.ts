@@ -46,7 +46,9 @@ async function failureOf(
   let world: ScriptedWorld | FaultWorld | undefined;
   try {
     world =
-      one.set === 'scripted' ? await ScriptedWorld.start(one, folder, log) : await FaultWorld.start(one, log);
+      one.set === 'scripted'
+        ? await ScriptedWorld.start(one, folder, log)
+        : await FaultWorld.start(one, folder, log);
     await new CaseRun(one, start, world, folder, log).run();
     return undefined;
   } catch (error) {

@@ -1,6 +1,7 @@
 import { parseDocument } from 'yaml';
 import { takeover } from '../server/takeovers';
 import { statusSpec } from '../server/status-spec';
+import { CERTIFICATE_KINDS } from './certificate-kinds';
 import { COMMANDS } from './commands';
 import { textOf } from './text';
 
@@ -48,6 +49,7 @@ const STEPS: Readonly<Record<string, readonly string[]>> = {
   cut: ['server'],
   black_hole: ['server'],
   restore: ['server'],
+  client_certificate: [],
 };
 
 const SCRIPTED_STEPS: Readonly<Record<string, readonly string[]>> = {
@@ -64,6 +66,7 @@ const SCRIPTED_STEPS: Readonly<Record<string, readonly string[]>> = {
   end_calls: ['server'],
   reset_streams: ['server'],
   stop: ['server'],
+  server_certificate: ['server'],
   received: [...WAITING, 'server', 'count'],
   not_received: ['for_ms', 'since', 'server', 'at_most'],
 };
@@ -71,9 +74,14 @@ const SCRIPTED_STEPS: Readonly<Record<string, readonly string[]>> = {
 const FAULT_STEPS: Readonly<Record<string, readonly string[]>> = {
   kill: ['server'],
   terminate: ['server'],
+  pause: ['server'],
+  resume: ['server'],
+  flush_store: [],
   start: ['server'],
   revoke: ['server'],
+  ended: ['server', ...WAITING],
   holders: ['server', ...WAITING],
+  waiters: ['server', ...WAITING],
 };
 
 const SETTINGS = [
@@ -171,6 +179,8 @@ function checkValue(verb: string, value: unknown, fail: Fail): void {
   if (MAPS.includes(verb) && !isMap(value)) fail(`the value of "${verb}" is a map`);
   if (verb === 'driver' && !DRIVER_ACTS.includes(String(value)))
     fail(`a driver can ${DRIVER_ACTS.join(', ')}`);
+  if (verb.endsWith('_certificate') && !(CERTIFICATE_KINDS as readonly unknown[]).includes(value))
+    fail(`a certificate may be ${CERTIFICATE_KINDS.join(', ')}`);
   if (verb === 'pause_ms' && typeof value !== 'number') fail('"pause_ms" is a number');
   if (verb === 'set') {
     if (!isMap(value)) return fail('the value of "set" is a map');

@@ -1,26 +1,38 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Authority, type Issued } from '../../../test/support/certificates';
-import type { ServerTls } from '../server/scripted-server';
+import type { TlsFiles } from '../server/tls-credentials';
 import type { Case } from './case-file';
+import type { CertificateKind } from './certificate-kinds';
 
 interface Certificates {
-  readonly authority: Authority;
+  /** The path of the authority's certificate. */
+  readonly ca: string;
   readonly server: Issued;
   readonly client: Issued;
 }
 
-let made: Certificates | undefined;
+let made: Readonly<Record<CertificateKind, Certificates>> | undefined;
 
-/** One authority for all cases, because `openssl` blocks the servers of the cases that run meanwhile. */
-function certificates(): Certificates {
-  if (made) return made;
+/** One authority of each kind for all cases, because `openssl` blocks the servers of the cases that run meanwhile. */
+function certificates(kind: CertificateKind): Certificates {
+  if (made) return made[kind];
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-certificates-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const authority = new Authority(folder);
-  made = { authority, server: authority.issueForServer(), client: authority.issue({ commonName: 'driver' }) };
-  return made;
+  const first = new Authority(folder);
+  const second = new Authority(folder, 'renewed');
+  made = { valid: issuedBy(first), ended: issuedBy(first, -1), renewed: issuedBy(second) };
+  return made[kind];
+}
+
+function issuedBy(authority: Authority, days = 30): Certificates {
+  const names = 'URI:spiffe://example.org/driver';
+  return {
+    ca: authority.cert,
+    server: authority.issueForServer({ days }),
+    client: authority.issue({ commonName: 'driver', names, days }),
+  };
 }
 
 /** Call before the first case runs. */
@@ -28,14 +40,23 @@ export function prepareCertificates(cases: readonly Case[]): void {
   const wantTls = cases.some(({ servers }) =>
     [...servers.values()].some((one) => one?.['tls'] !== undefined),
   );
-  if (wantTls) certificates();
+  if (wantTls) certificates('valid');
 }
 
-/** Puts the files that README.md promises into the folder of a case. `clients`: clients need a certificate. */
-export function serverTls(folder: string, clients: boolean): ServerTls {
-  const { authority, server, client } = certificates();
-  copyFileSync(authority.cert, join(folder, 'ca.pem'));
-  copyFileSync(client.cert, join(folder, 'client.pem'));
-  copyFileSync(client.key, join(folder, 'client.key'));
-  return { ca: authority.cert, ...server, clients };
+export function serverFiles(kind: CertificateKind): TlsFiles {
+  const { ca, server } = certificates(kind);
+  return { ca, ...server };
+}
+
+/** Puts the files that README.md promises into the folder of a case. No reader sees a part of a file. */
+export function writeClientFiles(folder: string, kind: CertificateKind): void {
+  const { ca, client } = certificates(kind);
+  for (const [from, name] of [
+    [ca, 'ca.pem'],
+    [client.cert, 'client.pem'],
+    [client.key, 'client.key'],
+  ] as const) {
+    copyFileSync(from, join(folder, `${name}.new`));
+    renameSync(join(folder, `${name}.new`), join(folder, name));
+  }
 }

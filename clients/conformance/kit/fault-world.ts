@@ -9,11 +9,16 @@ import { ServerProcess } from '../../../test/support/processes/server-process';
 import { TcpProxy } from '../../../test/support/proxy/tcp-proxy';
 import { Records } from '../server/records';
 import type { Case, Step, Values } from './case-file';
+import type { CertificateKind } from './certificate-kinds';
+import { serverFiles, writeClientFiles } from './certificates';
 import { textOf } from './text';
 import type { WaitFor, World } from './world';
 
+type Environment = Readonly<Record<string, string>>;
+
 interface Member {
   process: ServerProcess | undefined;
+  readonly env: Environment;
   readonly listen: string;
   readonly proxy: TcpProxy;
 }
@@ -28,19 +33,21 @@ export class FaultWorld implements World {
 
   private constructor(
     private readonly redis: RedisProcess,
+    private readonly folder: string,
     private readonly log: (line: string) => void,
   ) {
     this.records = new Records(log);
   }
 
-  static async start(one: Case, log: (line: string) => void): Promise<FaultWorld> {
-    const world = new FaultWorld(await RedisProcess.start(), log);
+  static async start(one: Case, folder: string, log: (line: string) => void): Promise<FaultWorld> {
+    const world = new FaultWorld(await RedisProcess.start(), folder, log);
     try {
-      for (const name of one.servers.keys()) {
-        const process = await world.newServer(name);
+      for (const [name, settings] of one.servers) {
+        const env = world.environment(settings ?? {});
+        const process = await world.newServer(name, env);
         const targetPort = Number(process.listen.split(':').at(-1));
         const proxy = await TcpProxy.open({ targetPort, protocol: 'tcp' });
-        world.members.set(name, { process, listen: process.listen, proxy });
+        world.members.set(name, { process, env, listen: process.listen, proxy });
       }
     } catch (error) {
       await world.close();
@@ -64,11 +71,18 @@ export class FaultWorld implements World {
     if (verb === 'kill') await member.process?.kill();
     // The drain goes on while the case continues.
     else if (verb === 'terminate') member.process?.signal('SIGTERM');
-    else if (verb === 'start') member.process = await this.newServer(name, member.listen);
+    else if (verb === 'pause') member.process?.stop();
+    else if (verb === 'resume') member.process?.cont();
+    else if (verb === 'flush_store') await this.redis.command('FLUSHALL');
+    else if (verb === 'start') member.process = await this.newServer(name, member.env, member.listen);
     else if (verb === 'cut') member.proxy.cutAll();
     else if (verb === 'black_hole') member.proxy.blackHole('both');
     else if (verb === 'restore') member.proxy.passEverything();
-    else if (verb === 'holders') await this.holders(member, value as Values, options, waitFor);
+    else if (verb === 'client_certificate') writeClientFiles(this.folder, value as CertificateKind);
+    else if (verb === 'ended')
+      await waitFor(`the end of ${name}`, () => member.process?.exit, within(options));
+    else if (verb === 'holders' || verb === 'waiters')
+      await this.count(verb, member, value as Values, options, waitFor);
     else if (verb === 'revoke') await this.revoke(member, value as Values);
     else return false;
     return true;
@@ -82,33 +96,47 @@ export class FaultWorld implements World {
     await this.redis.close();
   }
 
-  private async newServer(name: string, listen?: string): Promise<ServerProcess> {
+  /** With TLS, the server asks for a certificate of the client. */
+  private environment({ tls }: Values): Environment {
+    if (tls !== 'client') return {};
+    writeClientFiles(this.folder, 'valid');
+    const { ca, cert, key } = serverFiles('valid');
+    return { HOLDFAST_TLS_CERT: cert, HOLDFAST_TLS_KEY: key, HOLDFAST_TLS_CLIENT_CA: ca };
+  }
+
+  private async newServer(name: string, env: Environment, listen?: string): Promise<ServerProcess> {
     return ServerProcess.start({
       redisUrl: this.redis.url,
+      env,
       ...(listen !== undefined && { listen }),
       onLine: (line) => this.log(`${name} log: ${line}`),
     });
   }
 
-  private async holders(member: Member, value: Values, options: Values, waitFor: WaitFor): Promise<void> {
+  /** Waits until GetLock shows so many holders or waiters. */
+  private async count(
+    what: 'holders' | 'waiters',
+    member: Member,
+    { name, count }: Values,
+    options: Values,
+    waitFor: WaitFor,
+  ): Promise<void> {
     const client = this.client(member);
-    const name = String(value['name']);
-    let latest = -1;
+    const request: GetLockRequest = { name: String(name) };
+    let latest: number | undefined;
     let isAsking = false;
     const ask = (): true | undefined => {
       if (!isAsking) {
         isAsking = true;
-        const request: GetLockRequest = { name };
         client.getLock(request, (_error: unknown, response?: GetLockResponse) => {
-          latest = response?.lock?.holderCount ?? latest;
+          latest = (what === 'holders' ? response?.lock?.holderCount : response?.lock?.waiterCount) ?? latest;
           isAsking = false;
         });
       }
-      return latest === value['count'] || undefined;
+      return latest === count || undefined;
     };
     try {
-      const within = Number(options['within_ms'] ?? WITHIN_MS);
-      await waitFor(`${String(value['count'])} holders of ${name}`, ask, within);
+      await waitFor(`${String(count)} ${what} of ${String(name)}`, ask, within(options));
     } finally {
       client.close();
     }
@@ -143,4 +171,8 @@ export class FaultWorld implements World {
     if (!member) throw new Error(`there is no server ${name}`);
     return member;
   }
+}
+
+function within({ within_ms: ms = WITHIN_MS }: Values): number {
+  return Number(ms);
 }

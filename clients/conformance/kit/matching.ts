@@ -3,7 +3,7 @@ import { textOf } from './text';
 /** Values that a case has remembered by `$name`. */
 export type Remembered = Map<string, unknown>;
 
-const OPERATORS = new Set(['min', 'max', 'above', 'not', 'any', 'items']);
+const OPERATORS = new Set(['min', 'max', 'above', 'not', 'any', 'items', 'contains']);
 
 /**
  * Compares a value with the expectation of a case. Returns the first difference as a text, or undefined. Remembers new
@@ -44,7 +44,7 @@ function compare(expected: unknown, value: unknown, known: Remembered, path: str
 }
 
 function operator(
-  { min, max, above, not, any, items }: Record<string, unknown>,
+  { min, max, above, not, any, items, contains }: Record<string, unknown>,
   value: unknown,
   known: Remembered,
   difference: string,
@@ -53,6 +53,7 @@ function operator(
   if (max !== undefined && !(Number(value) <= Number(max))) return difference;
   if (above !== undefined && !isAbove(value, known.get(textOf(above)))) return difference;
   if (items !== undefined && !(Array.isArray(value) && value.length === items)) return difference;
+  if (contains !== undefined && !holds(value, textOf(contains))) return difference;
   if (not !== undefined && compare(not, value, new Map(known), '') === undefined) return difference;
   if (Array.isArray(any) && !any.some((one) => compare(one, value, known, '') === undefined))
     return difference;
@@ -63,6 +64,11 @@ function operator(
 function isAbove(value: unknown, bound: unknown): boolean {
   if (typeof value !== 'string' || typeof bound !== 'string') return false;
   return BigInt(value) > BigInt(bound);
+}
+
+/** Sentences of different libraries agree in words, not in capitals. */
+function holds(value: unknown, word: string): boolean {
+  return typeof value === 'string' && value.toLowerCase().includes(word.toLowerCase());
 }
 
 function firstProblem(problems: readonly (string | undefined)[]): string | undefined {

@@ -9,7 +9,8 @@ import { Store, type Holding } from '../server/store';
 import { takeover } from '../server/takeovers';
 import { changeBehaviour, sendResponse } from './acts';
 import type { Case, Step, Values } from './case-file';
-import { serverTls } from './certificates';
+import type { CertificateKind } from './certificate-kinds';
+import { serverFiles, writeClientFiles } from './certificates';
 import type { World } from './world';
 
 const STRANGER = randomUUID();
@@ -67,6 +68,8 @@ export class ScriptedWorld implements World {
     else if (verb === 'black_hole') one.blackHole();
     else if (verb === 'stop') one.stop();
     else if (verb === 'restore') one.restore();
+    else if (verb === 'server_certificate') one.useCertificate(serverFiles(value as CertificateKind));
+    else if (verb === 'client_certificate') writeClientFiles(this.folder, value as CertificateKind);
     else return Promise.resolve(this.runOnStore(verb, value as Values));
     return Promise.resolve(true);
   }
@@ -116,9 +119,9 @@ export class ScriptedWorld implements World {
     const { tls, down, ...behaviour } = settings;
     const { store, catalogue, records, checks } = this;
     const options = { name, store, catalogue, records, checks };
-    const server = await ScriptedServer.start(
-      tls === undefined ? options : { ...options, tls: serverTls(this.folder, tls === 'client') },
-    );
+    const withTls = tls !== undefined && { tls: { ...serverFiles('valid'), clients: tls === 'client' } };
+    if (withTls) writeClientFiles(this.folder, 'valid');
+    const server = await ScriptedServer.start({ ...options, ...withTls });
     this.servers.set(name, server);
     changeBehaviour(server, behaviour);
     if (down === true) server.stop();

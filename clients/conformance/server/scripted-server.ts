@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { AutocompleteServiceService } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
@@ -22,15 +21,7 @@ import type { SessionChecks } from './session-checks';
 import type { RawResponse, SessionCall } from './session-output';
 import { serviceError, type StatusSpec } from './status-spec';
 import type { Store } from './store';
-
-/** Paths of PEM files. */
-export interface ServerTls {
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
-  /** The client needs a certificate of the authority. */
-  readonly clients: boolean;
-}
+import { TlsCredentials, type ServerTls, type TlsFiles } from './tls-credentials';
 
 export interface ScriptedServerOptions {
   readonly name: string;
@@ -56,11 +47,13 @@ export class ScriptedServer {
   private readonly lockCalls: LockCalls;
   private readonly autocompleteCalls: AutocompleteCalls;
   private readonly served: ServedCalls;
+  private readonly credentials: TlsCredentials | undefined;
   private proxy: TcpProxy | undefined;
 
   private constructor(private readonly options: ScriptedServerOptions) {
-    const { name: server, records, checks, store, catalogue } = options;
+    const { name: server, records, checks, store, catalogue, tls } = options;
     const { behaviour } = this;
+    this.credentials = tls && new TlsCredentials(tls);
     this.served = new ServedCalls({ server, records, checks, behaviour });
     this.lockCalls = new LockCalls(store, this.served);
     this.autocompleteCalls = new AutocompleteCalls(catalogue, this.served);
@@ -82,7 +75,7 @@ export class ScriptedServer {
     const autocomplete = one.autocompleteCalls.handlers() as UntypedServiceImplementation;
     server.addService(AutocompleteServiceService, autocomplete);
     const bind = promisify(server.bindAsync.bind(server));
-    const targetPort = await bind('127.0.0.1:0', credentials(options.tls));
+    const targetPort = await bind('127.0.0.1:0', one.credentials ?? ServerCredentials.createInsecure());
     one.proxy = await TcpProxy.open({ targetPort, protocol: 'tcp' });
     return one;
   }
@@ -129,6 +122,12 @@ export class ScriptedServer {
     this.front.cutAll();
   }
 
+  /** For the next connections. */
+  useCertificate(files: TlsFiles): void {
+    if (!this.credentials) throw new Error(`server ${this.options.name} has no TLS`);
+    this.credentials.use(files);
+  }
+
   restore(): void {
     this.front.passEverything();
   }
@@ -164,10 +163,4 @@ export class ScriptedServer {
     call.on('close', () => session.closed());
     call.on('cancelled', () => session.closed());
   }
-}
-
-function credentials(tls: ServerTls | undefined): ServerCredentials {
-  if (!tls) return ServerCredentials.createInsecure();
-  const pair = { cert_chain: readFileSync(tls.cert), private_key: readFileSync(tls.key) };
-  return ServerCredentials.createSsl(readFileSync(tls.ca), [pair], tls.clients);
 }

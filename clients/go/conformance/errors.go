@@ -38,7 +38,9 @@ func describe(ctx context.Context, err error) result {
 		return result{"cancelled": true}
 	}
 	// An error of no class is the body's own.
-	description := result{"class": "other", "reason": "", "code": int(codes.Unknown), "inner": err.Error()}
+	description := result{
+		"class": "other", "reason": "", "code": int(codes.Unknown), "inner": err.Error(), "text": err.Error(),
+	}
 	for _, c := range classes {
 		if errors.Is(err, c.class) {
 			description["class"], description["inner"] = c.name, ""

@@ -36,11 +36,13 @@ def failure_of(error: Exception) -> Dict[str, Any]:
             "code": error.code.value[0],
             "cause": str(error.loss_cause),
             "inner": "" if is_own else str(inner),
+            "text": str(error),
         }
     if isinstance(error, errors.HoldfastError):
         return {
             "class": CLASSES.get(type(error), "other"),
             "reason": error.reason,
             "code": error.code.value[0],
+            "text": str(error),
         }
-    return {"class": "other", "reason": "", "code": 2, "inner": f"{error}"}
+    return {"class": "other", "reason": "", "code": 2, "inner": f"{error}", "text": f"{error}"}

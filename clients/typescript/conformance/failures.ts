@@ -41,11 +41,12 @@ const CLASSES = [
 /** The `error` of a result. */
 export function failureOf(error: unknown): object {
   if (!(error instanceof HoldfastError)) {
-    return { class: 'other', reason: '', code: 2, inner: (error as Error).message };
+    const { message } = error as Error;
+    return { class: 'other', reason: '', code: 2, inner: message, text: message };
   }
-  const { reason, code } = error;
+  const { reason, code, message: text } = error;
   const name = CLASSES.find(([Class]) => error instanceof Class)?.[1] ?? 'other';
-  if (!(error instanceof LeaseLostError)) return { class: name, reason, code };
+  if (!(error instanceof LeaseLostError)) return { class: name, reason, code, text };
   const inner = error.cause instanceof Error ? error.cause.message : '';
-  return { class: name, reason, code, cause: error.lossCause, inner };
+  return { class: name, reason, code, cause: error.lossCause, inner, text };
 }

@@ -52,6 +52,11 @@ describe('the loader of case files', () => {
     ['a case without a title', 'steps: [{ connect: {} }]', '01/x: the title is missing'],
     ['a case without steps', 'title: a', '01/x: the steps are missing'],
     ['an unknown key of a case', 'title: a\nstep: []', /a case has no "step"; possible: title, servers/],
+    [
+      'an unknown kind of certificate',
+      `${HEAD}  - client_certificate: old`,
+      '01/x: step 1: a certificate may be valid, ended, renewed',
+    ],
     ['an unknown step', `${HEAD}  - conect: {}`, /step 1: none of conect is a step of the set scripted/],
     [
       'two steps in one',

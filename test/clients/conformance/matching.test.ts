@@ -12,6 +12,7 @@ describe('the comparison of values in a case', () => {
     [{ not: 'x' }, 'y'],
     [{ any: ['x', 'y'] }, 'y'],
     [{ items: 2 }, [1, 2]],
+    [{ contains: 'expired' }, 'Certificate Expired'],
     [{ a: { b: '*' } }, { a: { b: false } }],
   ])('finds that %j matches %j', (expected, value) => {
     expect(mismatch(expected, value, new Map())).toBeUndefined();
@@ -26,6 +27,8 @@ describe('the comparison of values in a case', () => {
     [{ min: 2 }, 1, 'the value is 1, not {"min":2}'],
     [{ max: 2 }, undefined, 'the value is absent, not {"max":2}'],
     [{ any: ['x'] }, 'y', 'the value is "y", not {"any":["x"]}'],
+    [{ contains: 'x' }, 'y', 'the value is "y", not {"contains":"x"}'],
+    [{ contains: 'x' }, undefined, 'the value is absent, not {"contains":"x"}'],
   ])('says how %j differs from %j', (expected, value, problem) => {
     expect(mismatch(expected, value, new Map())).toBe(problem);
   });

@@ -10,13 +10,14 @@ pub struct Failure(pub Value);
 
 impl Failure {
     pub fn other(inner: &str) -> Failure {
-        Failure(json!({ "class": "other", "reason": "", "code": 2, "inner": inner }))
+        Failure(json!({ "class": "other", "reason": "", "code": 2, "inner": inner, "text": inner }))
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let (reason, code) = (error.reason().to_owned(), error.code() as i32);
+        let text = with_sources(&error);
         let class = match &error {
             Error::Contended(_) => "contended",
             Error::LeaseLost(lost) => return lost.clone().into(),
@@ -34,7 +35,7 @@ impl From<Error> for Failure {
             Error::Closed => "closed",
             _ => "other",
         };
-        Failure(json!({ "class": class, "reason": reason, "code": code }))
+        Failure(json!({ "class": class, "reason": reason, "code": code, "text": text }))
     }
 }
 
@@ -44,6 +45,18 @@ impl From<LeaseLost> for Failure {
         let cause = lost.cause().as_str();
         Failure(json!({
             "class": "lease_lost", "reason": "LEASE_LOST", "code": 10, "cause": cause, "inner": inner,
+            "text": lost.to_string(),
         }))
     }
+}
+
+/// What a program prints that shows the sources too.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
 }

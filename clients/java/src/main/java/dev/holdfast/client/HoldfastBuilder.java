@@ -93,9 +93,18 @@ public final class HoldfastBuilder {
     try {
       client.connect(connectNanos);
     } catch (RuntimeException e) {
-      client.close(0);
+      closeAfter(e, client);
       throw e;
     }
     return new Holdfast(client);
+  }
+
+  /** A close that fails too, for example on a busy machine, does not hide why the connect failed. */
+  private static void closeAfter(RuntimeException failed, Client client) {
+    try {
+      client.close(0);
+    } catch (RuntimeException e) {
+      failed.addSuppressed(e);
+    }
   }
 }

@@ -11,6 +11,7 @@ final class Failures {
 
   static JsonObject of(Throwable error) {
     JsonObject failure = new JsonObject();
+    failure.addProperty("text", String.valueOf(error.getMessage()));
     if (!(error instanceof HoldfastException)) {
       failure.addProperty("class", "other");
       failure.addProperty("reason", "");
