@@ -19,6 +19,8 @@ const CLI = join(ROOT, 'dist', 'src', 'cli', 'main.js');
 interface Service {
   readonly command?: string;
   readonly environment?: Readonly<Record<string, string>>;
+  readonly expose?: readonly string[];
+  readonly healthcheck?: { readonly test: readonly string[] };
 }
 interface Compose {
   readonly services: Readonly<Record<'server' | 'redis', Service>>;
@@ -36,6 +38,7 @@ describe('compose.yaml with the secrets of make-secrets.sh', () => {
   let redis: ChildProgram;
   let redisPort: number;
   let server: ServerProcess | undefined;
+  let admin: string;
 
   const secret = (name: string): string => join(secrets, name);
   /** A path inside of a container as a path of this machine. */
@@ -51,12 +54,16 @@ describe('compose.yaml with the secrets of make-secrets.sh', () => {
     const {
       HOLDFAST_LISTEN: _,
       HOLDFAST_STORE_IS_NEW: isNew,
+      HOLDFAST_ADMIN_LISTEN: adminListen,
       ...environment
     } = compose.services.server.environment!;
     expect(isNew).toBe('${HOLDFAST_STORE_IS_NEW:-}');
+    expect(adminListen).toBe('0.0.0.0:50052');
+    admin = `127.0.0.1:${await freePort()}`;
+    const files = Object.entries(environment).map(([name, value]) => [name, outside(value)] as const);
     return ServerProcess.start({
       redisUrl: url.replace('@redis:6379', `@127.0.0.1:${redisPort}`),
-      env: Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, outside(value)])),
+      env: { ...Object.fromEntries(files), HOLDFAST_ADMIN_LISTEN: admin },
     });
   }
 
@@ -110,6 +117,25 @@ describe('compose.yaml with the secrets of make-secrets.sh', () => {
     expect(server!.logs.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual([
       'there is no policy: every proven identity may do everything (HOLDFAST_POLICY)',
     ]);
+  });
+
+  it('says by its health check whether the server accepts work', async () => {
+    const [kind, program, ...words] = compose.services.server.healthcheck!.test;
+    expect([kind, program]).toEqual(['CMD', 'holdfast']);
+    const check = (address: string) =>
+      run(process.execPath, [CLI, ...words.map((word) => outside(word).replace('127.0.0.1:50051', address))]);
+    await check(server!.listen);
+    await expect(check(`127.0.0.1:${await freePort()}`)).rejects.toMatchObject({ code: 69 });
+  });
+
+  it('has metrics for the Prometheus of scrape-static.yaml, at a port that is not published', async () => {
+    const { expose } = compose.services.server;
+    const scrape = readFileSync(join(ROOT, 'deploy', 'prometheus', 'scrape-static.yaml'), 'utf8');
+    expect(scrape).toContain(`targets: ['server:${expose![0]}']`);
+    const answer = await fetch(`http://${admin}/metrics`);
+    expect(await answer.text()).toMatch(
+      /^holdfast_certificate_end_timestamp_seconds\{certificate="server"\}/m,
+    );
   });
 
   it('refuses a client without a token', async () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
@@ -11,6 +11,12 @@ import { buildGo } from '../support/toolchains';
 const run = promisify(execFile);
 /** A first build compiles the validation of Kubernetes. */
 const BUILD_TIMEOUT_MS = 900_000;
+
+interface KubernetesObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly data?: Readonly<Record<string, string>>;
+}
 
 /** The files of deploy/, read by the code of the programs that they are for: test/deploy/validator. */
 describe('the files of deploy/', () => {
@@ -49,6 +55,25 @@ describe('the files of deploy/', () => {
     expect(kinds.sort()).toEqual([
       ...['ConfigMap', 'Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'Service'],
     ]);
+  });
+
+  it('have an optional part for traces, which permits a collector and names it to the servers', async () => {
+    if (missing !== undefined) return;
+    const overlay = join(folder, 'deploy', 'overlay');
+    mkdirSync(overlay);
+    writeFileSync(
+      join(overlay, 'kustomization.yaml'),
+      'resources: [../kubernetes]\ncomponents: [../kubernetes/tracing]\n',
+    );
+    const { stdout } = await validate('kubernetes', overlay);
+    const objects = parseAllDocuments(stdout).map((document) => document.toJS() as KubernetesObject);
+    const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
+    expect(policies.map(({ metadata }) => metadata.name)).toEqual(['holdfast', 'holdfast-traces']);
+    const settings = objects.find(({ kind }) => kind === 'ConfigMap')?.data;
+    expect(settings).toMatchObject({
+      HOLDFAST_LISTEN: '0.0.0.0:50051',
+      OTEL_EXPORTER_OTLP_ENDPOINT: expect.stringMatching(/:4318$/) as string,
+    });
   });
 
   /** Each change is a mistake that the validator must find: else its silence would prove nothing. */

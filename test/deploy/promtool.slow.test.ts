@@ -32,6 +32,10 @@ test('promtool finds no mistake in the alerts', () => {
   expect(run(['check', 'rules', 'alerts.yaml'])).toContain('SUCCESS: 11 rules found');
 });
 
+test('promtool finds no mistake in the scrape of a list of servers', () => {
+  expect(run(['check', 'config', 'scrape-static.yaml'])).toContain('scrape-static.yaml is valid');
+});
+
 test('each alert fires and is silent in its cases', () => {
   expect(run(['test', 'rules', 'alerts.test.yaml'])).toContain('SUCCESS');
 });

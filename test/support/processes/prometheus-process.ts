@@ -9,8 +9,15 @@ import { prometheusProgram } from './prometheus';
 export interface PrometheusOptions {
   /** The admin ports of the servers, as "127.0.0.1:port". */
   readonly targets: readonly string[];
+  /** How Prometheus finds the targets. Default: a list, as the job "holdfast". */
+  readonly scrapeConfigs?: readonly object[];
   /** The texts of the rule files, by name. */
   readonly rules?: Readonly<Record<string, string>>;
+}
+
+interface Sample {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [number, string];
 }
 
 interface RuleGroups {
@@ -30,14 +37,14 @@ export class PrometheusProcess {
   ) {}
 
   /** Resolves when each target was read. */
-  static async start({ targets, rules = {} }: PrometheusOptions): Promise<PrometheusProcess> {
+  static async start({ targets, scrapeConfigs, rules = {} }: PrometheusOptions): Promise<PrometheusProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-prometheus-'));
     const port = await freePort();
     for (const [name, text] of Object.entries(rules)) writeFileSync(join(folder, name), text);
     const settings = {
       global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
       rule_files: Object.keys(rules),
-      scrape_configs: [{ job_name: 'holdfast', static_configs: [{ targets }] }],
+      scrape_configs: scrapeConfigs ?? [{ job_name: 'holdfast', static_configs: [{ targets }] }],
     };
     writeFileSync(join(folder, 'prometheus.yaml'), JSON.stringify(settings));
     const child = new ChildProgram({
@@ -63,9 +70,9 @@ export class PrometheusProcess {
   }
 
   /** The present samples of an expression. */
-  async query(expression: string): Promise<readonly { readonly value: readonly [number, string] }[]> {
+  async query(expression: string): Promise<readonly Sample[]> {
     const path = `query?${new URLSearchParams({ query: expression }).toString()}`;
-    return (await this.read<{ result: { value: [number, string] }[] }>(path)).result;
+    return (await this.read<{ result: readonly Sample[] }>(path)).result;
   }
 
   /** The names of the alerts of a rule file that fire now. */
