@@ -13,7 +13,7 @@ import { Sessions } from './engine/sessions/sessions';
 import { metricsPage, unmeasured } from './metrics/composition';
 import { Metrics } from './metrics/prometheus';
 import type { MetricSources } from './metrics/sources';
-import type { Store } from './redis';
+import type { Security, Store } from './redis';
 import { accessSettings, logExposure } from './startup/access-settings';
 import { auditLogOf, logHealth, routeGrpcLog } from './startup/logging';
 import { limitsOf } from './startup/limits';
@@ -21,6 +21,8 @@ import { coreCount, defaultDictionaryBytes } from './startup/machine';
 import { openStore } from './startup/open-store';
 import { preload } from './startup/preload';
 import { StartError } from './startup/start-error';
+import { redisCertificates, redisSecurity } from './startup/tls';
+import { CertificateEnds } from './transport/access/certificate-ends';
 import { openAccess, type OpenedAccess } from './transport/access/open-access';
 import { UnusableFile } from './transport/access/watched-files';
 import type { CallContext } from './transport/grpc/call';
@@ -70,6 +72,7 @@ class ComposedServer implements HoldfastServer {
   private grpc: GrpcServer | undefined;
   private opened: OpenedAccess | undefined;
   private readonly auditLog: Logger;
+  private readonly certificateEnds: CertificateEnds;
   private readonly admin: AdminServer;
   private readonly probed: Changing<ProbedServer> = { phase: 'starting', store: undefined };
   private readonly measured: Changing<MetricSources>;
@@ -83,8 +86,10 @@ class ComposedServer implements HoldfastServer {
   ) {
     const { log } = dependencies;
     this.auditLog = auditLogOf(log);
+    this.certificateEnds = new CertificateEnds(log);
     this.measured = {
       ...unmeasured(this.version),
+      certificates: this.certificateEnds,
       isReady: () => isReady(this.probed),
     };
     const pages = { ...probePages(this.probed), ...metricsPage(new Metrics(this.measured)) };
@@ -108,16 +113,12 @@ class ComposedServer implements HoldfastServer {
   private async start(): Promise<string> {
     const { config } = this;
     const { log } = this.dependencies;
-    this.opened = await openAccess(accessSettings(config), systemClock, log, this.auditLog).catch(
-      (error: unknown) => {
-        throw error instanceof UnusableFile ? new StartError(error.message, { cause: error }) : error;
-      },
-    );
-    const { credentials } = this.opened;
+    const security = redisSecurity(config);
+    const { credentials } = await this.loadFiles(security);
     await this.listenForAdmin();
     const serverId = randomUUID();
     routeGrpcLog(log);
-    this.store = await openStore(config, serverId, log, this.measured.commands);
+    this.store = await openStore(config, security, serverId, log, this.measured.commands);
     this.probed.store = this.store.node;
     this.grpc = this.compose(this.store, serverId);
     this.measure(this.store);
@@ -129,6 +130,20 @@ class ComposedServer implements HoldfastServer {
       .catch((error: unknown) => cannotListen(error, 'HOLDFAST_LISTEN'));
     this.probed.phase = 'serving';
     return address;
+  }
+
+  /** Loads the files of the settings. Certificates, tokens, keys and the policy are loaded again after changes. */
+  private async loadFiles(security: Security): Promise<OpenedAccess> {
+    const { config, auditLog, certificateEnds } = this;
+    const { log } = this.dependencies;
+    const settings = accessSettings(config);
+    try {
+      this.opened = await openAccess(settings, systemClock, log, auditLog, certificateEnds);
+      for (const one of redisCertificates(security)) certificateEnds.add(one);
+      return this.opened;
+    } catch (error) {
+      throw error instanceof UnusableFile ? new StartError(error.message, { cause: error }) : error;
+    }
   }
 
   /** The port is open before the store is connected, so that probes see a server that starts. */

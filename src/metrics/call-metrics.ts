@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import type { MethodMeter } from '../transport/grpc/call-meters';
-import { MS, type Labels, type MetricDefinition, type NumberSample } from './definition';
+import { type Labels, type MetricDefinition, type NumberSample } from './definition';
 import type { MetricSources } from './sources';
 
 const METHOD_LABELS: Labels = {
@@ -77,7 +77,7 @@ export const callMetrics: readonly MetricDefinition[] = [
       'For calls without a wait: Redis or the server is slow. For AcquireLock and AcquirePermits: long queues.',
     read: (sources) =>
       metersOf(sources).flatMap((meter) =>
-        meter.ms === undefined ? [] : { labels: labelsOf(meter), distribution: meter.ms, scale: MS },
+        meter.ms === undefined ? [] : { labels: labelsOf(meter), distribution: meter.ms },
       ),
   },
 ];

@@ -16,6 +16,7 @@ export function unmeasured(version: string): Omit<MetricSources, 'isReady'> {
     autocomplete: undefined,
     indexes: undefined,
     store: undefined,
+    certificates: { all: () => [] },
     commands: new CommandMeters(),
     quarantine: new QuarantineMeter(systemClock),
     eventLoop: new EventLoopMeter(),

@@ -10,9 +10,8 @@ export interface NumberSample {
 
 export interface DistributionSample {
   readonly labels?: Labels;
+  /** Of milliseconds. The metric has seconds. */
   readonly distribution: Distribution;
-  /** Multiplies the values, to convert them to the unit of the metric. */
-  readonly scale: number;
 }
 
 interface MetricText {

@@ -1,7 +1,7 @@
 import type { Distribution } from '../engine/distribution';
 import type { Service } from '../engine/leases/lease';
 import type { ServiceMeters } from '../engine/leases/lease-meters';
-import { MS, type Labels, type MetricDefinition } from './definition';
+import { type Labels, type MetricDefinition } from './definition';
 import type { MetricSources } from './sources';
 
 const SERVICES = ['lock', 'semaphore'] as const;
@@ -17,7 +17,7 @@ const countsOf = (count: (meters: ServiceMeters) => number) =>
 const timesOf = (time: (meters: ServiceMeters) => Distribution) =>
   function* ({ permits }: MetricSources) {
     for (const service of SERVICES) {
-      if (permits) yield { labels: { service }, distribution: time(permits.meters[service]), scale: MS };
+      if (permits) yield { labels: { service }, distribution: time(permits.meters[service]) };
     }
   };
 
@@ -95,10 +95,13 @@ export const leaseMetrics: readonly MetricDefinition[] = [
     name: 'holdfast_leases_lost_total',
     type: 'counter',
     unit: 'count',
-    labels: { ...SERVICE_LABEL, cause: '`expired`, `revoked`, `store-reset`, `store-unavailable`' },
+    labels: {
+      ...SERVICE_LABEL,
+      cause: '`expired`, `client-silent`, `revoked`, `store-reset`, `store-unavailable`',
+    },
     help: 'Leases that streams and sessions of this server have lost.',
     rising:
-      '`store-unavailable`: Redis did not answer for a ttl. `store-reset`: Redis has lost data. `expired`: the server stood still, the client of a session was silent, or Redis did not answer a release. `revoked`: operators or the policy.',
+      '`store-unavailable`: Redis did not answer for a ttl. `store-reset`: Redis has lost data. `expired`: the server stood still, or Redis did not answer a release. `client-silent`: the client of a session gave no heartbeats. `revoked`: operators or the policy.',
     read: lossesOf,
   },
   {

@@ -1,6 +1,6 @@
 import { Registry, type Metric } from 'prom-client';
 import { callMetrics } from './call-metrics';
-import type { DistributionSample, Labels, MetricDefinition } from './definition';
+import { MS, type DistributionSample, type Labels, type MetricDefinition } from './definition';
 import { leaseMetrics } from './lease-metrics';
 import { serverMetrics } from './server-metrics';
 import type { MetricSources } from './sources';
@@ -11,8 +11,12 @@ export const metrics: readonly MetricDefinition[] = [...callMetrics, ...leaseMet
 interface Value {
   readonly metricName?: string;
   readonly labels: Labels;
+  /** Further labels. prom-client formats one such object once for all values that have it. */
+  readonly sharedLabels?: Labels;
   readonly value: number;
 }
+
+const NO_LABELS: Labels = {};
 
 /**
  * The metrics of a server in the text format of Prometheus. The only file that uses prom-client. The server counts with
@@ -46,19 +50,35 @@ function valuesOf(metric: MetricDefinition, sources: MetricSources): Value[] {
   return [...metric.read(sources)].map(({ labels = {}, value }) => ({ labels, value }));
 }
 
-function histogramValues(name: string, { labels = {}, distribution, scale }: DistributionSample): Value[] {
+function histogramValues(
+  name: string,
+  { labels: sharedLabels = NO_LABELS, distribution }: DistributionSample,
+): Value[] {
   const { bounds, counts, sum } = distribution;
+  const limits = bucketLabels(bounds);
+  const metricName = `${name}_bucket`;
   let count = 0;
   const buckets = counts.map((value, index) => {
     count += value;
-    const bound = bounds[index];
-    // Rounded, because 0.25 ms times 1/1000 has digits that no reader expects.
-    const le = bound === undefined ? '+Inf' : String(Number((bound * scale).toPrecision(6)));
-    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count };
+    return { metricName, labels: limits[index] ?? NO_LABELS, sharedLabels, value: count };
   });
   return [
     ...buckets,
-    { metricName: `${name}_sum`, labels, value: sum * scale },
-    { metricName: `${name}_count`, labels, value: count },
+    { metricName: `${name}_sum`, labels: NO_LABELS, sharedLabels, value: sum * MS },
+    { metricName: `${name}_count`, labels: NO_LABELS, sharedLabels, value: count },
   ];
+}
+
+/** By bounds (ms). All distributions of a metric have the same array. */
+const knownLimits = new WeakMap<readonly number[], readonly Labels[]>();
+
+/** The label `le` of each bucket (seconds), made once for each array of bounds. */
+function bucketLabels(bounds: readonly number[]): readonly Labels[] {
+  const known = knownLimits.get(bounds);
+  if (known !== undefined) return known;
+  // Rounded, because 0.25 ms times 1/1000 has digits that no reader expects.
+  const texts = bounds.map((bound) => String(Number((bound * MS).toPrecision(6))));
+  const limits = [...texts, '+Inf'].map((le) => ({ le }));
+  knownLimits.set(bounds, limits);
+  return limits;
 }

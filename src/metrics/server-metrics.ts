@@ -41,6 +41,20 @@ export const serverMetrics: readonly MetricDefinition[] = [
       Object.entries(quarantine.spentMs()).map(([cause, ms]) => ({ labels: { cause }, value: ms * MS })),
   },
   {
+    name: 'holdfast_certificate_end_timestamp_seconds',
+    type: 'gauge',
+    unit: 'seconds',
+    labels: { certificate: '`server`, `client-authority`, `redis-authority`, `redis-client`' },
+    help: 'End of each certificate in use, in seconds since 1970. A chain or a list of authorities has its earliest end.',
+    rising:
+      'A certificate was renewed. `server`: HOLDFAST_TLS_CERT, `client-authority`: HOLDFAST_TLS_CLIENT_CA, `redis-authority`: HOLDFAST_REDIS_TLS_CA, `redis-client`: HOLDFAST_REDIS_TLS_CERT.',
+    read: ({ certificates }) =>
+      [...certificates.all()].map(({ use, endsAtMs }) => ({
+        labels: { certificate: use },
+        value: endsAtMs * MS,
+      })),
+  },
+  {
     name: 'holdfast_redis_command_seconds',
     type: 'histogram',
     unit: 'seconds',
@@ -48,7 +62,7 @@ export const serverMetrics: readonly MetricDefinition[] = [
     help: 'Time from the send of a command to its answer or failure.',
     rising: 'Redis, its disk or the network is slow. Renewals then land late.',
     read: ({ commands }) =>
-      [...commands.all()].map(({ node, ms }) => ({ labels: { node }, distribution: ms, scale: MS })),
+      [...commands.all()].map(({ node, ms }) => ({ labels: { node }, distribution: ms })),
   },
   {
     name: 'holdfast_redis_command_failures_total',
@@ -114,7 +128,17 @@ export const serverMetrics: readonly MetricDefinition[] = [
     labels: {},
     help: 'How late timers run, measured ten times a second.',
     rising: 'The server has too little CPU, or the process was stopped. Renewals then land late.',
-    read: ({ eventLoop }) => [{ distribution: eventLoop.delayMs, scale: MS }],
+    read: ({ eventLoop }) => [{ distribution: eventLoop.delayMs }],
+  },
+  {
+    name: 'holdfast_event_loop_stall_seconds_total',
+    type: 'counter',
+    unit: 'seconds',
+    labels: {},
+    help: 'Time in which the event loop stood still for a second or longer at a time.',
+    rising:
+      'Each stall costs the leases that were to be renewed in it and have ended. The causes are those of the delay above.',
+    read: ({ eventLoop }) => [{ value: eventLoop.stalledMs * MS }],
   },
   {
     name: 'process_cpu_seconds_total',

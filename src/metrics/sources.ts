@@ -1,6 +1,7 @@
 import type { LeaseMeters } from '../engine/leases/lease-meters';
 import type { Service } from '../engine/leases/lease';
 import type { StoreHealth } from '../engine/store-health';
+import type { CertificateEnds } from '../transport/access/certificate-ends';
 import type { CallMeters } from '../transport/grpc/call-meters';
 import type { CommandMeters } from '../redis';
 import type { EventLoopMeter } from './event-loop-meter';
@@ -16,6 +17,8 @@ export interface MetricSources {
   readonly indexes:
     { readonly usedBytes: number; readonly budgetBytes: number; readonly count: number } | undefined;
   readonly store: StoreHealth | undefined;
+  /** The certificates in use. */
+  readonly certificates: Pick<CertificateEnds, 'all'>;
   readonly commands: CommandMeters;
   readonly quarantine: QuarantineMeter;
   readonly eventLoop: EventLoopMeter;

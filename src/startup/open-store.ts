@@ -7,11 +7,11 @@ import {
   NotPermitted,
   probeStore,
   quarantineMs,
+  type Security,
   type Store,
 } from '../redis';
 import { StartError } from './start-error';
 import { storeTrouble } from './store-trouble';
-import { redisSecurity } from './tls';
 
 /** The start fails if Redis is not usable within this time. */
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -22,6 +22,7 @@ const MOST_ERRORS = 20;
 /** Connects to Redis. Rejects with a StartError that says what is at the address, and what to do. */
 export async function openStore(
   config: Config,
+  security: Security,
   serverId: string,
   log: Logger,
   meters: CommandMeters,
@@ -29,7 +30,6 @@ export async function openStore(
   const { redis } = config;
   /** The texts of the connection errors, the latest last. */
   const errors = new Set<string>();
-  const security = redisSecurity(config);
   const options = {
     address: redis.address,
     dictionaryAddress: config.dictionaryRedis?.address,

@@ -23,6 +23,15 @@ export function redisSecurity(config: Config): Security {
   return { tls, sentinelUser: redisSentinelAuth?.user };
 }
 
+/** The certificates in use towards Redis, with the names of their settings. */
+export function redisCertificates({ tls }: Security) {
+  const { ca, cert } = tls ?? {};
+  return [
+    ...(ca ? [{ use: 'redis-authority', setting: 'HOLDFAST_REDIS_TLS_CA', pem: ca } as const] : []),
+    ...(cert ? [{ use: 'redis-client', setting: 'HOLDFAST_REDIS_TLS_CERT', pem: cert } as const] : []),
+  ];
+}
+
 function readPemIfSet(variable: string, path: string | undefined): Buffer | undefined {
   return path === undefined ? undefined : readPem(variable, path);
 }

@@ -7,7 +7,7 @@ import {
   type Context,
   type Tracer,
 } from '@opentelemetry/api';
-import type { LossCause, Service } from '../engine/leases/lease';
+import type { CountedLoss, Service } from '../engine/leases/lease';
 import type { LeaseObserver, ObservedCall } from '../engine/leases/lease-observer';
 import type { CallSpans, EndedCall } from '../transport/grpc/call-spans';
 
@@ -67,7 +67,7 @@ export class Spans implements CallSpans, LeaseObserver {
     this.addEvent(call, 'release', { 'holdfast.service': service });
   }
 
-  lost(call: ObservedCall, service: Service, cause: LossCause): void {
+  lost(call: ObservedCall, service: Service, cause: CountedLoss): void {
     this.addEvent(call, 'loss', { 'holdfast.service': service, 'holdfast.cause': cause });
   }
 

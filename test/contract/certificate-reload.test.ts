@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { credentials } from '@grpc/grpc-js';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
+import { CertificateEnds } from '../../src/transport/access/certificate-ends';
 import { ServerCertificates } from '../../src/transport/access/server-certificates';
 import { Authority, type Issued } from '../support/certificates';
 import { eventually } from '../support/eventually';
@@ -155,14 +156,12 @@ test.each<[string, number, string]>([
   const lines: unknown[] = [];
   const keep = (fields: object, text: string): void => void lines.push([text, fields]);
   const ignore = (): void => undefined;
-  const certificates = new ServerCertificates(files(), {
-    debug: ignore,
-    info: ignore,
-    warn: keep,
-    error: keep,
-  });
+  const log = { debug: ignore, info: ignore, warn: keep, error: keep };
+  const ends = new CertificateEnds(log);
+  const certificates = new ServerCertificates(files(), ends, log);
   await certificates.start();
   certificates.close();
+  ends.close();
   const end = expect.stringMatching(/^20\d\d-.*Z$/) as string;
   expect(lines).toEqual(message === '' ? [] : [[message, { setting: 'HOLDFAST_TLS_CERT', end }]]);
 });

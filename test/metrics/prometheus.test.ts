@@ -27,12 +27,12 @@ test('shows a distribution of milliseconds as a histogram of seconds', async () 
   const text = await textOf({ permits: { meters, waiterCountOf: () => 7 } });
   const lines = text.split('\n').filter((line) => /^holdfast_renewal_slack\S+service="lock"/.test(line));
   expect(lines.slice(0, 3)).toEqual([
-    'holdfast_renewal_slack_seconds_bucket{service="lock",le="0.1"} 1',
-    'holdfast_renewal_slack_seconds_bucket{service="lock",le="0.25"} 1',
-    'holdfast_renewal_slack_seconds_bucket{service="lock",le="0.5"} 2',
+    'holdfast_renewal_slack_seconds_bucket{le="0.1",service="lock"} 1',
+    'holdfast_renewal_slack_seconds_bucket{le="0.25",service="lock"} 1',
+    'holdfast_renewal_slack_seconds_bucket{le="0.5",service="lock"} 2',
   ]);
   expect(lines.slice(-3)).toEqual([
-    'holdfast_renewal_slack_seconds_bucket{service="lock",le="+Inf"} 3',
+    'holdfast_renewal_slack_seconds_bucket{le="+Inf",service="lock"} 3',
     'holdfast_renewal_slack_seconds_sum{service="lock"} 1000.35',
     'holdfast_renewal_slack_seconds_count{service="lock"} 3',
   ]);
@@ -94,7 +94,7 @@ test('names each metric once, in base units, and counters end with _total', () =
 test('no label has names of resources, holders or identities', () => {
   const labels = new Set(metrics.flatMap((metric) => Object.keys(metric.labels)));
   expect([...labels].sort()).toEqual([
-    ...['cause', 'failure', 'grpc_code', 'grpc_method', 'grpc_service', 'grpc_type', 'kind'],
+    ...['cause', 'certificate', 'failure', 'grpc_code', 'grpc_method', 'grpc_service', 'grpc_type', 'kind'],
     ...['node', 'service', 'version'],
   ]);
 });

@@ -39,6 +39,7 @@ test('the legend has at most eight entries, and says how many are left out', () 
 test.each([
   [0.0254, 's', '25.4 ms'],
   [59.7, 's', '59.7 s'],
+  [8_640_000, 's', '100 d'],
   [0, 'bytes', '0 B'],
   [3 * 2 ** 20, 'bytes', '3 MiB'],
   [0.111, 'ops', '0.111 ops/s'],

@@ -2,6 +2,7 @@
 
 const SCALES: Readonly<Record<string, readonly (readonly [number, string])[]>> = {
   s: [
+    [86_400, ' d'],
     [1, ' s'],
     [1e-3, ' ms'],
     [1e-6, ' µs'],

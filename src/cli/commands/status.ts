@@ -6,24 +6,28 @@ import {
   ServerServiceService as service,
   storeStateToJSON,
 } from '../../../generated/typescript/holdfast/v1/server_service';
+import { addressList } from '../../../clients/typescript/connection/addresses';
 import { durationToMs } from '../../../clients/typescript/duration';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
-import type { ConnectionFlags } from '../connection/settings';
+import { connectionSettings, type ConnectionFlags } from '../connection/settings';
+import { certificateEnd } from '../connection/shown-certificate';
 import { fields } from '../output/table';
 import { spanText } from '../output/spans';
 import type { Terminal } from '../terminal';
+import { timeOfDayMs, timeOfDayText } from '../time-of-day';
 
 export function addStatus(program: Command, terminal: Terminal): void {
   const command = program
     .command('status')
     .summary('show a server, its store and a quarantine')
     .description(
-      'Shows the version of a server, the state of its store, the warnings about the store, and a quarantine.',
+      'Shows the version of a server, the state of its store, the warnings about the store, a quarantine, and the end of the TLS certificate of each address.',
     );
   connected(printing(command)).action(async (flags: ConnectionFlags & OutputFlags) => {
     const info = await withClient(terminal, flags, (hf) => hf.call(service.getServerInfo, {}));
-    await outputOf(terminal, flags).one(GetServerInfoResponse.toJSON(info), () => lines(info));
+    const certificates = flags.output === 'table' ? await certificateRows(flags, terminal.env) : [];
+    await outputOf(terminal, flags).one(GetServerInfoResponse.toJSON(info), () => lines(info, certificates));
   });
 
   const end = program
@@ -43,7 +47,26 @@ export function addStatus(program: Command, terminal: Terminal): void {
   });
 }
 
-function lines(info: GetServerInfoResponse): string[] {
+type Row = readonly [title: string, value: string];
+
+/** A row for each address. None without TLS. */
+async function certificateRows(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<Row[]> {
+  const { address, options } = connectionSettings(flags, env);
+  const { tls } = options;
+  if (tls === undefined) return [];
+  const row = async (one: string): Promise<Row> => {
+    const text = await certificateEnd(one, tls).then(endText, (error: Error) => `unknown: ${error.message}`);
+    return ['certificate', `${one}: ${text}`];
+  };
+  return Promise.all(addressList(address).map(row));
+}
+
+function endText(endMs: number): string {
+  const leftMs = endMs - timeOfDayMs();
+  return `${leftMs > 0 ? `${spanText(leftMs)} left` : 'has ended'}, until ${timeOfDayText(endMs)}`;
+}
+
+function lines(info: GetServerInfoResponse, certificates: readonly Row[]): string[] {
   const { version, minTtl, defaultTtl, maxTtl, features, storeState, storeWarnings, quarantine } = info;
   return fields([
     ['version', version],
@@ -54,6 +77,7 @@ function lines(info: GetServerInfoResponse): string[] {
         `${ms(quarantine.remainingDuration)} left, because of ${quarantineCauseToJSON(quarantine.cause).replace('QUARANTINE_CAUSE_', '')}`,
     ],
     ...storeWarnings.map((warning) => ['warning', warning] as const),
+    ...certificates,
     ['ttl', `${ms(minTtl)} to ${ms(maxTtl)}, default ${ms(defaultTtl)}`],
     ['features', features.map((one) => featureToJSON(one).replace('FEATURE_', '').toLowerCase()).join(', ')],
   ]);

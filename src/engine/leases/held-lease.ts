@@ -81,6 +81,8 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   private renewal: RenewalInFlight | undefined;
   /** True: the last renewal has failed. */
   private failing = false;
+  /** True: the client was silent at the last look, and the lease is renewed after the next sign of life. */
+  private awaitsSign = false;
   /** True: the lease is renewed with a command of its own. */
   private isAlone = false;
   /** True: a hint came during a renewal. The renewal may have run before the change that the hint reports. */
@@ -239,7 +241,9 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
 
   private renewAtNextSign(): void {
     this.renewAt = Infinity;
+    this.awaitsSign = true;
     this.signs?.onNext(() => {
+      this.awaitsSign = false;
       if (this.renewal === undefined) this.renewAt = this.clock.now();
       this.tick();
     });
@@ -384,11 +388,13 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   }
 
   private lose(cause: LossCause, byStore = false): void {
-    this.meters.lost[cause] += 1;
+    // Only a silence that was seen before the end: after a stall of the server each client seems to be silent.
+    const counted = cause === 'expired' && this.awaitsSign ? 'client-silent' : cause;
+    this.meters.lost[counted] += 1;
     this.meters.holdMs.add(this.clock.now() - this.grantedAt);
     const { context, owner, call, resource } = this.options;
     owner.send({ kind: 'lost', cause });
-    context.observer?.lost(call, resource.service, cause);
+    context.observer?.lost(call, resource.service, counted);
     this.end(leaseLost(resource, cause));
     if (!byStore) this.releaseLate();
   }

@@ -1,5 +1,5 @@
 import { Distribution } from '../distribution';
-import type { LossCause } from './lease';
+import type { CountedLoss } from './lease';
 
 /** From a grant at once to a long wait (ms). */
 const GRANT_BOUNDS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 300_000];
@@ -21,7 +21,8 @@ export class ServiceMeters {
   /** The reports of failed renewals to holders. */
   failedRenewalCount = 0;
   /** The leases that streams and sessions of this server have lost. */
-  readonly lost: Record<LossCause, number> = {
+  readonly lost: Record<CountedLoss, number> = {
+    'client-silent': 0,
     expired: 0,
     revoked: 0,
     'store-reset': 0,

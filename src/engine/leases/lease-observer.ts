@@ -1,5 +1,5 @@
 import type { Call } from '../call';
-import type { LossCause, Service } from './lease';
+import type { CountedLoss, Service } from './lease';
 
 /** The call that has brought a lease, or the stream of its session. */
 export type ObservedCall = Pick<Call, 'traceparent'>;
@@ -9,5 +9,5 @@ export interface LeaseObserver {
   /** @param receivedAt the arrival of the request (ms, monotonic), so that a wait in the queue counts */
   granted(call: ObservedCall, service: Service, receivedAt: number): void;
   released(call: ObservedCall, service: Service): void;
-  lost(call: ObservedCall, service: Service, cause: LossCause): void;
+  lost(call: ObservedCall, service: Service, cause: CountedLoss): void;
 }

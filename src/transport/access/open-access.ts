@@ -5,6 +5,7 @@ import type { Quotas } from '../../engine/quotas';
 import type { Log } from '../grpc/log';
 import { Access } from './access';
 import { Authorization } from './authorization';
+import { CertificateEnds } from './certificate-ends';
 import { ClientCertificates } from './client-certificates';
 import { Credentials } from './credentials';
 import { JsonWebTokens } from './json-web-tokens';
@@ -51,16 +52,18 @@ export interface OpenedAccess {
 /**
  * Loads certificates, tokens, keys and the policy, and watches them for changes. Rejects with an UnusableFile.
  * @param auditLog receives the refused credentials
+ * @param certificateEnds receives the ends of the certificates, and is closed with the rest
  */
 export async function openAccess(
   { tls, tokens, jwt, policy, quotas, policyIntervalMs }: AccessSettings,
   clock: Clock,
   log: Log,
   auditLog = log,
+  certificateEnds = new CertificateEnds(log),
 ): Promise<OpenedAccess> {
   const open = new OpenCredentials(clock);
   const onChanged = open.changed.bind(open);
-  const certificates = tls && new ServerCertificates(tls, log);
+  const certificates = tls && new ServerCertificates(tls, certificateEnds, log);
   const tokenFile = tokens && new TokenFile({ file: tokens, clock, log, onChanged });
   const jsonWebTokens = jwt && openJsonWebTokens(jwt, clock, log);
   const policyFile =
@@ -80,6 +83,7 @@ export async function openAccess(
   let access: Access | undefined;
   const close = (): void => {
     for (const one of watched) one.close();
+    certificateEnds.close();
     open.close();
     access?.close();
   };

@@ -3,8 +3,8 @@ import type { SecureContextOptions } from 'node:tls';
 import { createSecureContext } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Log } from '../grpc/log';
-import { readCertificates } from './pem';
-import { msUntil, readCertificateTime, showTimeOfDay } from './time-of-day';
+import { earliestEnd, endsOf, type CertificateEnds, type CertificatesInUse } from './certificate-ends';
+import { msUntil } from './time-of-day';
 import { UnusableFile, WatchedFiles, type NamedFile } from './watched-files';
 
 export interface TlsFiles {
@@ -15,10 +15,7 @@ export interface TlsFiles {
 }
 
 const MAX_FILE_BYTES = 2 ** 20;
-const DAY_MS = 86_400_000;
-/** How long before its end a certificate is reported, once a day. */
-const WARNING_MS = 14 * DAY_MS;
-const CHECK_MS = 3_600_000;
+const EMPTY = Buffer.alloc(0);
 
 /**
  * The TLS credentials of the server's port. New files are used for new connections; open connections continue. Files
@@ -28,15 +25,13 @@ const CHECK_MS = 3_600_000;
 export class ServerCertificates {
   readonly credentials: ReloadingCredentials;
   private readonly watched: WatchedFiles;
-  private ends: readonly (readonly [setting: string, endsAtMs: number])[] = [];
-  private timer: NodeJS.Timeout | undefined;
-  private warnedAt = -Infinity;
-  /** The end of the server's own certificate, without the certificates of its chain. */
+  /** The end of the server's own certificate, which is the first of its chain. */
   private endsAtMs = -Infinity;
 
   constructor(
     private readonly files: TlsFiles,
-    private readonly log: Log,
+    private readonly ends: CertificateEnds,
+    log: Log,
     intervalMs?: number,
   ) {
     const { certificate, key, clientAuthority } = files;
@@ -45,83 +40,48 @@ export class ServerCertificates {
       files: [certificate, key, ...(clientAuthority ? [clientAuthority] : [])],
       subject: 'the certificates',
       maxBytes: MAX_FILE_BYTES,
-      load: ([chain, privateKey, authority]) => this.load(chain, privateKey, authority),
+      load: ([chain = EMPTY, privateKey = EMPTY, authority]) => this.load(chain, privateKey, authority),
       log,
       intervalMs,
     });
   }
 
   /** Rejects with an UnusableFile. */
-  async start(): Promise<void> {
-    await this.watched.start();
-    this.timer = setInterval(() => this.warnBeforeEnd(), CHECK_MS).unref();
+  start(): Promise<void> {
+    return this.watched.start();
   }
 
   close(): void {
     this.watched.close();
-    clearInterval(this.timer);
   }
 
-  private load(cert: Buffer | undefined, key: Buffer | undefined, ca: Buffer | undefined): void {
+  private load(cert: Buffer, key: Buffer, ca: Buffer | undefined): void {
     const { certificate, key: keyFile, clientAuthority } = this.files;
     const context = { cert, key, ...(ca && { ca }) };
-    const ends: (readonly [string, number])[] = [];
+    const inUse: CertificatesInUse[] = [];
     let endsAtMs: number;
     try {
-      ends.push([certificate.setting, earliestEnd(cert)]);
+      inUse.push({ use: 'server', setting: certificate.setting, endsAtMs: earliestEnd(cert) });
       createSecureContext(context);
-      endsAtMs = firstEnd(cert);
+      endsAtMs = endsOf(cert)[0] ?? -Infinity;
       if (msUntil(endsAtMs) <= 0 && msUntil(this.endsAtMs) > 0)
         throw new Error('the certificate has ended, and the last one has not');
     } catch (cause) {
-      throw new UnusableFile(
-        `${certificate.setting} and ${keyFile.setting} cannot be used: ${String(cause)}`,
-        {
-          cause,
-        },
-      );
+      const settings = `${certificate.setting} and ${keyFile.setting}`;
+      throw new UnusableFile(`${settings} cannot be used: ${String(cause)}`, { cause });
     }
-    if (clientAuthority !== undefined) {
+    if (clientAuthority !== undefined && ca !== undefined) {
+      const { setting } = clientAuthority;
       try {
-        ends.push([clientAuthority.setting, earliestEnd(ca)]);
+        inUse.push({ use: 'client-authority', setting, endsAtMs: earliestEnd(ca) });
       } catch (cause) {
-        throw new UnusableFile(`${clientAuthority.setting} cannot be used: ${String(cause)}`, { cause });
+        throw new UnusableFile(`${setting} cannot be used: ${String(cause)}`, { cause });
       }
     }
     this.credentials.use(context);
     this.endsAtMs = endsAtMs;
-    this.ends = ends;
-    this.warnedAt = -Infinity;
-    this.warnBeforeEnd();
+    for (const one of inUse) this.ends.set(one);
   }
-
-  /** Warns at most once a day. */
-  private warnBeforeEnd(): void {
-    const now = performance.now();
-    if (now - this.warnedAt < DAY_MS) return;
-    for (const [setting, endsAtMs] of this.ends) {
-      const leftMs = msUntil(endsAtMs);
-      if (leftMs > WARNING_MS) continue;
-      this.warnedAt = now;
-      const fields = { setting, end: showTimeOfDay(endsAtMs) };
-      if (leftMs > 0) this.log.warn(fields, `a certificate ends in ${Math.ceil(leftMs / DAY_MS)} days`);
-      else this.log.error(fields, 'a certificate has ended');
-    }
-  }
-}
-
-function earliestEnd(pem: Buffer | undefined): number {
-  return Math.min(...endsOf(pem));
-}
-
-/** The server's own certificate is the first. */
-function firstEnd(pem: Buffer | undefined): number {
-  return endsOf(pem)[0] ?? -Infinity;
-}
-
-function endsOf(pem: Buffer | undefined): readonly number[] {
-  const certificates = readCertificates(pem ?? Buffer.alloc(0));
-  return certificates.map(({ validTo }) => readCertificateTime(validTo));
 }
 
 /** Credentials of grpc-js with contents that change. Certificate, key and authority change together. */

@@ -507,6 +507,29 @@ describe('HeldLease', () => {
       await held.renew();
       await held.until(6000);
       expect(held.status).toBe('LEASE_LOST');
+      expect(held.sink.last('lost').cause).toBe('expired');
+      expect(held.meters.lock.lost).toMatchObject({ 'client-silent': 1, expired: 0 });
+    });
+
+    it('counts as expired, and not as lost by a silent client, if the server was suspended past the end', async () => {
+      const { held } = fixtureWith(3000);
+      await held.until(1000);
+      await held.renew();
+      await held.clock.jump(60_000);
+      expect(held.meters.lock.lost).toMatchObject({ 'client-silent': 0, expired: 1 });
+    });
+
+    it('counts as expired if its client was heard again before the server was suspended past the end', async () => {
+      const { signs, held } = fixtureWith(3000);
+      await held.until(1000);
+      await held.renew();
+      await held.until(2000);
+      await held.renew();
+      await held.until(4000);
+      signs.receive(2, held.clock.now());
+      await held.renew();
+      await held.clock.jump(60_000);
+      expect(held.meters.lock.lost).toMatchObject({ 'client-silent': 0, expired: 1 });
     });
 
     it('is not renewed after its holder has asked for its release, even if the answer is lost', async () => {

@@ -1,4 +1,4 @@
-import { Metadata, type ChannelOptions, type Client } from '@grpc/grpc-js';
+import { Metadata, type ChannelCredentials, type ChannelOptions, type Client } from '@grpc/grpc-js';
 import { randomUUID } from 'node:crypto';
 import { duration } from '../../../clients/typescript';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
@@ -36,6 +36,8 @@ export function commonFields({ name, ttlMs, waitMs, holderId = '', metadata = {}
 export interface ClientOptions {
   /** More options for the gRPC channel. The client never shares its connection with another client. */
   readonly channel?: ChannelOptions;
+  /** Default: no TLS. */
+  readonly credentials?: ChannelCredentials;
   /** The time from a unary call's wait timeout to its deadline (ms). Default: no deadline. */
   readonly patienceMs?: number;
 }

@@ -43,7 +43,8 @@ export class LockClient<Asked extends Wanted = LockWanted> extends LeaseClient<
     toRequest: (wanted: Asked) => AcquireLockRequest = acquireRequest,
   ) {
     const channel = { ...OWN_CONNECTION, ...options.channel };
-    const stub = new LockServiceClient(address, credentials.createInsecure(), channel);
+    const security = options.credentials ?? credentials.createInsecure();
+    const stub = new LockServiceClient(address, security, channel);
     const rpcs = {
       acquire: stub.acquireLock,
       renew: stub.renewLock,

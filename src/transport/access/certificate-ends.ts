@@ -1,0 +1,80 @@
+import type { Log } from '../grpc/log';
+import { readCertificates } from './pem';
+import { msUntil, readCertificateTime, showTimeOfDay } from './time-of-day';
+import { UnusableFile } from './watched-files';
+
+/** What a server uses a certificate for. */
+export type CertificateUse = 'server' | 'client-authority' | 'redis-authority' | 'redis-client';
+
+/** The certificates in use of one setting. */
+export interface CertificatesInUse {
+  readonly use: CertificateUse;
+  /** The name of the setting, for messages. */
+  readonly setting: string;
+  /** The earliest end of the certificates of the file: a chain or a list of authorities may have several. */
+  readonly endsAtMs: number;
+}
+
+const DAY_MS = 86_400_000;
+/** How long before its end a certificate is reported, once a day. */
+const WARNING_MS = 14 * DAY_MS;
+const CHECK_MS = 3_600_000;
+
+/** The ends of all certificates that a server uses, for metrics. Warns before the end of a certificate, once a day. */
+export class CertificateEnds {
+  private readonly inUse = new Map<CertificateUse, CertificatesInUse>();
+  private readonly warnedAt = new Map<CertificateUse, number>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly log: Log) {}
+
+  /** Replaces the certificates of the same use. */
+  set(certificates: CertificatesInUse): void {
+    this.inUse.set(certificates.use, certificates);
+    this.warnBeforeEnd(certificates);
+    this.timer ??= setInterval(() => this.check(), CHECK_MS).unref();
+  }
+
+  /** Adds the certificates of a file. Throws an UnusableFile. */
+  add({ use, setting, pem }: Omit<CertificatesInUse, 'endsAtMs'> & { readonly pem: Buffer }): void {
+    try {
+      this.set({ use, setting, endsAtMs: earliestEnd(pem) });
+    } catch (cause) {
+      throw new UnusableFile(`${setting} cannot be used: ${String(cause)}`, { cause });
+    }
+  }
+
+  all(): Iterable<CertificatesInUse> {
+    return this.inUse.values();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private check(): void {
+    const now = performance.now();
+    for (const certificates of this.inUse.values()) {
+      const warnedAt = this.warnedAt.get(certificates.use) ?? -Infinity;
+      if (now - warnedAt >= DAY_MS) this.warnBeforeEnd(certificates);
+    }
+  }
+
+  private warnBeforeEnd({ use, setting, endsAtMs }: CertificatesInUse): void {
+    const leftMs = msUntil(endsAtMs);
+    if (leftMs > WARNING_MS) return;
+    this.warnedAt.set(use, performance.now());
+    const fields = { setting, end: showTimeOfDay(endsAtMs) };
+    if (leftMs > 0) this.log.warn(fields, `a certificate ends in ${Math.ceil(leftMs / DAY_MS)} days`);
+    else this.log.error(fields, 'a certificate has ended');
+  }
+}
+
+/** The ends of the certificates of a PEM file (ms since 1970), in the order of the file. Throws for a damaged file. */
+export function endsOf(pem: Buffer): readonly number[] {
+  return readCertificates(pem).map(({ validTo }) => readCertificateTime(validTo));
+}
+
+export function earliestEnd(pem: Buffer): number {
+  return Math.min(...endsOf(pem));
+}
