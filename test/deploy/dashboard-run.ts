@@ -1,7 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Holdfast } from '@holdfast/client';
 import { drawDashboard } from '../../tools/dashboard-picture';
+import { Authority } from '../support/certificates';
 import { AutocompleteClient } from '../support/clients/autocomplete-client';
 import { LockClient } from '../support/clients/lock-client';
 import { freePort } from '../support/processes/free-port';
@@ -74,15 +77,21 @@ function work(
 async function main(out: string): Promise<void> {
   const redis = await RedisProcess.start();
   const admins = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  // The first server has TLS, so that the panel of the certificates has a line.
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-dashboard-'));
+  const authority = new Authority(folder);
+  const { cert, key } = authority.issueForServer();
+  const tls = { HOLDFAST_TLS_CERT: cert, HOLDFAST_TLS_KEY: key };
   const servers = await Promise.all(
-    admins.map((admin) =>
-      ServerProcess.start({ redisUrl: redis.url, env: { HOLDFAST_ADMIN_LISTEN: admin } }),
-    ),
+    admins.map((admin, index) => {
+      const env = { HOLDFAST_ADMIN_LISTEN: admin, ...(index === 0 && tls) };
+      return ServerProcess.start({ redisUrl: redis.url, env });
+    }),
   );
   const [first, second] = servers.map(({ listen }) => listen) as [string, string];
   const prometheus = await PrometheusProcess.start({ targets: admins });
   const startS = Date.now() / 1000;
-  const hf = await connect(first);
+  const hf = await connect(first, { tls: { ca: authority.cert } });
   const locks = new LockClient(second);
   const autocomplete = new AutocompleteClient(second);
   await fillDictionary(autocomplete);
@@ -106,6 +115,7 @@ async function main(out: string): Promise<void> {
   await prometheus.close();
   for (const server of servers) await server.close();
   await redis.close();
+  rmSync(folder, { recursive: true });
 }
 
 if (require.main === module) {
