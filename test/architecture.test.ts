@@ -268,6 +268,7 @@ test('only config.ts and the commands of the program holdfast read environment v
 test('only programs end the process, and only process-group.ts sends signals', () => {
   const programs = [
     'cli/main.ts',
+    'cli/run/launcher.ts',
     'cli/run/process-group.ts',
     'cli/run/watchdog.ts',
     'main.ts',

@@ -1,5 +1,12 @@
+import { constants } from 'node:os';
 import { connect, type Holdfast } from '../../clients/typescript';
-import { KillRound, type KillRoundOptions, type RoundResult } from '../support/cli/kill-round';
+import {
+  KillRound,
+  RUN_KINDS,
+  type KillRoundOptions,
+  type RoundResult,
+  type RunKind,
+} from '../support/cli/kill-round';
 import { closeAll } from '../support/close-all';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
@@ -15,10 +22,15 @@ const ROUND_MS = 60_000;
 interface Kind {
   readonly title: string;
   readonly modes: readonly string[];
+  /** Default: `lock run`. */
+  readonly run?: RunKind;
+  readonly isStoppedAtStart?: boolean;
   fault(round: KillRound): unknown;
   /** The exit codes of `holdfast`. */
   readonly codes: readonly (number | null)[];
 }
+
+type RoundKind = Pick<Kind, 'modes' | 'run' | 'isStoppedAtStart'>;
 
 const LOST = [76];
 /** `holdfast` itself was killed, or had lost the lease before. */
@@ -54,16 +66,17 @@ function startServer(listen?: string): Promise<ServerProcess> {
   return ServerProcess.start({ redisUrl: redis.url, ...(listen !== undefined && { listen }) });
 }
 
-function options(modes: readonly string[]): KillRoundOptions {
+function options(kind: RoundKind): KillRoundOptions {
   const port = Number(server.listen.split(':').pop());
-  return { name: `round-${started++}`, folder, port, modes, next };
+  const { modes, run = RUN_KINDS.lock, isStoppedAtStart = false } = kind;
+  return { name: `round-${started++}`, folder, port, modes, run, isStoppedAtStart, next };
 }
 
 /** Runs some rounds at a time. `fault` gets all of them, because a server is killed for all. */
-async function together(count: number, modes: readonly string[], fault: (rounds: KillRound[]) => unknown) {
+async function together(count: number, kind: RoundKind, fault: (rounds: KillRound[]) => unknown) {
   const rounds: KillRound[] = [];
   try {
-    for (let i = 0; i < count; i++) rounds.push(await KillRound.start(options(modes)));
+    for (let i = 0; i < count; i++) rounds.push(await KillRound.start(options(kind)));
     const isWriting = await Promise.all(rounds.map((round) => round.writing()));
     const writing = rounds.filter((_, i) => isWriting[i]);
     await fault(writing);
@@ -73,11 +86,11 @@ async function together(count: number, modes: readonly string[], fault: (rounds:
   }
 }
 
-async function allRounds(modes: readonly string[], fault: (rounds: KillRound[]) => unknown) {
+async function allRounds(kind: RoundKind, fault: (rounds: KillRound[]) => unknown) {
   const results: RoundResult[] = [];
   while (results.length < ROUNDS) {
     const count = Math.min(TOGETHER, ROUNDS - results.length);
-    results.push(...(await together(count, modes, fault)));
+    results.push(...(await together(count, kind, fault)));
   }
   return results;
 }
@@ -130,13 +143,75 @@ const KINDS: readonly Kind[] = [
       round.cutNetwork();
     },
   },
+  {
+    title: 'the launcher is stopped at the start, and the watchdog is killed',
+    modes: ['stubborn', 'family'],
+    isStoppedAtStart: true,
+    codes: LOST,
+    fault: (round) => round.killWatchdog('SIGKILL'),
+  },
+  {
+    title: 'the launcher is stopped at the start, the watchdog is stopped and the network is cut',
+    modes: ['stubborn', 'family'],
+    isStoppedAtStart: true,
+    codes: LOST,
+    fault: (round) => {
+      round.killWatchdog('SIGSTOP');
+      round.cutNetwork();
+    },
+  },
+  {
+    title: 'the launcher is killed',
+    modes: ['stubborn', 'family'],
+    // The command is ended as after SIGKILL, and the lease is released in order.
+    codes: [128 + constants.signals.SIGKILL],
+    fault: (round) => round.killLauncher('SIGKILL'),
+  },
+  {
+    title: 'holdfast and the watchdog are killed',
+    modes: ['stubborn', 'family'],
+    codes: KILLED,
+    fault: (round) => {
+      round.cli.signal('SIGSTOP');
+      round.killWatchdog('SIGKILL');
+      round.cli.signal('SIGKILL');
+    },
+  },
+  {
+    title: 'the network of a semaphore run is cut and the command ignores SIGTERM',
+    modes: ['stubborn'],
+    run: RUN_KINDS.semaphore,
+    codes: LOST,
+    fault: (round) => round.cutNetwork(),
+  },
+  {
+    title: 'the holdfast of a semaphore run is killed',
+    modes: ['stubborn'],
+    run: RUN_KINDS.semaphore,
+    codes: KILLED,
+    fault: (round) => round.cli.signal('SIGKILL'),
+  },
+  {
+    title: 'the network of a leader is cut and the command ignores SIGTERM',
+    modes: ['stubborn'],
+    run: RUN_KINDS.election,
+    codes: LOST,
+    fault: (round) => round.cutNetwork(),
+  },
+  {
+    title: 'the holdfast of a leader is killed',
+    modes: ['stubborn'],
+    run: RUN_KINDS.election,
+    codes: KILLED,
+    fault: (round) => round.cli.signal('SIGKILL'),
+  },
 ];
 
 test.each(KINDS)(
   'a command never writes after the next grant when $title',
-  async ({ modes, codes, fault }) => {
-    const results = await allRounds(modes, (rounds) => rounds.forEach(fault));
-    expectProtected(results, codes);
+  async (kind) => {
+    const results = await allRounds(kind, (rounds) => rounds.forEach((round) => kind.fault(round)));
+    expectProtected(results, kind.codes);
   },
   ROUND_MS * Math.ceil(ROUNDS / TOGETHER),
 );
@@ -147,7 +222,7 @@ test(
     const results: RoundResult[] = [];
     while (results.length < ROUNDS) {
       const { listen } = server;
-      results.push(...(await together(TOGETHER, ['stubborn'], () => server.kill())));
+      results.push(...(await together(TOGETHER, { modes: ['stubborn'] }, () => server.kill())));
       server = await startServer(listen);
     }
     expectProtected(results, LOST);
@@ -155,10 +230,14 @@ test(
   ROUND_MS * Math.ceil(ROUNDS / TOGETHER),
 );
 
-test('the store sees late writes after SIGKILL of both holdfast and the watchdog, as documented', async () => {
-  const [result] = await together(1, [], ([round]) => {
+test('the store sees late writes after SIGKILL of holdfast, watchdog and launcher, as documented', async () => {
+  const [result] = await together(1, { modes: [] }, ([round]) => {
     if (round === undefined) throw new Error('no round');
+    // Stopped, the three cannot kill the command when one of them is killed.
     round.cli.signal('SIGSTOP');
+    round.killWatchdog('SIGSTOP');
+    round.killLauncher('SIGSTOP');
+    round.killLauncher('SIGKILL');
     round.killWatchdog('SIGKILL');
     round.cli.signal('SIGKILL');
   });

@@ -28,6 +28,7 @@ const LONGEST_SLEEP_MS = 1000;
  * half of the margin this process, in case the watchdog is stopped or was killed.
  */
 export class GuardedCommand {
+  /** Known before the command starts. Without a group there is no command. */
   private group: ProcessGroup | undefined;
   private start: StartMessage | undefined;
   private deadline = Infinity;
@@ -43,9 +44,10 @@ export class GuardedCommand {
     this.isReady = new Promise((resolve) => (onReady = resolve));
     this.finished = new Promise((resolve, reject) => {
       watchdog.on('message', (message: FromWatchdog) => {
-        if (message.kind === 'ready') onReady();
-        else if (message.kind === 'started') this.group = new ProcessGroup(message.group);
-        else {
+        if (message.kind === 'ready') {
+          this.group = new ProcessGroup(message.group);
+          onReady();
+        } else {
           this.end();
           if (message.kind === 'failed') reject(notExecuted(message));
           else resolve(message);
@@ -59,9 +61,13 @@ export class GuardedCommand {
     this.finished.catch(() => undefined);
   }
 
-  /** Starts the watchdog, before the lease is requested: its start takes no time of the lease. */
-  static create(): GuardedCommand {
+  /**
+   * Starts the watchdog, before the lease is requested: its start takes no time of the lease.
+   * @param env the environment of the watchdog. The command has its own.
+   */
+  static create(env: NodeJS.ProcessEnv): GuardedCommand {
     const watchdog = spawn(process.execPath, [watchdogProgram()], {
+      env,
       detached: true,
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     });

@@ -1,4 +1,7 @@
-/** The messages between `holdfast … run` and its watchdog. All times are times of the shared clock (ms). */
+/**
+ * The messages between `holdfast … run` and its watchdog, and between the watchdog and its launcher. All times are times of
+ * the shared clock (ms).
+ */
 
 /** The code of `failed` if the lease is about to end before the command has started. */
 export const TOO_LATE = 'TOO_LATE';
@@ -14,11 +17,15 @@ export interface Limits {
   readonly marginMs: number;
 }
 
-export interface StartMessage extends Limits {
-  readonly kind: 'start';
+/** The only message to the launcher. */
+export interface LaunchMessage {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
+}
+
+export interface StartMessage extends Limits, LaunchMessage {
+  readonly kind: 'start';
 }
 
 export type ToWatchdog =
@@ -30,11 +37,31 @@ export type ToWatchdog =
   /** End the command now: the lease was lost. */
   | { readonly kind: 'stop' };
 
-export type FromWatchdog =
+/** The command cannot be executed. */
+export interface NotStarted {
+  readonly kind: 'failed';
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface CommandEnd {
+  readonly kind: 'exited';
+  /** The exit code of the command, or null after a signal. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export type FromLauncher =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'started'; readonly group: number }
-  /** The command cannot be executed. */
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  | { readonly kind: 'started' }
+  | NotStarted
+  /** The processes that the command has left may still run. */
+  | CommandEnd;
+
+export type FromWatchdog =
+  /** A command can start at once, in this process group. */
+  | { readonly kind: 'ready'; readonly group: number }
+  | NotStarted
   | {
       readonly kind: 'ended';
       /** The exit code of the command, or null after a signal. */

@@ -32,7 +32,7 @@ const UPDATES_PER_TTL = 30;
  * process of the command has ended. Resolves with the exit code.
  */
 export async function runUnderLease(terminal: Terminal, run: GuardedRun): Promise<number> {
-  const guarded = GuardedCommand.create();
+  const guarded = GuardedCommand.create(terminal.env);
   try {
     const lease = await run.acquire(terminal.interrupted);
     let code: number;

@@ -1,11 +1,17 @@
 /**
- * The watchdog of `holdfast lock run`, `semaphore run` and `elect`: a small process that starts the command, and ends the
- * command before the deadline of the lease. The watchdog has its own event loop and its own session, so the command ends
+ * The watchdog of `holdfast lock run`, `semaphore run` and `elect`: a small process that has the command started, and ends
+ * the command before the deadline of the lease. The watchdog has its own event loop and its own session, so the command ends
  * in time while `holdfast` is stopped (SIGSTOP), hangs, or was killed (SIGKILL).
  */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { ProcessGroup } from './process-group';
-import { TOO_LATE, type FromWatchdog, type StartMessage, type ToWatchdog } from './protocol';
+import { CommandGroup } from './command-group';
+import {
+  TOO_LATE,
+  type CommandEnd,
+  type FromWatchdog,
+  type NotStarted,
+  type StartMessage,
+  type ToWatchdog,
+} from './protocol';
 import { sharedNow } from './shared-clock';
 
 /** How often the watchdog looks whether the processes of a command that must end are gone. */
@@ -14,30 +20,30 @@ const RECHECK_MS = 20;
 const LONGEST_SLEEP_MS = 1000;
 
 class Watchdog {
-  private readonly group: ProcessGroup;
   private deadline: number;
   /** Undefined: the command runs. True: the watchdog ends the command. False: the command has ended by itself. */
   private wasStopped: boolean | undefined;
   /** The time of the first SIGTERM. */
   private stoppedAt: number | undefined;
   private isLeft = false;
-  private result: { code: number | null; signal: NodeJS.Signals | null } | undefined;
+  private result: CommandEnd | undefined;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    child: ChildProcess,
-    pid: number,
+    private readonly group: CommandGroup,
     private readonly start: StartMessage,
   ) {
-    this.group = new ProcessGroup(pid);
     this.deadline = start.deadline;
-    child.on('exit', (code, signal) => {
-      this.result = { code, signal };
-      this.wasStopped ??= false;
-      // The release must not come before the end of all work, so processes that the command has left end now.
-      if (this.stoppedAt === undefined && this.group.isAlive) this.terminate();
-      this.check();
-    });
+    group.launch(start);
+    this.check();
+  }
+
+  onEnd(end: CommandEnd | NotStarted): void {
+    if (end.kind === 'failed') return this.leave(end);
+    this.result = end;
+    this.wasStopped ??= false;
+    // The release must not come before the end of all work, so processes that the command has left end now.
+    if (this.stoppedAt === undefined && this.group.isAlive) this.terminate();
     this.check();
   }
 
@@ -56,16 +62,9 @@ class Watchdog {
     this.check();
   }
 
-  /** For a defect of this process: nobody would end the command later. */
-  kill(): void {
-    this.group.signal('SIGKILL');
-  }
-
   private terminate(): void {
     this.stoppedAt = sharedNow();
-    this.group.signal('SIGTERM');
-    // A stopped process handles SIGTERM only after SIGCONT.
-    this.group.signal('SIGCONT');
+    this.group.terminate();
   }
 
   /** Does what is due, and sets the timer for the next step. */
@@ -78,44 +77,45 @@ class Watchdog {
     const latestKill = this.deadline - marginMs;
     if (this.stoppedAt === undefined && now >= latestKill - graceMs) return this.stop();
     const killAt = Math.min(latestKill, (this.stoppedAt ?? Infinity) + graceMs);
-    if (now >= killAt) this.group.signal('SIGKILL');
+    if (now >= killAt) this.group.kill();
     const next = this.stoppedAt === undefined ? latestKill - graceMs - now : RECHECK_MS;
     this.timer = setTimeout(() => this.check(), Math.max(1, Math.min(next, LONGEST_SLEEP_MS)));
   }
 
-  private leave(result: { code: number | null; signal: NodeJS.Signals | null }): void {
+  private leave(end: CommandEnd | NotStarted): void {
     this.isLeft = true;
+    clearTimeout(this.timer);
+    if (end.kind === 'failed') return notStarted(end);
+    const { code, signal } = end;
     const lateMs = Math.max(0, Math.round(sharedNow() - this.deadline));
-    send({ kind: 'ended', ...result, wasStopped: this.wasStopped === true, lateMs }, disconnect);
+    send({ kind: 'ended', code, signal, wasStopped: this.wasStopped === true, lateMs }, disconnect);
   }
 }
 
 let watchdog: Watchdog | undefined;
+const group = CommandGroup.create(
+  (id) => send({ kind: 'ready', group: id }),
+  (end) => {
+    if (watchdog !== undefined) watchdog.onEnd(end);
+    else if (end.kind === 'failed') notStarted(end);
+    // The launcher was killed before there was a command. `holdfast` reports the end of the watchdog.
+    else disconnect();
+  },
+);
 
 function start(message: StartMessage): void {
-  const { command, args, env, deadline, graceMs, marginMs } = message;
+  const { deadline, graceMs, marginMs } = message;
+  if (group === undefined) return;
   // `holdfast` was stopped between the grant and this message.
   if (sharedNow() >= deadline - marginMs - graceMs) {
-    return send({ kind: 'failed', code: TOO_LATE, message: 'the lease is about to end' }, disconnect);
+    group.kill();
+    return notStarted({ kind: 'failed', code: TOO_LATE, message: 'the lease is about to end' });
   }
-  let child: ChildProcess;
-  try {
-    // A process group of its own, in a session of its own: signals reach all processes of the command, and only them.
-    child = spawn(command, [...args], { env, stdio: 'inherit', detached: true });
-  } catch (error) {
-    // Some errors are thrown, for example ENOEXEC of a script without "#!", and E2BIG.
-    return notStarted(error as NodeJS.ErrnoException);
-  }
-  child.on('error', (error: NodeJS.ErrnoException) => {
-    if (child.pid === undefined) notStarted(error);
-  });
-  if (child.pid === undefined) return;
-  watchdog = new Watchdog(child, child.pid, message);
-  send({ kind: 'started', group: child.pid });
+  watchdog = new Watchdog(group, message);
 }
 
-function notStarted({ code = '', message }: NodeJS.ErrnoException): void {
-  send({ kind: 'failed', code, message }, disconnect);
+function notStarted(failure: NotStarted): void {
+  send(failure, disconnect);
 }
 
 function send(message: FromWatchdog, then: () => void = () => undefined): void {
@@ -135,14 +135,14 @@ process.on('message', (message: ToWatchdog) => {
   else watchdog?.stop();
 });
 // `holdfast` has ended, so nobody renews the lease.
-process.on('disconnect', () => watchdog?.stop());
+process.on('disconnect', () => (watchdog === undefined ? group?.kill() : watchdog.stop()));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
   process.on(signal, () => watchdog?.stop());
 }
 process.on('uncaughtException', (error) => {
-  watchdog?.kill();
+  // Nobody would end the command later.
+  group?.kill();
   process.stderr.write(`holdfast: a defect of the watchdog: ${error.stack ?? error.message}\n`, () =>
     process.exit(70),
   );
 });
-send({ kind: 'ready' });

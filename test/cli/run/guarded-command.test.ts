@@ -3,18 +3,25 @@ import { join } from 'node:path';
 import { GuardedCommand } from '../../../src/cli/run/guarded-command';
 import type { StartMessage } from '../../../src/cli/run/protocol';
 import { sharedNow } from '../../../src/cli/run/shared-clock';
-import { allProcesses, isRunning, watchdogOf, type ProcessState } from '../../support/cli/processes';
+import {
+  allProcesses,
+  isRunning,
+  launcherOf,
+  watchdogOf,
+  type ProcessState,
+} from '../../support/cli/processes';
 import { eventually } from '../../support/eventually';
 import { scratchFolder } from '../../support/scratch-folder';
 
 const LONG_MS = 60_000;
+const STOP_AT_START = join(__dirname, '..', '..', 'support', 'cli', 'stop-at-start.cjs');
 /** A mark in the arguments by which a test finds its processes. */
 let mark: string;
 let guarded: GuardedCommand;
 
 beforeEach(async () => {
   mark = `mark-${process.pid}-${expect.getState().currentTestName?.length}-${performance.now()}`;
-  guarded = GuardedCommand.create();
+  guarded = GuardedCommand.create(process.env);
   await guarded.ready();
 });
 
@@ -40,12 +47,20 @@ function run(script: string, limits: Partial<StartMessage> = {}): void {
   });
 }
 
-/** The processes of the command that still run. */
+/** The processes of the command that still run, without the launcher. */
 function members(): number[] {
   const shell = allProcesses().find(({ command }) => command.endsWith(mark));
   return allProcesses()
     .filter(({ group, pid }) => group === shell?.group && isRunning(pid))
-    .map(({ pid }) => pid);
+    .flatMap(({ pid, command }) => (command.endsWith('launcher.js') ? [] : [pid]));
+}
+
+function launcher(): ProcessState | undefined {
+  return launcherOf(watchdog()?.pid ?? NaN);
+}
+
+function killHelper(helper: ProcessState | undefined, signal: NodeJS.Signals): void {
+  process.kill(helper?.pid ?? NaN, signal);
 }
 
 async function untilRunning(count: number): Promise<number[]> {
@@ -126,7 +141,7 @@ test('passes a signal to the command that comes right after the start', async ()
 test('kills the command when the watchdog is killed', async () => {
   run('trap "" TERM; sleep 60 & while :; do wait; done');
   const pids = await untilRunning(2);
-  process.kill(watchdog()?.pid ?? NaN, 'SIGKILL');
+  killHelper(watchdog(), 'SIGKILL');
   await expect(guarded.ended()).rejects.toMatchObject({
     exitCode: 76,
     message: 'the watchdog was killed or did not answer, so the command was killed',
@@ -138,16 +153,75 @@ test('kills the command before the deadline when the watchdog is stopped', async
   const deadline = sharedNow() + 2500;
   run('trap "" TERM; sleep 60 & while :; do wait; done', { deadline });
   const pids = await untilRunning(2);
-  process.kill(watchdog()?.pid ?? NaN, 'SIGSTOP');
+  killHelper(watchdog(), 'SIGSTOP');
   await expect(guarded.ended()).rejects.toMatchObject({ exitCode: 76 });
   expect(sharedNow()).toBeLessThan(deadline);
   expect(pids.filter(isRunning)).toEqual([]);
 });
 
+test('kills what a killed launcher leaves, and tells the signal', async () => {
+  run('trap "" TERM; sleep 60 & while :; do wait; done');
+  const pids = await untilRunning(2);
+  killHelper(launcher(), 'SIGKILL');
+  expect(await guarded.ended()).toMatchObject({ code: null, signal: 'SIGKILL', lateMs: 0 });
+  expect(pids.filter(isRunning)).toEqual([]);
+});
+
+test('does not start a command when the launcher was killed before', async () => {
+  killHelper(launcher(), 'SIGKILL');
+  await eventually('the end of the watchdog', () => watchdog() === undefined);
+  run('sleep 60');
+  await expect(guarded.ended()).rejects.toThrow('the watchdog has ended before the start of the command');
+  expect(members()).toEqual([]);
+});
+
+describe('while nobody can tell of the start of the command', () => {
+  const STUBBORN = 'trap "" TERM; sleep 60 & while :; do wait; done';
+  let pids: number[];
+
+  /** The process that starts the command stops itself right after the start. */
+  async function runAndStop(): Promise<void> {
+    guarded.close();
+    await eventually('the end of the first watchdog', () => watchdog() === undefined);
+    guarded = GuardedCommand.create({ ...process.env, NODE_OPTIONS: `--require ${STOP_AT_START}` });
+    await guarded.ready();
+    run(STUBBORN);
+    pids = await untilRunning(2);
+  }
+
+  afterEach(() => pids.filter(isRunning).forEach((pid) => process.kill(pid, 'SIGKILL')));
+
+  test('kills the command when the watchdog is killed', async () => {
+    await runAndStop();
+    killHelper(watchdog(), 'SIGKILL');
+    await expect(guarded.ended()).rejects.toMatchObject({ exitCode: 76 });
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+
+  test('kills the command before the deadline when the watchdog is stopped', async () => {
+    await runAndStop();
+    const deadline = sharedNow() + 2500;
+    guarded.moveDeadline(deadline);
+    killHelper(watchdog(), 'SIGSTOP');
+    await expect(guarded.ended()).rejects.toMatchObject({ exitCode: 76 });
+    expect(sharedNow()).toBeLessThan(deadline);
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+
+  test('kills the command before the deadline when only the launcher is stopped', async () => {
+    await runAndStop();
+    const deadline = sharedNow() + 2500;
+    guarded.moveDeadline(deadline);
+    await expect(guarded.ended()).resolves.toMatchObject({ wasStopped: true, lateMs: 0 });
+    expect(sharedNow()).toBeLessThan(deadline);
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+});
+
 test('ends the command when the watchdog gets SIGTERM', async () => {
   run('sleep 60 & wait');
   await untilRunning(2);
-  process.kill(watchdog()?.pid ?? NaN, 'SIGTERM');
+  killHelper(watchdog(), 'SIGTERM');
   expect(await guarded.ended()).toMatchObject({ wasStopped: true });
 });
 

@@ -1,14 +1,32 @@
 import { join } from 'node:path';
-import type { Holdfast } from '../../../clients/typescript';
+import type { Holdfast, Lease } from '../../../clients/typescript';
 import { eventually } from '../eventually';
 import { TcpProxy } from '../proxy/tcp-proxy';
 import { CliProcess, type CliExit } from './cli-process';
-import { isRunning, watchdogOf, type ProcessState } from './processes';
+import { isRunning, launcherOf, watchdogOf, type ProcessState } from './processes';
 import { ProtectedStore, type LateWrites } from './protected-store';
 
 const WRITER = join(__dirname, 'writer.cjs');
+const STOP_AT_START = join(__dirname, 'stop-at-start.cjs');
 /** Short, so that rounds are short. */
 export const TTL_MS = 2500;
+
+/** A command of `holdfast` that runs a writer, and how the next holder waits. */
+export interface RunKind {
+  readonly words: readonly string[];
+  next(hf: Holdfast, name: string): Promise<Lease>;
+}
+
+const NEXT = { ttl: '10s', wait: '60s' } as const;
+
+export const RUN_KINDS = {
+  lock: { words: ['lock', 'run'], next: (hf, name) => hf.lock(name, NEXT) },
+  semaphore: {
+    words: ['semaphore', 'run', '--limit', '1'],
+    next: (hf, name) => hf.permits(name, { ...NEXT, limit: 1 }),
+  },
+  election: { words: ['elect'], next: (hf, name) => hf.election(name).campaign('next', NEXT) },
+} as const satisfies Record<string, RunKind>;
 
 export interface KillRoundOptions {
   readonly name: string;
@@ -17,6 +35,9 @@ export interface KillRoundOptions {
   readonly port: number;
   /** Modes of writer.cjs. */
   readonly modes: readonly string[];
+  readonly run: RunKind;
+  /** The process that starts the command stops itself right after the start: see stop-at-start.cjs. */
+  readonly isStoppedAtStart: boolean;
   /** The client of the next holder, over a server that stays. */
   readonly next: Holdfast;
 }
@@ -27,11 +48,12 @@ export interface RoundResult extends LateWrites {
   readonly stderr: string;
 }
 
-/** One `holdfast lock run` of a writer, behind a proxy, and the next holder, who waits. */
+/** One `holdfast lock run` of a writer, or another run kind, behind a proxy, and the next holder, who waits. */
 export class KillRound {
   readonly store: ProtectedStore;
   private next: Promise<unknown> = Promise.resolve();
   private watchdog: ProcessState | undefined;
+  private launcher: ProcessState | undefined;
 
   private constructor(
     private readonly options: KillRoundOptions,
@@ -43,12 +65,13 @@ export class KillRound {
   }
 
   static async start(options: KillRoundOptions): Promise<KillRound> {
-    const { name, folder, port, modes } = options;
+    const { name, folder, port, modes, run, isStoppedAtStart } = options;
     const proxy = await TcpProxy.open({ targetPort: port, protocol: 'tcp' });
     const file = join(folder, name);
     const writer = [process.execPath, WRITER, file, ...modes];
-    const args = ['lock', 'run', name, '--ttl', `${TTL_MS}ms`, '-a', proxy.address, '--', ...writer];
-    return new KillRound(options, proxy, new CliProcess(args), file);
+    const args = [...run.words, name, '--ttl', `${TTL_MS}ms`, '-a', proxy.address, '--', ...writer];
+    const env = isStoppedAtStart ? { NODE_OPTIONS: `--require ${STOP_AT_START}` } : {};
+    return new KillRound(options, proxy, new CliProcess(args, { env }), file);
   }
 
   /**
@@ -56,13 +79,14 @@ export class KillRound {
    * before, as happens on a very busy machine: then the round proves nothing.
    */
   async writing(): Promise<boolean> {
-    const { modes, name, next } = this.options;
+    const { modes, name, run, next } = this.options;
     const wanted = modes.includes('family') ? 3 : 1;
     const isDecided = () => this.cli.exit !== undefined || this.store.writers.length === wanted;
     await eventually(`the writers of ${name}`, isDecided, { timeoutMs: 60_000 });
     if (this.cli.exit !== undefined) return false;
     this.watchdog = watchdogOf(this.cli.pid);
-    this.next = next.lock(name, { ttl: '10s', wait: '60s' }).then((lease) => {
+    this.launcher = this.watchdog && launcherOf(this.watchdog.pid);
+    this.next = run.next(next, name).then((lease) => {
       this.store.granted(lease.token);
       return lease.release();
     });
@@ -80,6 +104,10 @@ export class KillRound {
     if (this.watchdog && isRunning(this.watchdog.pid)) process.kill(this.watchdog.pid, signal);
   }
 
+  killLauncher(signal: NodeJS.Signals): void {
+    if (this.launcher && isRunning(this.launcher.pid)) process.kill(this.launcher.pid, signal);
+  }
+
   /** Waits for the grant to the next holder and for the end of `holdfast`. */
   async result(): Promise<RoundResult> {
     await this.next;
@@ -95,8 +123,9 @@ export class KillRound {
   /** Ends everything of the round, whatever has happened. */
   async close(): Promise<void> {
     for (const pid of this.store.writers.filter(isRunning)) process.kill(pid, 'SIGKILL');
-    // A stopped watchdog keeps the output of `holdfast` open.
+    // A stopped watchdog or launcher keeps the output of `holdfast` open.
     this.killWatchdog('SIGKILL');
+    this.killLauncher('SIGKILL');
     if (this.cli.exit === undefined) this.cli.signal('SIGCONT');
     await this.cli.close();
     await this.proxy.close();

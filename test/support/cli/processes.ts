@@ -38,3 +38,8 @@ export function isRunning(pid: number): boolean {
 export function watchdogOf(parent: number): ProcessState | undefined {
   return allProcesses().find((one) => one.parent === parent && one.command.includes('watchdog.js'));
 }
+
+/** The launcher that this watchdog has started. */
+export function launcherOf(watchdog: number): ProcessState | undefined {
+  return allProcesses().find((one) => one.parent === watchdog && one.command.includes('launcher.js'));
+}
