@@ -9,6 +9,8 @@ import { startTracing } from './tracing/start-tracing';
 const EXIT = {
   drained: 0,
   notStarted: 1,
+  /** As of the program `holdfast` for wrong settings: a process manager should not start the server again. */
+  misconfigured: 64,
   /** An uncaught error, which the log reports. */
   defect: 70,
   /** The drain did not finish within HOLDFAST_DRAIN_TIMEOUT + CLOSING_GRACE_MS. */
@@ -137,10 +139,15 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   try {
     await run({ env });
   } catch (error) {
-    const expected = error instanceof ConfigError || error instanceof StartError;
-    console.error(expected ? `holdfast: ${error.message}` : error);
-    process.exit(EXIT.notStarted);
+    const isExpected = error instanceof ConfigError || error instanceof StartError;
+    console.error(isExpected ? `holdfast: ${error.message}` : error);
+    process.exit(exitCodeOfStart(error));
   }
+}
+
+/** The exit code after a failed start. */
+export function exitCodeOfStart(error: unknown): number {
+  return error instanceof ConfigError ? EXIT.misconfigured : EXIT.notStarted;
 }
 
 if (require.main === module) void serve(process.env);

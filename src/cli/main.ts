@@ -36,10 +36,12 @@ function forwardSignals(to: (signal: NodeJS.Signals) => void): () => void {
 
 // A command under a lease goes on when nobody reads the messages.
 process.stderr.on('error', () => undefined);
-// The reader has closed the pipe, as `head` does: there is nobody to print for.
 function onOutputError(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(EXIT.done);
+  // The reader has closed the pipe, as `head` does: there is nobody to print for. An export that was cut is no success.
+  if (error.code === 'EPIPE') process.exit(EXIT.brokenPipe);
+  process.stderr.write(`holdfast: stdout cannot be written: ${error.message}\n`, () =>
+    process.exit(EXIT.failed),
+  );
 }
 process.stdout.on('error', onOutputError);
 

@@ -3,7 +3,7 @@
  * HOLDFAST_REDIS_URL is not set.
  */
 import { join } from 'node:path';
-import { run } from '../main';
+import { exitCodeOfStart, run } from '../main';
 import { banner, type StoreInfo } from './banner';
 import { EmbeddedRedis } from './embedded-redis';
 import { endWithNpm } from './npm-parent';
@@ -56,6 +56,6 @@ export async function startDevelopment(env: NodeJS.ProcessEnv): Promise<void> {
   } catch (error) {
     const expected = error instanceof Error && EXPECTED.includes(error.name);
     console.error(expected ? `[start] ${error.message}` : error);
-    process.exitCode = 1;
+    process.exitCode = exitCodeOfStart(error);
   }
 }

@@ -34,7 +34,7 @@ async function run(args: readonly string[], input = '') {
 
 const WORDS = Array.from({ length: 20_000 }, (_, i) => `word ${i} ${'x'.repeat(60)}\n`).join('');
 
-test('an import from a pipe shows no bar, and an export ends quietly when its reader leaves', async () => {
+test('an import from a pipe shows no bar, and an export ends with 141 and no message when its reader leaves', async () => {
   const imported = await run(['complete', 'import', 'words', '-', '--format', 'text'], WORDS);
   expect(imported).toEqual({ code: 0, out: '', err: 'imported: 20000 entries into "words"\n' });
   // The export has more bytes than the pipe, so it still writes when head has ended.
@@ -57,8 +57,16 @@ test('an import from a pipe shows no bar, and an export ends quietly when its re
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   const [code] = (await once(child, 'close')) as [number];
   expect(out).toMatch(/^\{"holdfastExport":\{"version":1,.*\}\}\n$/);
-  expect(code).toBe(0);
+  expect(code).toBe(141);
   expect(spawnSync('cat', [join(folder, 'err')], { encoding: 'utf8' }).stdout).toBe('');
+});
+
+test('an output that cannot be written ends with 1, and one line says why', () => {
+  const script = '"$0" "$1" completion bash > /dev/full';
+  const options = { env: { PATH: process.env['PATH'], ...env }, encoding: 'utf8' } as const;
+  const { status, stderr } = spawnSync('sh', ['-c', script, process.execPath, cliProgram()], options);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^holdfast: stdout cannot be written: ENOSPC.*\n$/);
 });
 
 test('an import that a signal ends changes nothing, and has the exit code of the signal', async () => {

@@ -33,14 +33,14 @@ describe('holdfast serve', () => {
     expect(server.logs.map(({ msg }) => msg)).toContain('stopped');
   });
 
-  it('names every wrong setting without a stack, and ends with 1', async () => {
+  it('names every wrong setting without a stack, and ends with 64', async () => {
     const env = { PATH: process.env['PATH'], HOLDFAST_MAX_TTL: 'long' };
     const [code, stderr] = await new Promise<[unknown, string]>((resolve) => {
       execFile(process.execPath, [PROGRAM, 'serve'], { env }, (error, _, text) =>
         resolve([error?.code, text]),
       );
     });
-    expect(code).toBe(1);
+    expect(code).toBe(64);
     expect(stderr).toMatch(/^holdfast: the configuration is invalid:\n {2}HOLDFAST_REDIS_URL is required/);
     expect(stderr).not.toMatch(/ at .*\.js:\d+/);
   });

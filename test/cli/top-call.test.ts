@@ -8,6 +8,7 @@ import { runProgram, type FakeTerminal } from '../support/cli/run-program';
 import { closeAll } from '../support/close-all';
 import { eventually, eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { scratchFolder } from '../support/scratch-folder';
 
 let redis: RedisProcess;
@@ -98,6 +99,42 @@ test('top draws on the alternate screen of a terminal until it is interrupted', 
   expect(out).toContain('no waiters found\u001b[K\n');
   expect(out.endsWith('\u001b[?1049l')).toBe(true);
   expect((await run(['top', 'nothing/', '--once'], { columns: 80 })).out).toBe('no waiters found\n');
+});
+
+test('top keeps the last answer and says why while no server answers, and goes on afterwards', async () => {
+  const end = await contend({ 'kept/lock': 1 });
+  const targetPort = Number(server.address.split(':').pop());
+  const proxy = await TcpProxy.open({ targetPort, protocol: 'tcp' });
+  const interrupted = new AbortController();
+  const OLD = 'old, from ';
+  const onOut = (text: string) => {
+    const screen = text.slice(text.lastIndexOf('\u001b[H'));
+    const wasOld = text.includes(OLD);
+    if (!wasOld && screen.includes('kept/lock')) {
+      proxy.refuseNew();
+      proxy.cutAll();
+    } else if (screen.includes(OLD)) {
+      expect(screen).toContain('kept/lock');
+      proxy.passEverything();
+    } else if (wasOld && screen.includes('kept/lock')) interrupted.abort();
+  };
+  try {
+    const args = ['top', 'kept/', '--interval', '500ms', '-a', proxy.address, '--timeout', '30s'];
+    const isShown = async () => (await run(['top', 'kept/'])).out.includes('kept/lock');
+    await eventually('the waiter', isShown, { timeoutMs: 60_000 });
+    const { out } = await runProgram(args, { columns: 80, signal: interrupted.signal, onOut });
+    expect(interrupted.signal.aborted).toBe(true);
+    expect(out).toMatch(/old, from \S+Z, because: /);
+    expect(out.endsWith('\u001b[?1049l')).toBe(true);
+  } finally {
+    await end();
+    await proxy.close();
+  }
+});
+
+test('top ends when the first call fails', async () => {
+  const { code, out } = await runProgram(['top', '-a', guarded.address], { columns: 80 });
+  expect([code, out]).toEqual([77, '']);
 });
 
 test('top refuses an interval that would load the servers', async () => {

@@ -169,7 +169,7 @@ describe('npm start', () => {
   it('names a wrong setting without a stack trace, and leaves no Redis running', async () => {
     const started = start({ env: { HOLDFAST_LISTEN: 'nowhere' } });
     await started.supervisor.start();
-    expect((await started.ended()).code).toBe(1);
+    expect((await started.ended()).code).toBe(64);
     expect(started.text).toMatch(/HOLDFAST_LISTEN/);
     expect(started.text).not.toMatch(/ at .*\.js:\d+/);
     await expect(onRedis((client) => client.ping())).rejects.toThrow();

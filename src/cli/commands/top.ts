@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Holdfast } from '../../../clients/typescript';
+import { HoldfastError, type Holdfast } from '../../../clients/typescript';
 import type { Lock } from '../../../generated/typescript/holdfast/v1/lock_service';
 import type { Semaphore } from '../../../generated/typescript/holdfast/v1/semaphore_service';
+import { escapeText } from '../../wire/escape-text';
 import { timeSpan, wholeNumber } from '../arguments';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
@@ -28,6 +29,8 @@ type Row = { readonly lock: Lock } | { readonly semaphore: Semaphore };
 interface Ranking {
   readonly rows: readonly Row[];
   readonly sampled: boolean;
+  /** The wall clock at the time of the answer (ms). */
+  readonly atMs: number;
 }
 
 /** A shorter interval would load the servers, which count up to 20,000 names for each answer. */
@@ -68,15 +71,15 @@ async function rank(hf: Holdfast, namePrefix: string, limit: number): Promise<Ra
     ...semaphores.rows.map((semaphore) => ({ semaphore })),
   ].filter((row) => resourceOf(row).waiterCount > 0);
   rows.sort((a, b) => resourceOf(b).waiterCount - resourceOf(a).waiterCount);
-  return { rows: rows.slice(0, limit), sampled: locks.sampled || semaphores.sampled };
+  return { rows: rows.slice(0, limit), sampled: locks.sampled || semaphores.sampled, atMs: timeOfDayMs() };
 }
 
 async function showOnce(terminal: Terminal, hf: Holdfast, prefix: string, flags: TopFlags): Promise<void> {
-  const { rows, sampled } = await rank(hf, prefix, flags.limit);
+  const { rows, sampled, atMs } = await rank(hf, prefix, flags.limit);
   if (sampled) terminal.err.write(`holdfast: ${SAMPLED}\n`);
   const output = outputOf(terminal, flags);
   if (output.format === 'table' && rows.length === 0) return output.write('no waiters found\n');
-  await output.rows([rows], rowToJson, columns(timeOfDayMs()));
+  await output.rows([rows], rowToJson, columns(atMs));
 }
 
 /** The alternate screen of the terminal, so that the earlier lines come back at the end. */
@@ -88,13 +91,24 @@ const CLEAR_REST = '\u001b[J';
 
 async function redraw(terminal: Terminal, hf: Holdfast, prefix: string, flags: TopFlags): Promise<void> {
   const { interrupted: signal, out } = terminal;
+  // A server that refuses the first call, or does not answer, ends the command.
+  let ranking = await rank(hf, prefix, flags.limit);
+  let problem: string | undefined;
   out.write(ENTER);
   try {
     while (!signal.aborted) {
-      const ranking = await rank(hf, prefix, flags.limit);
-      const lines = topLines(ranking, terminal, screenRows(terminal));
+      const lines = topLines(ranking, terminal, screenRows(terminal), problem);
       out.write(`${HOME}${lines.map((line) => `${line}${CLEAR_LINE}\n`).join('')}${CLEAR_REST}`);
       await pause(flags.interval, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        ranking = await rank(hf, prefix, flags.limit);
+        problem = undefined;
+      } catch (error) {
+        // The next look may succeed, for example after the restart of a server.
+        if (!(error instanceof HoldfastError)) throw error;
+        problem = `old, from ${timeOfDayText(ranking.atMs)}, because: ${escapeText(error.message)}`;
+      }
     }
   } finally {
     out.write(LEAVE);
@@ -106,12 +120,18 @@ function screenRows({ out }: Terminal): number {
   return 'rows' in out && typeof out.rows === 'number' ? out.rows : 24;
 }
 
-/** At most `rows - 1` lines, so that the screen does not scroll. */
-export function topLines({ rows, sampled }: Ranking, terminal: Terminal, screenRows: number): string[] {
-  const head = [`holdfast top  ${timeOfDayText()}`, ...(sampled ? [SAMPLED] : []), ''];
+/** At most `rows - 1` lines, so that the screen does not scroll. `problem`: why the ranking is an old one. */
+export function topLines(
+  { rows, sampled, atMs }: Ranking,
+  terminal: Terminal,
+  screenRows: number,
+  problem?: string,
+): string[] {
   const columnsNow = 'columns' in terminal.out ? Number(terminal.out.columns) : terminal.columns;
   const screen = { columns: columnsNow, outHasColour: terminal.outHasColour };
-  const below = rows.length === 0 ? ['no waiters found'] : table(rows, columns(timeOfDayMs()), screen);
+  const notes = [...(problem === undefined ? [] : [problem]), ...(sampled ? [SAMPLED] : [])];
+  const head = [`holdfast top  ${timeOfDayText()}`, ...notes.map((note) => note.slice(0, columnsNow)), ''];
+  const below = rows.length === 0 ? ['no waiters found'] : table(rows, columns(atMs), screen);
   return [...head, ...below].slice(0, Math.max(1, screenRows - 1));
 }
 
