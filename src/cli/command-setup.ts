@@ -1,8 +1,11 @@
 import { Option, type Command } from 'commander';
-import { connect, type ConnectOptions, type Holdfast } from '../../clients/typescript';
+import { connect, UnavailableError, type ConnectOptions, type Holdfast } from '../../clients/typescript';
 import { unlessAborted } from '../../clients/typescript/calls/abort';
 import { CLIENT_VARIABLES } from '../config/client-variables';
+import { timeSpan } from './arguments';
 import { connectionSettings, DEFAULT_ADDRESS, type ConnectionFlags } from './connection/settings';
+import { CliError, EXIT } from './exit-codes';
+import { problemText } from './output/problem-text';
 import { FORMATS, Output, type Format } from './output/output';
 import type { Terminal } from './terminal';
 
@@ -32,7 +35,7 @@ export function connected(command: Command): Command {
       '--token-file <file>',
       `file with a bearer token ${from('tokenFile', `the token in ${CLIENT_VARIABLES.token}`)}`,
     )
-    .option('--timeout <time>', 'longest wait for the first answer of a server (default: 10s)');
+    .option('--timeout <time>', 'longest wait for the first answer of a server (default: 10s)', timeSpan);
 }
 
 /** Adds `-o`. */
@@ -61,13 +64,22 @@ export async function withClientOfRun<T>(
   body: (hf: Holdfast) => Promise<T>,
   more: ConnectOptions = {},
 ): Promise<T> {
-  const { address, options } = connectionSettings(flags, terminal.env);
-  const hf = await unlessAborted(connect(address, { ...options, ...more }), terminal.interrupted);
+  const { address, isDefaultAddress, options } = connectionSettings(flags, terminal.env);
+  const opening = connect(address, { ...options, ...more }).catch((error: unknown) => {
+    throw isDefaultAddress && error instanceof UnavailableError ? noServerHere(error) : error;
+  });
+  const hf = await unlessAborted(opening, terminal.interrupted);
   try {
     return await body(hf);
   } finally {
     await hf.close();
   }
+}
+
+/** The first error of a new user, who has not started a server. */
+function noServerHere(error: UnavailableError): CliError {
+  const advice = '"holdfast dev" starts a server, and --address names another one';
+  return new CliError(`${problemText(error)}; ${advice}`, EXIT.unreachable);
 }
 
 export function outputOf(terminal: Terminal, { output }: OutputFlags): Output {

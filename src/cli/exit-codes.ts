@@ -37,7 +37,7 @@ export const EXIT_TEXTS: readonly (readonly [code: string, meaning: string])[] =
   ['76', 'the lease was lost, or --max-hold passed: the command was ended'],
   ['77', 'the server does not know the caller, or its policy refuses the call'],
   ['126, 127', 'the command cannot be executed, or was not found'],
-  ['141', 'the reader of stdout has ended, as head does: the output is not whole'],
+  ['141', 'the reader of stdout ended early, as head does: the output is cut'],
   ['128 + n', 'signal n ended the command or holdfast'],
   ['other', 'the exit code of the command'],
 ];

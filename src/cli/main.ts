@@ -2,8 +2,8 @@
 import { constants, hostname, userInfo } from 'node:os';
 import { CommanderError } from 'commander';
 import { HoldfastError } from '../../clients/typescript';
-import { escapeText } from '../wire/escape-text';
 import { CliError, EXIT, exitCodeOf } from './exit-codes';
+import { problemText } from './output/problem-text';
 import { createProgram } from './program';
 import { wantsColour, type Terminal } from './terminal';
 
@@ -33,6 +33,9 @@ function forwardSignals(to: (signal: NodeJS.Signals) => void): () => void {
   receive = to;
   return () => (receive = undefined);
 }
+
+// A warning for the authors of a library, for example of TLS to an IP address, is no message for users.
+process.noDeprecation = true;
 
 // A command under a lease goes on when nobody reads the messages.
 process.stderr.on('error', () => undefined);
@@ -92,7 +95,7 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (signalCode !== 0) return signalCode;
   if (error instanceof CliError || error instanceof HoldfastError) {
-    process.stderr.write(`holdfast: ${escapeText(error.message)}\n`);
+    process.stderr.write(`holdfast: ${problemText(error)}\n`);
     return exitCodeOf(error);
   }
   console.error(error);

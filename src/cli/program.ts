@@ -28,6 +28,8 @@ export function createProgram(terminal: Terminal): Command {
     .configureOutput({
       writeOut: (text) => terminal.out.write(text),
       writeErr: (text) => terminal.err.write(text),
+      // Commander begins with "error: ". Every message of this program names the program.
+      outputError: (text, write) => write(text.replace(/^error: /, 'holdfast: ')),
       getOutHelpWidth: () => terminal.columns ?? 80,
       getErrHelpWidth: () => 80,
       getOutHasColors: () => terminal.outHasColour,

@@ -25,14 +25,11 @@ function clientAddress(listen: string): string {
 /** The address that the program `holdfast` calls without `--address`. */
 const DEFAULT_ADDRESS = '127.0.0.1:50051';
 
-/** A command of the program `holdfast` for this server. */
-function command(words: string, listen: string, more = ''): string {
-  const address = clientAddress(listen);
-  return `npx holdfast ${words}${address === DEFAULT_ADDRESS ? '' : ` --address ${address}`}${more}`;
-}
-
-/** The text that `npm start` and `holdfast dev` print when the server is ready. */
-export function banner(server: ServerInfo, store: StoreInfo): string {
+/**
+ * The text that `npm start` and `holdfast dev` print when the server is ready. Only a clone, where npm starts the server,
+ * has the examples and no `holdfast` on the PATH.
+ */
+export function banner(server: ServerInfo, store: StoreInfo, isUnderNpm: boolean): string {
   const { listen, version, tls = false, authentication = false } = server;
   const protection = `${tls ? 'TLS' : 'no TLS'}, ${authentication ? 'credentials required' : 'no credentials'}`;
   const rows = [
@@ -40,6 +37,13 @@ export function banner(server: ServerInfo, store: StoreInfo): string {
     ['store', store.description],
     ...(store.dataFolder === undefined ? [] : [['data', `${store.dataFolder} (kept across restarts)`]]),
   ];
+  const address = clientAddress(listen);
+  const flag = address === DEFAULT_ADDRESS ? '' : ` --address ${address}`;
+  const program = isUnderNpm ? 'npx holdfast' : 'holdfast';
+  const candidate = (value: string) =>
+    isUnderNpm
+      ? `npm run leader -- demo --value ${value}`
+      : `${program} elect demo${flag} --value ${value} -- sh -c 'echo ${value} leads; sleep 60'`;
   return [
     '',
     `  Holdfast ${version}   DEVELOPMENT: one machine, ${protection}`,
@@ -48,13 +52,13 @@ export function banner(server: ServerInfo, store: StoreInfo): string {
     '',
     '  Run a command under a lock in a second terminal, and look at the holder in a third:',
     '',
-    `    ${command('lock run hello', listen, ' -- sleep 5')}`,
-    `    ${command('lock get hello', listen)}`,
+    `    ${program} lock run hello${flag} -- sleep 5`,
+    `    ${program} lock get hello${flag}`,
     '',
     '  Start two candidates, each in its own terminal. Ctrl-C in one of them, and the other leads:',
     '',
-    '    npm run leader -- demo --value alice',
-    '    npm run leader -- demo --value bob',
+    `    ${candidate('alice')}`,
+    `    ${candidate('bob')}`,
     '',
     '  Ctrl-C drains and stops the server.',
     '',

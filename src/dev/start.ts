@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { exitCodeOfStart, run } from '../main';
 import { banner, type StoreInfo } from './banner';
 import { EmbeddedRedis } from './embedded-redis';
-import { endWithNpm } from './npm-parent';
+import { endWithNpm, isUnderNpm } from './npm-parent';
 
 function note(text: string): void {
   console.error(`[start] ${text}`);
@@ -27,7 +27,7 @@ async function startWithPrivateRedis(env: NodeJS.ProcessEnv): Promise<void> {
         HOLDFAST_DEVELOPMENT: '1',
         ...(redis.isNew && { HOLDFAST_STORE_IS_NEW: '1' }),
       },
-      banner: (server) => banner(server, store),
+      banner: (server) => banner(server, store, isUnderNpm(env)),
       // Redis stops after the drain, because the drain renews every lease once more.
       onClosed: () => redis.stop(),
     });
@@ -40,7 +40,7 @@ async function startWithPrivateRedis(env: NodeJS.ProcessEnv): Promise<void> {
 async function startWithConfiguredRedis(env: NodeJS.ProcessEnv): Promise<void> {
   await run({
     env: { ...env, HOLDFAST_DEVELOPMENT: '1' },
-    banner: (server) => banner(server, { description: server.redis, dataFolder: undefined }),
+    banner: (server) => banner(server, { description: server.redis, dataFolder: undefined }, isUnderNpm(env)),
   });
 }
 

@@ -51,19 +51,32 @@ test('refuses an unknown name and a damaged file, with 64', async () => {
 
 test('takes each value from the flag, else the environment, else the context', async () => {
   await context('set', 'dev', '-a', 'context:1', '--token-file', token);
-  expect(settings({})).toEqual({ address: 'context:1', options: { token: { file: token } } });
+  expect(settings({})).toEqual({
+    address: 'context:1',
+    isDefaultAddress: false,
+    options: { token: { file: token } },
+  });
   expect(settings({}, { HOLDFAST_TOKEN: 'other' })).toMatchObject({ options: { token: 'other' } });
 });
 
 test('sends the credential of a context to no other address', async () => {
   await context('set', 'dev', '-a', 'context:1', '--token-file', token);
-  expect(settings({ address: 'flag:1' })).toEqual({ address: 'flag:1', options: {} });
-  expect(settings({}, { HOLDFAST_ADDRESS: 'env:1' })).toEqual({ address: 'env:1', options: {} });
+  expect(settings({ address: 'flag:1' })).toEqual({
+    address: 'flag:1',
+    isDefaultAddress: false,
+    options: {},
+  });
+  expect(settings({}, { HOLDFAST_ADDRESS: 'env:1' })).toEqual({
+    address: 'env:1',
+    isDefaultAddress: false,
+    options: {},
+  });
 });
 
 test('connects to 127.0.0.1:50051 without any setting, also without HOME', () => {
   expect(connectionSettings({}, { XDG_CONFIG_HOME: join(file, 'absent') })).toEqual({
     address: '127.0.0.1:50051',
+    isDefaultAddress: true,
     options: {},
   });
 });

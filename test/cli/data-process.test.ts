@@ -100,6 +100,12 @@ test('top without a terminal prints once, without colour and control sequences',
   expect(listed.out).not.toContain('\u001b');
 });
 
+test('TLS to a server without TLS ends with 69 and one line', async () => {
+  const { code, err } = await run(['complete', 'list', '--tls', '--timeout', '1s']);
+  expect(code).toBe(69);
+  expect(err).toMatch(/^holdfast: no server answered in time: .*\(does the server have TLS\?\)\n$/);
+});
+
 test('a wrong file ends with 64, and an absent server with 69', async () => {
   const file = join(folder, 'wrong.jsonl');
   writeFileSync(file, '{"holdfastExport":{"version":2}}\n');

@@ -354,6 +354,17 @@ describe('errors', () => {
   });
 
   test.each([
+    [['semaphore', 'run'], 'does not exist: create it with --limit or "semaphore set-limit"', 1],
+    [['lock', 'run', '--ttl', '100h'], 'holdfast: --ttl is 100 h and must be from', 64],
+    [['elect', '--holder', 'a\u0001'], 'holdfast: --holder must not contain control characters', 64],
+  ])('%j is refused in the words of the flags', async (words, text, expected) => {
+    const cli = start([...words, name, '--', 'true']);
+    await cli.ended();
+    expect(cli.stderr).toContain(text);
+    expect(code(cli)).toBe(expected);
+  });
+
+  test.each([
     ['no command', []],
     ['a ttl below 2 s', ['--ttl', '1s', '--', 'true']],
     ['a grace above half of the ttl', ['--ttl', '10s', '--grace', '6s', '--', 'true']],

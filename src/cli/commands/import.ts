@@ -38,6 +38,8 @@ export function addImport(program: Command, terminal: Terminal): void {
 
 /** The file is read twice: for the check, and for the import. */
 function refuseUnrepeatable(file: string): void {
+  if (file === '-')
+    throw new UsageError('the file is read twice, so stdin is no file here: save the export in a file first');
   let isFile;
   try {
     isFile = statSync(file).isFile();

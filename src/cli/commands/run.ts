@@ -1,10 +1,16 @@
 import { Option, type Command } from 'commander';
-import { ContendedError, type Holdfast, type Lease, type QueuePlace } from '../../../clients/typescript';
+import {
+  ContendedError,
+  HoldfastError,
+  type Holdfast,
+  type Lease,
+  type QueuePlace,
+} from '../../../clients/typescript';
 import { escapeText } from '../../wire/escape-text';
 import { exitCodeNumber, timeSpan, wholeNumber } from '../arguments';
 import { connected, withClientOfRun } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
-import { CliError, EXIT, exitCodeHelp } from '../exit-codes';
+import { CliError, EXIT, exitCodeHelp, UsageError } from '../exit-codes';
 import { spanText } from '../output/spans';
 import { runLimits } from '../run/run-limits';
 import { runUnderLease } from '../run/run-under-lease';
@@ -129,12 +135,36 @@ async function run<Flags>(
       { holderId: flags.holder ?? terminal.holderLabel },
     );
   } catch (error) {
-    if (!(error instanceof ContendedError)) throw error;
+    if (!(error instanceof ContendedError)) throw inWordsOfFlags(error, name);
     if (flags.quiet) return flags.exitNotGranted;
     const waited = wait === undefined || wait === 0 ? '' : ` within ${spanText(wait)}`;
     const holder = error.holderId === '' ? '' : `: held by ${error.holderId}`;
     throw new CliError(`${runner.word} "${name}" was not granted${waited}${holder}`, flags.exitNotGranted);
   }
+}
+
+/** A server names the fields of a request, for example "start.holder_id" and "initial_limit". */
+function inWordsOfFlags(error: unknown, name: string): unknown {
+  if (!(error instanceof HoldfastError)) return error;
+  if (error.reason === 'NO_SUCH_SEMAPHORE') {
+    return new CliError(
+      `semaphore "${name}" does not exist: create it with --limit or "semaphore set-limit"`,
+    );
+  }
+  if (error.reason !== 'INVALID_FIELD') return error;
+  return new UsageError(error.message.replace(/^\w+\.(\w+) /, (_, field: string) => `${flagOf(field)} `));
+}
+
+function flagOf(field: string): string {
+  const flags: Readonly<Record<string, string>> = {
+    holder_id: '--holder',
+    ttl: '--ttl',
+    wait_timeout: '--wait',
+    permit_count: '--permits',
+    initial_limit: '--limit',
+    value: '--value',
+  };
+  return flags[field] ?? field;
 }
 
 /** Shows the place in the queue, in a terminal only: mails of cron and logs would fill with it. */

@@ -3,11 +3,11 @@ import type { Command } from 'commander';
 import { HoldfastError, type Holdfast } from '../../../clients/typescript';
 import type { Lock } from '../../../generated/typescript/holdfast/v1/lock_service';
 import type { Semaphore } from '../../../generated/typescript/holdfast/v1/semaphore_service';
-import { escapeText } from '../../wire/escape-text';
 import { timeSpan, wholeNumber } from '../arguments';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
 import { UsageError } from '../exit-codes';
+import { problemText } from '../output/problem-text';
 import { spanText } from '../output/spans';
 import { table, type Column } from '../output/table';
 import type { Terminal } from '../terminal';
@@ -107,7 +107,7 @@ async function redraw(terminal: Terminal, hf: Holdfast, prefix: string, flags: T
       } catch (error) {
         // The next look may succeed, for example after the restart of a server.
         if (!(error instanceof HoldfastError)) throw error;
-        problem = `old, from ${timeOfDayText(ranking.atMs)}, because: ${escapeText(error.message)}`;
+        problem = `old, from ${timeOfDayText(ranking.atMs)}, because: ${problemText(error)}`;
       }
     }
   } finally {

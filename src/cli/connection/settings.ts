@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import type { ConnectOptions } from '../../../clients/typescript';
+import { addressList } from '../../../clients/typescript/connection/addresses';
 import { CLIENT_VARIABLES } from '../../config/client-variables';
 import { UsageError } from '../exit-codes';
 import { contextPath, readContexts, type Context } from './context-file';
@@ -7,11 +8,14 @@ import { contextPath, readContexts, type Context } from './context-file';
 /** The options that every command with a connection has. */
 export interface ConnectionFlags extends Context {
   context?: string;
-  timeout?: string;
+  /** Milliseconds. */
+  timeout?: number;
 }
 
 export interface ConnectionSettings {
   readonly address: string;
+  /** No flag, variable or context has an address. */
+  readonly isDefaultAddress: boolean;
   readonly options: ConnectOptions;
 }
 
@@ -45,14 +49,27 @@ export function connectionSettings(flags: ConnectionFlags, env: NodeJS.ProcessEn
   }
   const tls = Object.keys(files).length > 0 ? files : wantsTls ? (true as const) : undefined;
   const token = tokenOf(flags, variable('token'), variable('tokenFile'), context);
+  const address = value('address');
+  if (address !== undefined) checkAddresses(address);
   return {
-    address: value('address') ?? DEFAULT_ADDRESS,
+    address: address ?? DEFAULT_ADDRESS,
+    isDefaultAddress: address === undefined,
     options: {
       ...(tls && { tls }),
       ...(token && { token }),
-      ...(flags.timeout && { timeout: flags.timeout }),
+      ...(flags.timeout !== undefined && { timeout: flags.timeout }),
     },
   };
+}
+
+/** Throws a UsageError for an address that no server can have: the client would try to reach it until --timeout. */
+export function checkAddresses(addresses: string): void {
+  for (const address of addressList(addresses)) {
+    const [, host = '', port] = /^(.*):(\d+)$/.exec(address) ?? [];
+    if (!/^[^\s/]+$/.test(host) || Number(port) < 1 || Number(port) > 65_535) {
+      throw new UsageError(`an address must be "host:port", with a port from 1 to 65535, not "${address}"`);
+    }
+  }
 }
 
 function chosenContext(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Context {

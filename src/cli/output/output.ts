@@ -61,5 +61,6 @@ export class Output {
       isFirst = false;
       await this.write(lines.map((line) => `${line}\n`).join(''));
     }
+    if (isFirst && this.terminal.errIsTerminal) this.terminal.err.write('holdfast: nothing found\n');
   }
 }

@@ -1,9 +1,10 @@
 import { constants } from 'node:os';
-import { HoldfastError, type Lease } from '../../../clients/typescript';
+import { HoldfastError, UnavailableError, type Lease } from '../../../clients/typescript';
 import { EARLY_ENDS } from '../../../clients/typescript/sessions/loss-causes';
 import { COMMAND_VARIABLES } from '../../config/client-variables';
 import { escapeText } from '../../wire/escape-text';
 import { EXIT } from '../exit-codes';
+import { problemText } from '../output/problem-text';
 import { quoted } from '../output/quoted';
 import type { Terminal } from '../terminal';
 import { timeOfDayMs } from '../time-of-day';
@@ -146,7 +147,11 @@ async function release(terminal: Terminal, lease: Lease): Promise<boolean> {
     return false;
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
-    terminal.err.write(`holdfast: ${escapeText(error.message)}; the lease ends after its ttl\n`);
+    // This process ends now, and does not repeat the release as a client in a longer program does.
+    const why = error instanceof UnavailableError ? 'no server has confirmed it' : problemText(error);
+    terminal.err.write(
+      `holdfast: the release of ${quoted(lease.name)} failed: ${why}; the lease ends after its ttl\n`,
+    );
     return true;
   }
 }

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
 import { EXIT, exitCodeOf } from '../../../src/cli/exit-codes';
+import { problemText } from '../../../src/cli/output/problem-text';
 import { createProgram } from '../../../src/cli/program';
 import { wantsColour, type Terminal } from '../../../src/cli/terminal';
 
@@ -54,7 +55,7 @@ export async function runProgram(args: readonly string[], fake: FakeTerminal = {
   } catch (error) {
     if (error instanceof CommanderError) code = error.exitCode === 0 ? EXIT.done : EXIT.usage;
     else {
-      printed.err += `${(error as Error).message}\n`;
+      printed.err += `${problemText(error as Error)}\n`;
       code = exitCodeOf(error);
     }
   }

@@ -1,0 +1,15 @@
+import { escapeText } from '../../wire/escape-text';
+
+/** The words of gRPC around the error of the operating system. */
+const NO_CONNECTION =
+  /No connection established\. Last error: (?:\w*Error(?: \[\w+\])?: )?(.*?)[.\s]*Resolution note: ?/s;
+/** An error of OpenSSL: numbers, the place in its sources, and the reason between colons. */
+const OPEN_SSL = /[0-9A-F]+:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):\S*/;
+/** The answer of a server without TLS is no TLS record. */
+const NO_TLS = /wrong version number|packet length too long/;
+
+/** The message of an error on one line, without the inner details of gRPC and OpenSSL. */
+export function problemText({ message }: Error): string {
+  const text = message.replace(NO_CONNECTION, '$1').replace(OPEN_SSL, 'TLS: $1').trimEnd();
+  return escapeText(NO_TLS.test(text) ? `${text} (does the server have TLS?)` : text);
+}
