@@ -104,12 +104,13 @@ describe('npm start', () => {
     const listen = /"listen":"(127\.0\.0\.1:\d+)"/.exec(text)?.[1];
     expect(text).toContain('DEVELOPMENT');
     expect(text).toContain(join(folder, '.holdfast', 'redis'));
-    expect(text).toContain(`npx holdfast lock run hello --address ${listen} -- sleep 5`);
+    // Without npm, `holdfast` is on the PATH.
+    expect(text).toContain(`    holdfast lock run hello --address ${listen} -- sleep 5`);
   });
 
   it('prints commands that work: one runs under a lock, and the other shows its holder', async () => {
     const { text } = await start().ready();
-    const [run = '', get = ''] = [...text.matchAll(/npx holdfast (.+)/g)].map(([, words]) => words);
+    const [run = '', get = ''] = [...text.matchAll(/^ +holdfast (.+)/gm)].map(([, words]) => words);
     const holdfast = (words: string) =>
       promisify(execFile)(process.execPath, [PROGRAM, ...words.trim().split(' ')], { cwd: folder });
     const running = holdfast(run);
