@@ -19,6 +19,7 @@ const FIRST_IN_TOML = /^(\[(?:package|project)\]\n(?:.+\n)*?version = ")([^"]*)/
 const OF_POM = /^( {2}<version>)([^<]*)/gm;
 const NPM_PACKAGE = /(holdfast-client-)(\d[^\s/]*)(?=\.tgz)/g;
 const WHEEL = /(holdfast-)(\d[^\s/-]*)(?=-py3)/g;
+const OF_DEPENDENCY = /(<artifactId>holdfast-client<\/artifactId>\n\s*<version>)([^<]*)/g;
 const GO_MODULE = /(holdfast\.dev\/go@v)(\d[^\s]*)/g;
 
 /**
@@ -44,8 +45,8 @@ const PLACES = [
   ['generated/java/pom.xml', OF_POM],
   ['examples/java/pom.xml', OF_POM],
   ['examples/java/build/pom.xml', OF_POM],
-  ['clients/java/README.md', /(<artifactId>holdfast-client<\/artifactId>\n\s*<version>)([^<]*)/g],
-  ['docs/clients/java.md', /(dev\.holdfast:holdfast-client:)(\d[^`\s]*)/g],
+  ['clients/java/README.md', OF_DEPENDENCY],
+  ['docs/clients/java.md', OF_DEPENDENCY],
   ['clients/rust/Cargo.toml', FIRST_IN_TOML, CRATE_OF_STUBS],
   ['clients/rust/Cargo.lock', CRATES],
   ['clients/rust/conformance/Cargo.toml', CRATE_OF_STUBS],

@@ -51,9 +51,10 @@ async function hold(server: ServerProcess, name: string): Promise<() => boolean>
 }
 
 describe('the server process refuses to start, and prints the reason without a stack trace,', () => {
-  test.each<readonly [string, Record<string, string>, readonly string[]]>([
+  test.each<readonly [string, number, Record<string, string>, readonly string[]]>([
     [
       'with wrong settings',
+      64,
       { HOLDFAST_MAX_WAITERS: 'many', HOLDFAST_LOG_LEVEL: 'loud', HOLDFAST_REDIS_PREFXI: 'x' },
       [
         'HOLDFAST_MAX_WAITERS must be',
@@ -63,27 +64,31 @@ describe('the server process refuses to start, and prints the reason without a s
     ],
     [
       'with a certificate file that does not exist',
+      1,
       { ...TLS_FILES, HOLDFAST_TLS_CERT: '/nowhere/cert.pem' },
       ['holdfast: HOLDFAST_TLS_CERT cannot be read', 'ENOENT'],
     ],
     [
       'with a file that is not a certificate',
+      1,
       { ...TLS_FILES, HOLDFAST_TLS_CERT: join(TLS, 'key.pem') },
       ['holdfast: HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY cannot be used'],
     ],
     [
       'on an address that other machines can reach, without TLS and without credentials',
+      64,
       { HOLDFAST_LISTEN: '0.0.0.0:0' },
       ['but the server has no TLS', 'but every caller is let in'],
     ],
     [
       'with a token file that does not exist',
+      1,
       { HOLDFAST_AUTH_TOKENS: '/nowhere/tokens' },
       ['holdfast: HOLDFAST_AUTH_TOKENS cannot be read', 'ENOENT'],
     ],
-  ])('%s', async (_title, env, sentences) => {
+  ])('%s', async (_title, code, env, sentences) => {
     const error = (await start(env).catch((failure: unknown) => failure)) as Error;
-    expect(error.message).toContain('{"code":1,"signal":null}');
+    expect(error.message).toContain(`{"code":${code},"signal":null}`);
     for (const sentence of sentences) expect(error.message).toContain(sentence);
     expect(error.message).not.toMatch(/^\s+at /m);
   });

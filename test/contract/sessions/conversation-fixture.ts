@@ -8,7 +8,6 @@ import { defaultLimits } from '../../../src/engine/leases/limits';
 import { HoldfastError } from '../../../src/engine/errors';
 import { defaultSessionLimits, type SessionLimits } from '../../../src/engine/sessions/session-requests';
 import { Sessions } from '../../../src/engine/sessions/sessions';
-import { toErrorSummary } from '../../../src/transport/grpc/errors';
 import { CommandTurns } from '../../../src/transport/sessions/command-turns';
 import { SessionCommands } from '../../../src/transport/sessions/session-commands';
 import {
@@ -20,6 +19,7 @@ import { FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
 import { FakeLeaseEngine, type Taken } from './fake-lease-engine';
 import { FakeSessionStream } from '../../support/fake-session-stream';
+import { sessionCall } from '../../support/session-call';
 
 type Command = NonNullable<SessionCommand['command']>;
 
@@ -58,10 +58,7 @@ export class ConversationFixture {
     const context = { clock, log: NO_LOG };
     const parts = {
       stream,
-      call: Object.assign(this.call, {
-        takeCommand: () => undefined,
-        summaryOf: (error: unknown) => toErrorSummary(error, 'OpenSession', NO_LOG, () => ({})),
-      }),
+      call: sessionCall(this.call),
       context,
       sessions: this.sessions,
       commands: new SessionCommands(context, defaultLimits),

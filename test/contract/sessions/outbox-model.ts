@@ -8,12 +8,12 @@ import { HoldfastError } from '../../../src/engine/errors';
 import { expireOffsetMs, type LeaseEnd } from '../../../src/engine/leases/expire-offset';
 import { Heartbeats } from '../../../src/engine/sessions/heartbeats';
 import { defaultSessionLimits, type SessionEvent } from '../../../src/engine/sessions/session-requests';
-import { toErrorSummary } from '../../../src/transport/grpc/errors';
 import { SessionOutbox, type OutboxOptions } from '../../../src/transport/sessions/session-outbox';
 import { msToDuration } from '../../../src/wire/times';
 import { settled } from '../../support/manual-clock';
 import { someLease } from '../fake-engines';
 import { FakeSessionStream } from '../../support/fake-session-stream';
+import { summaryOf } from '../../support/session-call';
 
 /** One step in the life of an outbox. `id` is a command: the step picks the next event of this command. */
 export type OutboxStep =
@@ -35,12 +35,6 @@ interface Spoken {
   ttlMs: number;
 }
 
-const NO_LOG = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 const TTL_MS = 30_000;
 /** A newer event of the same command may replace these. */
 const REPLACEABLE: readonly string[] = ['queued', 'renewal-failed'];
@@ -63,7 +57,7 @@ export class CheckedOutbox {
     this.outbox = new SessionOutbox({
       stream: this.stream as unknown as OutboxOptions['stream'],
       limits: defaultSessionLimits,
-      summaryOf: (error) => toErrorSummary(error, 'OpenSession', NO_LOG, () => ({})),
+      summaryOf,
       onTooManyRefusals: () => undefined,
       onSent: () => this.hear(this.stream.sent.splice(0)),
     });

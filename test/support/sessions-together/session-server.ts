@@ -14,6 +14,7 @@ import { FakeCall } from '../fake-call';
 import type { FakeSessionStream } from '../fake-session-stream';
 import type { ModelStore, ModelWorld } from '../model-store';
 import { RatedClock } from '../rated-clock';
+import { sessionCall } from '../session-call';
 
 /** Longer than the short ttl, and shorter than the long ttl. */
 export const HEARTBEAT_TIMEOUT_MS = 4000;
@@ -70,7 +71,7 @@ export class SessionServer {
   serve(stream: FakeSessionStream, call: FakeCall): Promise<void> {
     const parts = {
       stream,
-      call: Object.assign(call, { takeCommand: () => undefined }),
+      call: sessionCall(call),
       context: { clock: this.clock, log: NO_LOG },
       sessions: this.sessions,
       commands: this.commands,
