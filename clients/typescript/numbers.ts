@@ -36,6 +36,8 @@ export const NUMBERS = {
     longestBackoffMs: 5000,
     /** There is no loop without a pause, even if a deadline is near. */
     shortestPauseMs: 5,
+    /** The pause before an attach, or before its session, is at most this share of the time to the deadline. */
+    attachShare: 0.5,
   },
   limits: {
     /** The longest wait for the first session. */

@@ -1,24 +1,27 @@
 import { NUMBERS } from './numbers';
 
-const { firstBackoffMs, longestBackoffMs, shortestPauseMs } = NUMBERS.retry;
+const { firstBackoffMs, longestBackoffMs, shortestPauseMs, attachShare } = NUMBERS.retry;
 const { longestPauseAfterBreakMs, pauseAfterBreakIsDeadlineDividedBy } = NUMBERS.session;
 
 /** The times until the next attempt (ms), with full jitter so that thousands of clients do not come at once. */
 
 /**
- * The pause before the next session.
+ * The pause before the next session. Leaves a part of the time to the nearest deadline for the attach.
  *
  * @param failures the number of sessions in a row that had no first response
  * @param nearestDeadlineMs the time to the nearest deadline of a held lease; Infinity without a lease
+ * @param advisedMs the delay that the server advises
  */
 export function pauseBeforeSession(
   failures: number,
   nearestDeadlineMs: number,
+  advisedMs: number | undefined,
   random = Math.random(),
 ): number {
   const longest = failures === 0 ? longestPauseAfterBreakMs : backoff(failures);
   const limit = Math.min(longest, nearestDeadlineMs / pauseAfterBreakIsDeadlineDividedBy);
-  return Math.max(shortestPauseMs, random * limit);
+  const advised = Math.min(advisedMs ?? 0, nearestDeadlineMs * attachShare, longestBackoffMs);
+  return Math.max(shortestPauseMs, advised, random * limit);
 }
 
 /**
@@ -26,21 +29,29 @@ export function pauseBeforeSession(
  *
  * @param attempts the number of failed attempts in a row
  * @param advisedMs the delay that the server advises
- * @param longestMs the longest random pause
  */
 export function pauseBeforeRepeat(
   attempts: number,
   advisedMs: number | undefined,
   random = Math.random(),
-  longestMs = Infinity,
 ): number {
-  const pauseMs = random * Math.min(backoff(attempts), longestMs);
+  const pauseMs = random * backoff(attempts);
   return Math.max(shortestPauseMs, Math.min(advisedMs ?? 0, longestBackoffMs), pauseMs);
 }
 
-/** The longest random pause before an attach, so that several attempts fit in the time to the deadline of the lease. */
-export function longestPauseBeforeAttach(deadlineMs: number): number {
-  return Math.max(2 * firstBackoffMs, deadlineMs / 4);
+/**
+ * The pause before an attach is repeated. Ends before the deadline of the lease, whatever the server advises.
+ *
+ * @param deadlineMs the time to the deadline of the lease
+ */
+export function pauseBeforeAttach(
+  attempts: number,
+  advisedMs: number | undefined,
+  deadlineMs: number,
+  random = Math.random(),
+): number {
+  const pauseMs = pauseBeforeRepeat(attempts, advisedMs, random);
+  return Math.max(shortestPauseMs, Math.min(pauseMs, deadlineMs * attachShare));
 }
 
 function backoff(failures: number): number {

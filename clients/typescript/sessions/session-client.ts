@@ -152,8 +152,7 @@ export class SessionClient implements SessionKeeper {
     this.settings.onNews?.({ kind: 'ended', address: session.address, error });
     if (!session.isStarted) this.failures += 1;
     if (this.isFinal(error, reason)) return this.fail(error);
-    const pauseMs = pauseBeforeSession(this.failures, this.tasks.leases.nearestDeadlineMs());
-    this.openAfter(error.reason === 'OVERLOADED' ? Math.max(pauseMs, error.retryAfterMs ?? 0) : pauseMs);
+    this.openAfter(this.pauseAfter(error));
   }
 
   /**
@@ -172,6 +171,10 @@ export class SessionClient implements SessionKeeper {
     this.failure = error;
     this.tasks.fail(error);
     this.onReady?.(error);
+  }
+
+  private pauseAfter(error: HoldfastError): number {
+    return pauseBeforeSession(this.failures, this.tasks.leases.nearestDeadlineMs(), error.retryAfterMs);
   }
 
   private openAfter(delayMs: number): void {
@@ -223,7 +226,7 @@ export class SessionClient implements SessionKeeper {
     this.failures += 1;
     this.tasks.lastError = error;
     this.settings.onNews?.({ kind: 'ended', address: '', error });
-    this.openAfter(pauseBeforeSession(this.failures, this.tasks.leases.nearestDeadlineMs()));
+    this.openAfter(this.pauseAfter(error));
   }
 
   private watchToken(bearer: BearerToken | undefined, session: OpenSession): void {

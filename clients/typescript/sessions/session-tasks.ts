@@ -7,7 +7,7 @@ import { deadline } from '../deadline';
 import { durationToMs } from '../duration';
 import { ClosedError, errorOf, errorOfCommand, noAnswer, type HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
-import { longestPauseBeforeAttach, pauseBeforeRepeat } from '../pauses';
+import { pauseBeforeAttach } from '../pauses';
 import { AcquireIntent, type Acquire, type IntentKeeper } from './acquire-intent';
 import { HeldLeases } from './held-leases';
 import { Intents } from './intents';
@@ -219,9 +219,8 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   repeatAttach(lease: Lease, error: HoldfastError, session: OpenSession): void {
     const again = () => lease.home === session && !lease.isOver && this.attach(lease, session);
     lease.attachFailures += 1;
-    const longestMs = longestPauseBeforeAttach(lease.deadline - now());
-    const pauseMs = pauseBeforeRepeat(lease.attachFailures, error.retryAfterMs, Math.random(), longestMs);
-    this.repeats.later(pauseMs, again);
+    const { attachFailures, deadline } = lease;
+    this.repeats.later(pauseBeforeAttach(attachFailures, error.retryAfterMs, deadline - now()), again);
   }
 
   answered(task: ReleaseTask): void {

@@ -2,7 +2,7 @@ import { Belief } from '../../../clients/typescript/sessions/belief';
 import { HeartbeatPlan } from '../../../clients/typescript/sessions/heartbeat-plan';
 import { HeartbeatRecord } from '../../../clients/typescript/sessions/heartbeat-record';
 import {
-  longestPauseBeforeAttach,
+  pauseBeforeAttach,
   pauseBeforeRepeat,
   pauseBeforeSession,
 } from '../../../clients/typescript/pauses';
@@ -108,16 +108,16 @@ describe('the plan of heartbeats', () => {
 
 describe('the pause before the next session', () => {
   test('is random up to 1 s, or a tenth of the time to the nearest deadline', () => {
-    expect(pauseBeforeSession(0, Infinity, 0.5)).toBe(500);
-    expect(pauseBeforeSession(0, 4000, 0.5)).toBe(200);
-    expect(pauseBeforeSession(0, 4000, 0)).toBe(5);
+    expect(pauseBeforeSession(0, Infinity, undefined, 0.5)).toBe(500);
+    expect(pauseBeforeSession(0, 4000, undefined, 0.5)).toBe(200);
+    expect(pauseBeforeSession(0, 4000, undefined, 0)).toBe(5);
   });
 
   test('grows to 5 s while no session starts, without leases', () => {
-    expect([1, 2, 3, 20].map((failures) => pauseBeforeSession(failures, Infinity, 1))).toEqual([
+    expect([1, 2, 3, 20].map((failures) => pauseBeforeSession(failures, Infinity, undefined, 1))).toEqual([
       100, 200, 400, 5000,
     ]);
-    expect(pauseBeforeSession(20, 4000, 1)).toBe(400);
+    expect(pauseBeforeSession(20, 4000, undefined, 1)).toBe(400);
   });
 
   test('follows the advice of the server before a command is repeated', () => {
@@ -126,9 +126,17 @@ describe('the pause before the next session', () => {
     expect(pauseBeforeRepeat(1, 60_000, 0.5)).toBe(5000);
   });
 
-  test('leaves time for several attaches before the deadline', () => {
-    expect(pauseBeforeRepeat(20, undefined, 1, longestPauseBeforeAttach(4000))).toBe(1000);
-    expect(pauseBeforeRepeat(20, undefined, 1, longestPauseBeforeAttach(40))).toBe(100);
-    expect(pauseBeforeRepeat(20, 3000, 1, longestPauseBeforeAttach(4000))).toBe(3000);
+  test('follows the advice of the server, up to 5 s and up to half of the time to the nearest deadline', () => {
+    expect(pauseBeforeSession(0, Infinity, 3000, 0)).toBe(3000);
+    expect(pauseBeforeSession(0, Infinity, 60_000, 0)).toBe(5000);
+    expect(pauseBeforeSession(0, 9000, 60_000, 0)).toBe(4500);
+    expect(pauseBeforeSession(0, Infinity, 0, 0.5)).toBe(500);
+  });
+
+  test('leaves half of the time to the deadline for the next attach', () => {
+    expect(pauseBeforeAttach(20, undefined, 4000, 1)).toBe(2000);
+    expect(pauseBeforeAttach(1, 5000, 4000, 0)).toBe(2000);
+    expect(pauseBeforeAttach(1, 700, 4000, 0)).toBe(700);
+    expect(pauseBeforeAttach(20, 3000, 0, 1)).toBe(5);
   });
 });
