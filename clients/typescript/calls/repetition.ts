@@ -42,7 +42,8 @@ export class Repetition {
   private isRepeated(error: HoldfastError): boolean {
     if (REPEATED.has(error.reason)) return true;
     if (!this.isIdempotent) return false;
-    if (error.reason !== '') return REPEATED_IF_IDEMPOTENT.has(error.reason);
+    // An unknown reason is treated as its code says.
+    if (error.reason !== '') return REPEATED_IF_IDEMPOTENT.has(error.reason) || isBroken(error);
     // A reset stream is INTERNAL, and so is a message that can never be encoded: repeated once.
     return isBroken(error) || (error.code === status.INTERNAL && this.failures === 0);
   }

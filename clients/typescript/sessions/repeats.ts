@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js';
 import type { HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
 import { pauseBeforeRepeat } from '../pauses';
@@ -19,7 +20,7 @@ export class Repeats {
 
   /** False: a repetition does not help. A session that leaves gets no repetition, because the next one sends all. */
   repeat(task: Repeatable, error: HoldfastError, session: OpenSession, again: () => unknown): boolean {
-    if (!REPEATED.has(error.reason)) return false;
+    if (!isRepeated(error)) return false;
     task.attempts += 1;
     task.lastError = error;
     if (session.isLeaving && error.reason === 'DRAINING') return true;
@@ -39,4 +40,9 @@ export class Repeats {
     for (const timer of this.timers) clearTimeout(timer);
     this.timers.clear();
   }
+}
+
+/** An unknown or missing reason is treated as its code says. */
+function isRepeated({ reason, code }: HoldfastError): boolean {
+  return REPEATED.has(reason) || code === status.UNAVAILABLE;
 }

@@ -15,6 +15,7 @@ test.each([
   ['OVERLOADED', failure(status.RESOURCE_EXHAUSTED, 'OVERLOADED'), true, true],
   ['DRAINING', failure(status.UNAVAILABLE, 'DRAINING'), true, true],
   ['OUTCOME_UNKNOWN', failure(status.UNAVAILABLE, 'OUTCOME_UNKNOWN'), true, false],
+  ['UNAVAILABLE with an unknown reason', failure(status.UNAVAILABLE, 'MOON_IS_FULL'), true, false],
   ['a broken connection', failure(status.UNAVAILABLE), true, false],
   ['no answer in time', failure(status.DEADLINE_EXCEEDED), true, false],
   ['a reset stream', failure(status.INTERNAL), true, false],
