@@ -1,5 +1,13 @@
 import { status } from '@grpc/grpc-js';
 import { CredentialError, errorOf, textOf, type HoldfastError } from '../errors';
+import { NUMBERS } from '../numbers';
+
+const CREDENTIAL_REASONS: ReadonlySet<string> = new Set(NUMBERS.reasons.credentialIsFetchedOnceMore);
+
+/** The servers refuse the token or the certificate. A proxy gives no reason. */
+export function isRefusedCredential({ reason, code }: HoldfastError): boolean {
+  return CREDENTIAL_REASONS.has(reason) || code === status.UNAUTHENTICATED;
+}
 
 /** The file or the function of the caller gives no token. */
 export function noToken(cause: unknown): HoldfastError {

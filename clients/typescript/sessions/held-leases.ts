@@ -41,6 +41,11 @@ export class HeldLeases {
     }
   }
 
+  /** A lease that was lost before the client was closed protects its work no more. */
+  forgetLostWork(): void {
+    for (const lease of this.working) if (lease.loss?.lossCause !== 'CLOSED') this.working.delete(lease);
+  }
+
   changeTtl(lease: Lease, ttlMs: number): void {
     if (ttlMs === lease.ttl || !this.held.has(lease.id)) return;
     this.countTtl(lease.ttl, -1);

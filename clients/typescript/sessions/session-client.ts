@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { status, type ServiceError } from '@grpc/grpc-js';
-import { noToken, unreadableCertificate } from '../connection/failures';
+import { isRefusedCredential, noToken, unreadableCertificate } from '../connection/failures';
 import type { BearerToken, TokenSource } from '../connection/token';
-import { ClosedError, errorOfCall, noAnswer, type HoldfastError } from '../errors';
+import { ClosedError, CredentialError, errorOfCall, noAnswer, type HoldfastError } from '../errors';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import { pauseBeforeSession } from '../pauses';
 import type { Acquire } from './acquire-intent';
@@ -28,7 +28,6 @@ export interface SessionSettings {
 
 /** A token that has ended already must not open one session after the other. */
 const SHORTEST_TOKEN_LIFE_MS = 1000;
-const CREDENTIAL_REASONS: ReadonlySet<string> = new Set(NUMBERS.reasons.credentialIsFetchedOnceMore);
 
 /**
  * All leases of this process, over one session after the other. A broken session ends no lease: the next session
@@ -62,8 +61,11 @@ export class SessionClient implements SessionKeeper {
   async ready(timeoutMs: number): Promise<void> {
     const failure = await new Promise<HoldfastError | undefined>((resolve) => {
       const late = () => {
+        const { lastError } = this.tasks;
+        // The caller must mend the credential. The servers may be well.
+        if (lastError instanceof CredentialError) return resolve(lastError);
         const last = this.fetch ? noToken(new Error('the token callback has not answered')) : undefined;
-        resolve(noAnswer('no server answered in time', last ?? this.tasks.lastError));
+        resolve(noAnswer('no server answered in time', last ?? lastError));
       };
       const timer = setTimeout(late, timeoutMs);
       this.onReady = (error) => {
@@ -162,7 +164,8 @@ export class SessionClient implements SessionKeeper {
   private isFinal(error: HoldfastError, reason: ServiceError | undefined): boolean {
     if (error.reason === 'INVALID_FIELD') return true;
     if (this.hasStarted) return false;
-    if (CREDENTIAL_REASONS.has(error.reason)) return ++this.refusals > 1;
+    if (error.reason === 'NOT_ALLOWED') return true;
+    if (isRefusedCredential(error)) return ++this.refusals > 1;
     return reason?.code === status.UNIMPLEMENTED && this.failures >= this.settings.addresses.length;
   }
 

@@ -64,7 +64,8 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
 
   /**
    * Ends the belief in all leases, cancels all waits, and waits for the answers. A lease with work under it is released at
-   * the end of the work. The lease of work that does not end in time is left to the end of its ttl.
+   * the end of the work. The lease of work that does not end in time is left to the end of its ttl. Does not wait for work
+   * whose lease was lost before.
    */
   async finish(error: HoldfastError, timeoutMs: number): Promise<void> {
     for (const intent of this.intents) this.abandon(intent, error);
@@ -73,6 +74,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
       if (this.leases.working.has(lease)) continue;
       lease.release().catch(() => undefined);
     }
+    this.leases.forgetLostWork();
     if (this.isEmpty) return;
     await new Promise<void>((resolve) => {
       this.onEmpty = resolve;
@@ -165,7 +167,8 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     if (lease.update) lease.update.reject(lease.signal.reason as Error);
     const cause = lease.loss?.lossCause;
     if (cause === undefined) return;
-    this.tell({ kind: 'lost', lease });
+    // The caller has asked for the end.
+    if (cause !== 'CLOSED') this.tell({ kind: 'lost', lease });
     // The session still renews the lease. Nobody may rely on the lease after its deadline, whatever the work does.
     if (cause === 'DEADLINE') this.releaseUnwanted(lease.id, lease.ttl);
     if (cause === 'MAX_HOLD') this.releaseAtDeadline(lease);

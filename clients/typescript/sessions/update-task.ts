@@ -1,13 +1,18 @@
-import { errorOfCommand, type HoldfastError } from '../errors';
+import { errorOfCommand, noAnswer, type HoldfastError } from '../errors';
+import { NUMBERS } from '../numbers';
 import type { Lease } from './lease';
 import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
 
-/** One update of metadata. Repeated after each attach, because a `lease_number` is valid in one session only. */
+/**
+ * One update of metadata. Repeated after each attach, because a `lease_number` is valid in one session only, and given up
+ * after the time of a call.
+ */
 export class UpdateTask implements CommandOwner {
   readonly promise: Promise<void>;
   attempts = 0;
   lastError: HoldfastError | undefined;
   private settle!: { resolve: () => void; reject: (error: Error) => void };
+  private readonly timer: NodeJS.Timeout;
 
   constructor(
     private readonly lease: Lease,
@@ -16,6 +21,8 @@ export class UpdateTask implements CommandOwner {
     private readonly repeat: (task: UpdateTask, error: HoldfastError, session: OpenSession) => boolean,
   ) {
     this.promise = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
+    const text = `no server answered the update of ${JSON.stringify(lease.name)} in time`;
+    this.timer = setTimeout(() => this.reject(noAnswer(text, this.lastError)), NUMBERS.limits.callMs);
   }
 
   /** Sends the update if the lease is in a session. Otherwise the answer to the attach sends it. */
@@ -27,18 +34,23 @@ export class UpdateTask implements CommandOwner {
   }
 
   reject(error: Error): void {
-    this.lease.update = undefined;
+    this.end();
     this.settle.reject(error);
   }
 
   event(event: Event, _: Receipt, session: OpenSession): void {
     if (this.lease.update !== this) return;
     if (event.$case === 'updated') {
-      this.lease.update = undefined;
+      this.end();
       this.settle.resolve();
     } else if (event.$case === 'failed' && this.lease.home === session) {
       const error = errorOfCommand(event.value);
       if (!this.repeat(this, error, session)) this.reject(error);
     }
+  }
+
+  private end(): void {
+    clearTimeout(this.timer);
+    this.lease.update = undefined;
   }
 }

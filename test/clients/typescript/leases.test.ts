@@ -220,6 +220,27 @@ describe('the leases of a client', () => {
     await updating;
   });
 
+  test('gives up an update without an answer after 10 s, and then takes the next one', async () => {
+    const { lease, wires } = await holding();
+    const refused = expect(lease.updateMetadata({ zone: 'b' })).rejects.toMatchObject({
+      reason: 'NO_ANSWER',
+      message: expect.stringContaining('"report"'),
+    });
+    await pass(9999);
+    await expect(lease.updateMetadata({})).rejects.toThrow('no answer yet');
+    await pass(1);
+    await refused;
+    const next = await afterBreak(wires);
+    next.start();
+    next.grant(next.id('attach'), 'lease');
+    await pass(0);
+    expect(next.commands('update')).toEqual([]);
+    const updating = lease.updateMetadata({ zone: 'c' });
+    await pass(0);
+    next.event(next.id('update'), { $case: 'updated', value: {} });
+    await updating;
+  });
+
   test('waits for more than 24 days', async () => {
     const { client, wire } = await opened();
     const waiting = lock(client, 'x', { waitMs: 30 * 86_400_000 });

@@ -1,3 +1,4 @@
+import { status as codes } from '@grpc/grpc-js';
 import { duration } from '../../../clients/typescript';
 import { SessionClient } from '../../../clients/typescript/sessions/session-client';
 import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
@@ -275,6 +276,39 @@ describe('the sessions of a client', () => {
     await expect(lock(client, 'y')).rejects.toMatchObject({ reason: 'BAD_CREDENTIAL' });
   });
 
+  test.each([
+    ['NOT_ALLOWED', codes.PERMISSION_DENIED, 1],
+    [undefined, codes.UNAUTHENTICATED, 2],
+  ])('fails after %s with code %d in session %d, if no session has started', async (reason, code, count) => {
+    const wires = new FakeWires();
+    const client = new SessionClient({ addresses: ['a'], openWire: wires.open });
+    const acquiring = expect(lock(client, 'x')).rejects.toMatchObject({ code });
+    await pass(0);
+    for (let n = 1; n <= count; n++) {
+      expect(wires.all).toHaveLength(n);
+      wires.last.end(reason, code);
+      await pass(1000);
+    }
+    await acquiring;
+    await pass(60_000);
+    expect(wires.all).toHaveLength(count);
+  });
+
+  test.each([
+    ['NOT_ALLOWED', codes.PERMISSION_DENIED],
+    [undefined, codes.UNIMPLEMENTED],
+  ])('goes on after %s with code %d, if a session has started', async (reason, code) => {
+    const { wires, lease } = await holding();
+    for (let n = 2; n <= 5; n++) {
+      wires.last.end(reason, code);
+      await pass(1000);
+      expect(wires.all).toHaveLength(n);
+    }
+    wires.last.start();
+    wires.last.grant(wires.last.id('attach'), 'lease');
+    expect(lease.isOver).toBe(false);
+  });
+
   test('does not repeat a message that breaks a rule', async () => {
     const { client, wires } = await opened();
     wires.last.end('INVALID_FIELD');
@@ -311,7 +345,7 @@ describe('the sessions of a client', () => {
     expect(signal.reason).toMatchObject({ name: 'LeaseLostError', lossCause: 'CLOSED', noticedBy: 'client' });
     expect(() => lease.check()).toThrow('the client was closed');
     expect(() => lease.fencingToken).toThrow('the client was closed');
-    expect(news.at(-1)).toMatchObject({ kind: 'lost', lease: { name: 'report' } });
+    expect(news.map(({ kind }) => kind)).toEqual(['started']);
     await pass(3000);
     await closing;
   });
@@ -330,6 +364,19 @@ describe('the sessions of a client', () => {
     expect([wires.all.length, wire.isHalfClosed, ends]).toEqual([1, true, []]);
     await pass(1);
     expect([wires.all.length, ends, jest.getTimerCount()]).toEqual([1, ['first', 'second'], 0]);
+  });
+
+  test('does not wait for the work of a lease that was lost before', async () => {
+    const { client, wire, lease } = await holding();
+    expect(lease.beginWork()).toBeUndefined();
+    wire.event(wire.id('acquireLock'), ended(SessionEndCause.SESSION_END_CAUSE_REVOKED));
+    let isClosed = false;
+    void client.close().then(() => (isClosed = true));
+    await pass(0);
+    expect(wire.isHalfClosed).toBe(true);
+    wire.close();
+    await pass(0);
+    expect([isClosed, wire.commands('release'), jest.getTimerCount()]).toEqual([true, [], 0]);
   });
 
   test('ends within its time limit although no server answers', async () => {
