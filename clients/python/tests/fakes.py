@@ -13,6 +13,7 @@ from holdfast.errors import HoldfastError
 from holdfast.v1 import lease_pb2
 from holdfast.v1.session_service_pb2 import (
     CommandFailed,
+    CommandQueued,
     LeaseEnded,
     LeaseGranted,
     LeaseReleased,
@@ -144,8 +145,13 @@ class FakeWire:
         answer = LeaseReleased(released=released)
         self.tell(SessionEvent(command_id=command, released=answer))
 
-    def fail(self, command: int, reason: str, code: int = 14) -> None:
-        failed = CommandFailed(code=code, reason_text=reason, message=reason)
+    def queue(self, command: int, position: int) -> None:
+        place = CommandQueued(position=position, waiter_count=position)
+        self.tell(SessionEvent(command_id=command, queued=place))
+
+    def fail(self, command: int, reason: str, code: int = 14, retry: float = 0) -> None:
+        delay = duration(retry) if retry else None
+        failed = CommandFailed(code=code, reason_text=reason, message=reason, retry_delay=delay)
         self.tell(SessionEvent(command_id=command, failed=failed))
 
     def leave(self, delay: float) -> None:

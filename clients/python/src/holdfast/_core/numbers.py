@@ -36,6 +36,9 @@ FIRST_BACKOFF = 0.05
 LONGEST_BACKOFF = 5.0
 #: There is no loop without a pause, even if a deadline is near.
 SHORTEST_PAUSE = 0.005
+#: The pause before an attach, or before its session, is at most this share of the time to the
+#: deadline.
+ATTACH_SHARE = 0.5
 
 # Limits.
 

@@ -6,16 +6,23 @@ from typing import Optional
 from . import numbers
 
 
-def before_session(failures: int, nearest_deadline: float, share: Optional[float] = None) -> float:
+def before_session(
+    failures: int,
+    nearest_deadline: float,
+    advised: Optional[float] = None,
+    share: Optional[float] = None,
+) -> float:
     """The pause before the next session (seconds).
 
     failures: the number of sessions in a row that had no first response
     nearest_deadline: the time to the nearest deadline of a held lease, infinite without a lease
+    advised: the delay that the server advises
     share: the random share of the longest pause, from 0 to 1
     """
     longest = _backoff(failures) if failures > 0 else numbers.LONGEST_PAUSE_AFTER_BREAK
     limit = min(longest, nearest_deadline / numbers.PAUSE_AFTER_BREAK_IS_DEADLINE_DIVIDED_BY)
-    return max(numbers.SHORTEST_PAUSE, _share(share) * limit)
+    least = min(advised or 0.0, numbers.LONGEST_BACKOFF, nearest_deadline * numbers.ATTACH_SHARE)
+    return max(numbers.SHORTEST_PAUSE, least, _share(share) * limit)
 
 
 def before_repeat(attempts: int, advised: Optional[float], share: Optional[float] = None) -> float:
@@ -26,6 +33,15 @@ def before_repeat(attempts: int, advised: Optional[float], share: Optional[float
     """
     least = min(advised or 0.0, numbers.LONGEST_BACKOFF)
     return max(numbers.SHORTEST_PAUSE, least, _share(share) * _backoff(attempts))
+
+
+def before_attach(attempts: int, advised: Optional[float], time_left: float) -> float:
+    """The pause before an attach is repeated (seconds).
+
+    time_left: the time to the deadline of the lease
+    """
+    pause = before_repeat(attempts, advised)
+    return max(numbers.SHORTEST_PAUSE, min(pause, time_left * numbers.ATTACH_SHARE))
 
 
 def _backoff(failures: int) -> float:

@@ -6,7 +6,7 @@ from typing import Callable, Mapping, Optional, Sequence, Set
 
 import grpc
 
-from ..errors import ClosedError, Facts, HoldfastError, error_of, no_answer
+from ..errors import ClosedError, CredentialError, Facts, HoldfastError, error_of, no_answer
 from ..v1.session_service_pb2 import SessionStart
 from . import numbers, pauses
 from .acquire_intent import Acquire, AcquireIntent
@@ -74,7 +74,11 @@ class SessionClient:
         ready: Outcome[None] = Outcome()
 
         def late() -> None:
-            ready.reject(no_answer("no server answered in time", self._last_error))
+            last = self._last_error
+            if isinstance(last, CredentialError):
+                ready.reject(last)
+            else:
+                ready.reject(no_answer("no server answered in time", last))
 
         timer = self.runtime.call_later(timeout, late)
         ready.then(lambda _: timer.cancel())
@@ -181,13 +185,15 @@ class SessionClient:
         """A next session cannot help."""
         if error.reason == "INVALID_FIELD":
             return True
-        is_credential = error.reason in numbers.CREDENTIAL_IS_FETCHED_ONCE_MORE
-        if is_credential and not session.is_started:
+        if isinstance(error, CredentialError) and not session.is_started:
             self._refusals += 1
-            # Servers that have accepted this client before may do so again.
-            return self._refusals > 1 and not self._has_started
-        is_old = error.code is grpc.StatusCode.UNIMPLEMENTED
-        return is_old and self._failures >= len(self._settings.addresses)
+            is_refused = self._refusals > 1
+        elif error.code is grpc.StatusCode.UNIMPLEMENTED:
+            is_refused = self._failures >= len(self._settings.addresses)
+        else:
+            is_refused = error.reason == "NOT_ALLOWED"
+        # Servers that have accepted this client before may do so again.
+        return is_refused and not self._has_started
 
     def _fail(self, error: HoldfastError) -> None:
         """The deadlines of the held leases decide how long the work may go on."""
@@ -196,17 +202,12 @@ class SessionClient:
         if self._ready is not None:
             self._ready.reject(error)
 
-    def _pause(self) -> float:
-        nearest = self._tasks.leases.nearest_deadline(self.runtime.now())
-        return pauses.before_session(self._failures, nearest)
-
     def _pause_after(self, error: HoldfastError) -> float:
-        """The pause after the end of a session."""
-        is_credential = error.reason in numbers.CREDENTIAL_IS_FETCHED_ONCE_MORE
-        if is_credential and self._refusals > 1:
-            return numbers.LONGEST_BACKOFF
-        pause = self._pause()
-        return max(pause, error.retry_after or 0.0) if error.reason == "OVERLOADED" else pause
+        """The pause after the end of a session, or after a session that could not be opened."""
+        nearest = self._tasks.leases.nearest_deadline(self.runtime.now())
+        is_refused = isinstance(error, CredentialError) and self._refusals > 1
+        advised = numbers.LONGEST_BACKOFF if is_refused else error.retry_after
+        return pauses.before_session(self._failures, nearest, advised)
 
     def _open_after(self, delay: float) -> None:
         if self._on_ended is not None:
@@ -268,7 +269,7 @@ class SessionClient:
         self._last_error = error
         self._failures += 1
         self._settings.news.ended("", error)
-        self._open_after(self._pause())
+        self._open_after(self._pause_after(error))
 
     def _watch_token(self, bearer: Optional[BearerToken], session: OpenSession) -> None:
         if self._token_timer is not None:

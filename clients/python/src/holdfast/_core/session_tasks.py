@@ -254,7 +254,8 @@ class SessionTasks:
                 self._attach(lease, session)
 
         lease.failed_attaches += 1
-        pause = pauses.before_repeat(lease.failed_attaches, error.retry_after)
+        left = lease.deadline - self.runtime.now()
+        pause = pauses.before_attach(lease.failed_attaches, error.retry_after, left)
         self._timers.later(pause, again)
 
     @property

@@ -44,7 +44,7 @@ def connect(
 
     `hf = connect("127.0.0.1:50051")`, or `with connect(...) as hf:`, which closes the client at
     the end. Raises a HoldfastError if no server answers in time, or if the servers refuse the
-    credential. All clients of a process share one background thread.
+    client. All clients of a process share one background thread.
 
     addresses: "host:port", several as a list or with commas.
     tls: True for TLS with the certificate authorities of gRPC, or a Tls. Default: no TLS.

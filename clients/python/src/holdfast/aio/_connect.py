@@ -25,7 +25,7 @@ class connect:
 
     `hf = await connect("127.0.0.1:50051")`, or `async with connect(...) as hf:`, which closes the
     client at the end. Raises a HoldfastError if no server answers in time, or if the servers
-    refuse the credential.
+    refuse the client.
 
     The options are those of `holdfast.connect`.
     """
