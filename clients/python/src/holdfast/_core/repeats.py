@@ -2,6 +2,8 @@
 
 from typing import Callable, Protocol
 
+import grpc
+
 from ..errors import HoldfastError
 from . import numbers, pauses
 from .open_session import OpenSession
@@ -28,7 +30,9 @@ class Repeats:
 
         A session that leaves gets no repetition, because the next one sends all.
         """
-        if error.reason not in numbers.COMMAND_IS_REPEATED:
+        # An unknown reason is treated as its code says.
+        is_unavailable = error.code is grpc.StatusCode.UNAVAILABLE
+        if error.reason not in numbers.COMMAND_IS_REPEATED and not is_unavailable:
             return False
         task.attempts += 1
         if not (session.is_leaving and error.reason == "DRAINING"):

@@ -67,7 +67,8 @@ class Repetition:
             return True
         if not self._is_idempotent:
             return False
-        if error.reason:
+        # An unknown reason is treated as its code says.
+        if error.reason and error.code is not grpc.StatusCode.UNAVAILABLE:
             return error.reason in numbers.IDEMPOTENT_CALL_IS_REPEATED
         # A reset stream is INTERNAL, and so is a message that can never be encoded: repeated once.
         is_reset = error.code is grpc.StatusCode.INTERNAL and self._failures == 0
