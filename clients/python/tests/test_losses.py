@@ -58,6 +58,22 @@ class Losses(unittest.TestCase):
         self.assertEqual(world.wire.of_kind("release"), [])
         self.assertEqual(world.runtime.timer_count, 0)
 
+    def test_a_close_does_not_wait_for_the_block_of_a_lease_that_is_lost(self) -> None:
+        for max_hold in (None, 1.0):
+            with self.subTest(max_hold):
+                world = World().started()
+                lease = world.lease(max_hold=max_hold)
+                lease.begin_block()
+                if max_hold is None:
+                    world.wire.end(1, SessionEndCause.SESSION_END_CAUSE_REVOKED)
+                world.runtime.pass_time(1.0)
+                self.assertIsNotNone(lease.loss)
+                closing = world.client.close()
+                self.assertTrue(world.wire.is_half_closed)
+                world.wire.break_off()
+                self.assertTrue(closing.is_settled)
+                self.assertEqual(world.runtime.timer_count, 0)
+
     def test_no_block_begins_after_the_end_of_the_lease(self) -> None:
         world = World().started()
         lease = world.lease()

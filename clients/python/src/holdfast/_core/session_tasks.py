@@ -96,17 +96,17 @@ class SessionTasks:
         """Ends the belief in all leases, and cancels all waits.
 
         A lease is released when its block of code has ended, at once without a block. The lease
-        of a block that does not end in time is left to the end of its ttl. `done` is called after
-        the answers or the timeout.
+        of a block that does not end in time, or that was lost before, is left to the end of its
+        ttl. `done` is called after the answers or the timeout.
         """
         for intent in list(self._intents):
             self.abandon(intent, error)
         for lease in [*self.leases.by_deadline(), *self._releases.held_too_long]:
             lease.end(LossCause.CLOSED)
-            if lease.has_block:
-                self._blocks.add(lease)
-            else:
+            if not lease.has_block:
                 lease.release()
+            elif lease.cause is LossCause.CLOSED:
+                self._blocks.add(lease)
         if self._is_empty:
             return done()
         self._on_empty = done

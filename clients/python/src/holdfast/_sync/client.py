@@ -181,9 +181,9 @@ class Holdfast(Requests[Acquiring]):
 
         A lease is released when its block of code has ended, at once without a block. Waits up to
         5 s for the blocks and the answers. The lease of a block that does not end in this time is
-        left to the end of its ttl. End the work that needs a lease first. A process that ends
-        without `close` leaves its leases to the ends of their ttl. In a forked child nothing
-        happens.
+        left to the end of its ttl. A block whose lease was lost before is not waited for. End the
+        work that needs a lease first. A process that ends without `close` leaves its leases to
+        the ends of their ttl. In a forked child nothing happens.
         """
         if self._portal.is_forked():
             return
