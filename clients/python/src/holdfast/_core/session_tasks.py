@@ -36,6 +36,8 @@ class SessionTasks:
         self.leases = HeldLeases()
         self._news = news
         self._intents: Dict[AcquireIntent, None] = {}
+        #: The intents without an answer that their callers have not given up.
+        self._wanted: Set[AcquireIntent] = set()
         #: The leases of blocks of code that still run while the client closes.
         self._blocks: Set[HeldLease] = set()
         self._timers = Timers(runtime)
@@ -62,12 +64,13 @@ class SessionTasks:
     def acquire(self, acquire: Acquire) -> AcquireIntent:
         intent = AcquireIntent(acquire, self)
         bound = numbers.MAX_ACQUIRES_UNANSWERED
-        if len(self._intents) >= bound:
+        if len(self._wanted) >= bound:
             text = f"{bound} acquires of this client wait already"
             facts = Facts("QUOTA_EXCEEDED", grpc.StatusCode.RESOURCE_EXHAUSTED)
             intent.reject(error_of(text, facts))
             return intent
         self._intents[intent] = None
+        self._wanted.add(intent)
         # A server that leaves may refuse new acquires. The next session sends the acquire.
         if self.current is not None and not self.current.is_leaving:
             self._place(intent, self.current)
@@ -80,6 +83,7 @@ class SessionTasks:
         """
         if intent.is_abandoned or intent not in self._intents:
             return
+        self._wanted.discard(intent)
         intent.abandon(error)
         if intent.home is None:
             self.forget(intent)
@@ -90,6 +94,7 @@ class SessionTasks:
         """A later grant is released, because nobody has the intent."""
         intent.stop_timer()
         self._intents.pop(intent, None)
+        self._wanted.discard(intent)
         self._tell_empty()
 
     def finish(self, error: HoldfastError, timeout: float, done: Callable[[], None]) -> None:
@@ -115,6 +120,7 @@ class SessionTasks:
     def fail(self, error: HoldfastError) -> None:
         """No next session will come."""
         intents, self._intents = self._intents, {}
+        self._wanted.clear()
         for intent in intents:
             intent.reject(error)
         self._releases.fail(error)
@@ -153,6 +159,7 @@ class SessionTasks:
             return None
         lease = HeldLease(message, until, intent.acquire, self)
         del self._intents[intent]
+        self._wanted.discard(intent)
         self.leases.add(lease)
         intent.lease = lease
         # A repetition in a later session attaches to the lease, so that session speaks for it.
@@ -232,7 +239,7 @@ class SessionTasks:
 
             return self._repeats.later(task, error, session, again)
 
-        update = UpdateTask(lease, metadata, repeat)
+        update = UpdateTask(lease, metadata, self.runtime, repeat)
         lease.update = update
         update.place()
         return update.outcome
@@ -299,5 +306,6 @@ class SessionTasks:
     def _end(self, intent: AcquireIntent, error: HoldfastError) -> None:
         if intent in self._intents:
             del self._intents[intent]
+            self._wanted.discard(intent)
             intent.reject(error)
         self._tell_empty()

@@ -2,12 +2,14 @@
 
 from typing import Callable, Mapping, Optional
 
-from ..errors import HoldfastError
+from ..errors import HoldfastError, no_answer
 from ..v1.lease_pb2 import MetadataUpdate
 from ..v1.session_service_pb2 import SessionCommand, SessionEvent, UpdateCommand
+from . import numbers
 from .held_lease import HeldLease
 from .open_session import CommandOwner, OpenSession, Receipt
 from .outcome import Outcome
+from .runtime import Runtime
 from .status import error_of_command
 
 
@@ -18,6 +20,7 @@ class UpdateTask(CommandOwner):
         self,
         lease: HeldLease,
         metadata: Mapping[str, str],
+        runtime: Runtime,
         repeat: Callable[["UpdateTask", HoldfastError, OpenSession], bool],
     ) -> None:
         """repeat: repeats the update after a pause. False: the error is final."""
@@ -26,6 +29,10 @@ class UpdateTask(CommandOwner):
         self._lease = lease
         self._metadata = dict(metadata)
         self._repeat = repeat
+        #: Why the last attempt was repeated.
+        self._last_error: Optional[HoldfastError] = None
+        timer = runtime.call_later(numbers.CALL, self._late)
+        self.outcome.then(lambda _: timer.cancel())
 
     def place(self) -> None:
         """Sends the update if the lease is in a session. Otherwise the attach's answer does."""
@@ -51,6 +58,10 @@ class UpdateTask(CommandOwner):
             self.outcome.resolve(None)
         elif kind == "failed" and self._lease.home is session:
             error = error_of_command(event.failed)
+            self._last_error = error
             if not self._repeat(self, error, session):
                 self.reject(error)
         return None
+
+    def _late(self) -> None:
+        self.reject(no_answer("no server answered the update in time", self._last_error))

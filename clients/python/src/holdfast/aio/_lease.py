@@ -60,8 +60,8 @@ class Lease(LeaseState):
     async def update_metadata(self, metadata: Mapping[str, str]) -> None:
         """Replaces the metadata that others see.
 
-        Raises LeaseLost if the lease is over, and a RuntimeError if an earlier update has no
-        answer yet.
+        Raises LeaseLost if the lease is over, an UnavailableError after 10 s without an answer,
+        and a RuntimeError if an earlier update has no answer yet.
         """
         await future_of(self._held.update_metadata(metadata))
 

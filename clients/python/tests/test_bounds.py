@@ -1,0 +1,55 @@
+"""The bounds of updates and waits."""
+
+import unittest
+from unittest import mock
+
+from holdfast._core import numbers
+from holdfast.errors import ClosedError, LimitReachedError, UnavailableError
+
+from .fakes import World
+
+
+class Bounds(unittest.TestCase):
+    def test_an_update_without_an_answer_ends_after_the_time_of_a_call(self) -> None:
+        world = World().started()
+        lease = world.lease(ttl=30)
+        update = lease.update_metadata({"stage": "two"})
+        self._pass_time(world, 9.9)
+        self.assertFalse(update.is_settled)
+        self._pass_time(world, 0.2)
+        self.assertIsInstance(update.error, UnavailableError)
+        self.assertIsNone(lease.cause)
+        later = lease.update_metadata({"stage": "three"})
+        world.runtime.pass_time()
+        self.assertFalse(later.is_settled)
+        self.assertEqual(len(world.wire.of_kind("update")), 2)
+
+    def test_an_update_without_an_answer_has_the_last_reason_of_the_server(self) -> None:
+        world = World().started()
+        lease = world.lease(ttl=60)
+        update = lease.update_metadata({"stage": "two"})
+        world.runtime.pass_time()
+        world.wire.fail(2, "STORE_UNAVAILABLE")
+        self._pass_time(world, 10)
+        self.assertEqual(getattr(update.error, "reason", ""), "STORE_UNAVAILABLE")
+
+    def test_a_wait_that_the_caller_gave_up_leaves_room_for_another(self) -> None:
+        with mock.patch.object(numbers, "MAX_ACQUIRES_UNANSWERED", 2):
+            world = World().started()
+            first, second = world.acquire(), world.acquire()
+            self.assertIsInstance(world.acquire().outcome.error, LimitReachedError)
+            world.client.abandon(first, ClosedError())
+            third = world.acquire()
+            self.assertFalse(third.outcome.is_settled)
+            self.assertIsInstance(world.acquire().outcome.error, LimitReachedError)
+            # The late answer to the abandoned wait makes no more room.
+            world.wire.fail(first.command_id, "CONTENDED", 10)
+            self.assertIsInstance(world.acquire().outcome.error, LimitReachedError)
+            world.wire.grant(second.command_id, "id-2")
+            self.assertFalse(world.acquire().outcome.is_settled)
+
+    def _pass_time(self, world: World, seconds: float) -> None:
+        """The server answers each heartbeat, and renews the lease."""
+        for _ in range(round(seconds * 10)):
+            world.runtime.pass_time(0.1)
+            world.wire.renew(1, 30)
