@@ -15,6 +15,7 @@ from ..v1.session_service_pb2 import CommandFailed, SessionCommand, SessionEvent
 from . import numbers
 from .durations import duration
 from .held_lease import HeldLease
+from .news import News
 from .open_session import CommandOwner, OpenSession, Receipt
 from .outcome import Outcome
 from .runtime import Runtime, Timer
@@ -60,6 +61,7 @@ class IntentKeeper(Protocol):
     """What an intent asks of the client."""
 
     runtime: Runtime
+    news: News
 
     def granted(
         self,
@@ -180,7 +182,13 @@ class AcquireIntent(CommandOwner):
         queued = event.queued
         holder = queued.holder if queued.HasField("holder") else None
         place = QueuePlace(queued.position, queued.waiter_count, holder)
-        self._keeper.runtime.call_soon(lambda: _call(on_queued, place))
+        self._keeper.runtime.call_soon(lambda: self._call(on_queued, place))
+
+    def _call(self, on_queued: Callable[[QueuePlace], object], place: QueuePlace) -> None:
+        try:
+            on_queued(place)
+        except Exception as error:
+            self._keeper.news.raised(error)
 
     def _forget(self) -> None:
         self._keeper.forget(self)
@@ -198,7 +206,3 @@ class AcquireIntent(CommandOwner):
 
 def _optional_duration(seconds: Optional[float]) -> Optional[Duration]:
     return None if seconds is None else duration(seconds)
-
-
-def _call(on_queued: Callable[[QueuePlace], object], place: QueuePlace) -> None:
-    on_queued(place)

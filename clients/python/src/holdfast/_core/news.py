@@ -2,7 +2,7 @@
 
 import json
 import logging
-from typing import Any
+from typing import Any, Optional
 
 from ..errors import HoldfastError
 from .held_lease import HeldLease
@@ -31,10 +31,13 @@ class News:
     def lost(self, lease: HeldLease) -> None:
         self._say(logging.WARNING, "%s", lease.loss)
 
-    def _say(self, level: int, text: str, *values: Any) -> None:
+    def raised(self, error: Exception) -> None:
+        self._say(logging.ERROR, "a callback has raised", error=error)
+
+    def _say(self, level: int, text: str, *values: Any, error: Optional[Exception] = None) -> None:
         """A logger that raises ends no session. There is nowhere to report its error."""
         try:
-            self._logger.log(level, text, *values)
+            self._logger.log(level, text, *values, exc_info=error)
         except Exception:
             pass
 

@@ -34,7 +34,7 @@ class SessionTasks:
     def __init__(self, runtime: Runtime, news: News) -> None:
         self.runtime = runtime
         self.leases = HeldLeases()
-        self._news = news
+        self.news = news
         self._intents: Dict[AcquireIntent, None] = {}
         #: The intents without an answer that their callers have not given up.
         self._wanted: Set[AcquireIntent] = set()
@@ -205,7 +205,7 @@ class SessionTasks:
             lease.update.reject(lease.lost(cause))
         if lease.loss is None or cause is LossCause.CLOSED:
             return
-        self._news.lost(lease)
+        self.news.lost(lease)
         # The session still renews the lease. Nobody may rely on the lease after its deadline,
         # whatever the work does.
         if cause is LossCause.DEADLINE:
@@ -247,10 +247,10 @@ class SessionTasks:
     def attached(self, lease: HeldLease, session: OpenSession, number: int) -> None:
         lease.failed_attaches = 0
         self._settle_in(lease, session, number)
-        self._news.attached(session.address, lease)
+        self.news.attached(session.address, lease)
 
     def renewal_failed(self, lease: HeldLease) -> None:
-        self._news.renewal_failed(lease)
+        self.news.renewal_failed(lease)
 
     def release_unwanted(self, lease_id: str, ttl: float) -> None:
         self._releases.release(lease_id, ttl)
