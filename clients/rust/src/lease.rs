@@ -98,7 +98,8 @@ impl Lease {
     /// # Errors
     ///
     /// [`Error::LeaseLost`] if the lease is over, and an error with the code `FailedPrecondition` if an
-    /// earlier update has no answer yet.
+    /// earlier update has no answer yet. [`Error::Unavailable`] if no answer came within 10 s: the update
+    /// may still be carried out.
     pub async fn update_metadata<K, V>(
         &self,
         metadata: impl IntoIterator<Item = (K, V)>,

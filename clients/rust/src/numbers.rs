@@ -31,6 +31,8 @@ pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(50);
 pub(crate) const LONGEST_BACKOFF: Duration = Duration::from_millis(5000);
 /// There is no loop without a pause, even if a deadline is near.
 pub(crate) const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
+/// A pause before an attach has at most this share of the time to the deadline of the lease.
+pub(crate) const ATTACH_SHARE: f64 = 0.5;
 
 /// The longest wait for the first session.
 pub(crate) const CONNECT: Duration = Duration::from_millis(10_000);
@@ -100,6 +102,7 @@ mod tests {
                 "first_backoff_ms": ms(FIRST_BACKOFF),
                 "longest_backoff_ms": ms(LONGEST_BACKOFF),
                 "shortest_pause_ms": ms(SHORTEST_PAUSE),
+                "attach_share": ATTACH_SHARE,
             },
             "limits": {
                 "connect_ms": ms(CONNECT),

@@ -121,7 +121,8 @@ impl ConnectOptions {
     ///
     /// [`Error::Unavailable`](crate::Error::Unavailable) if no server answers in time,
     /// [`Error::Credential`](crate::Error::Credential) if the servers refuse the credential or if a token
-    /// would go without TLS, and
+    /// would go without TLS, [`Error::NotAllowed`](crate::Error::NotAllowed) if the policy refuses the
+    /// session, and
     /// [`Error::InvalidRequest`](crate::Error::InvalidRequest) if an address is not "host:port".
     pub async fn connect(self, addresses: impl Into<Addresses>) -> Result<Holdfast> {
         let addresses = checked(addresses.into())?;

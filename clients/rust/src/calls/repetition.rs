@@ -90,8 +90,10 @@ impl Repetition {
         if !self.is_idempotent {
             return false;
         }
+        // For an unknown reason the code decides.
         if !reason.is_empty() {
-            return IDEMPOTENT_CALL_IS_REPEATED.contains(&reason);
+            return IDEMPOTENT_CALL_IS_REPEATED.contains(&reason)
+                || error.code() == Code::Unavailable;
         }
         // A reset stream is INTERNAL, and so is a message that can never be encoded: repeated once.
         is_broken(error) || (error.code() == Code::Internal && self.failures == 0)
@@ -111,6 +113,9 @@ mod tests {
         let broken = failed("", Code::Unavailable);
         assert!(Repetition::new(true).pause_after(&broken, true).is_some());
         assert!(Repetition::new(false).pause_after(&broken, true).is_none());
+        let unknown = failed("MOON_IS_FULL", Code::Unavailable);
+        assert!(Repetition::new(true).pause_after(&unknown, true).is_some());
+        assert!(Repetition::new(false).pause_after(&unknown, true).is_none());
         let draining = failed("DRAINING", Code::Unavailable);
         assert!(
             Repetition::new(false)

@@ -33,7 +33,7 @@ impl Engine {
         if self.phase != Phase::Running {
             return Err(Error::Closed);
         }
-        if self.intents.len() >= MAX_ACQUIRES_UNANSWERED {
+        if self.intents.len() - self.abandoned_count >= MAX_ACQUIRES_UNANSWERED {
             let text = format!("{MAX_ACQUIRES_UNANSWERED} acquires of this client wait already");
             return Err(Failure::new("QUOTA_EXCEEDED", Code::ResourceExhausted, text).into());
         }
@@ -80,6 +80,7 @@ impl Engine {
             self.intents.remove(&id);
             return;
         };
+        self.abandoned_count += 1;
         // A grant under way ends by its ttl, if nobody releases it.
         let life = intent.acquire.ttl.unwrap_or(LONGEST_TTL);
         intent.limit = Some(self.timers.add(now + life, Timer::IntentLimit(id)));
@@ -264,6 +265,7 @@ impl Engine {
 
     fn remove_intent(&mut self, id: u64) -> Option<Intent> {
         let mut intent = self.intents.remove(&id)?;
+        self.abandoned_count -= usize::from(intent.waiter.is_none());
         self.timers.remove(intent.limit.take());
         self.actions
             .extend(intent.acquire.on_queued.take().map(Action::Forget));

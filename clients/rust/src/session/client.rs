@@ -73,8 +73,9 @@ impl SessionClient {
             Ok(Ok(Ok(()))) => return Ok(client),
             Ok(Ok(Err(error))) => error,
             Ok(Err(_)) => Error::Closed,
-            Err(_) => client.shared.look(|engine, _| {
-                Error::no_answer("no server answered in time", engine.last_error())
+            Err(_) => client.shared.look(|engine, _| match engine.last_error() {
+                Some(error @ Error::Credential(_)) => error.clone(),
+                last => Error::no_answer("no server answered in time", last),
             }),
         };
         client.shared.with(|engine, now| engine.close_now(now));

@@ -67,6 +67,7 @@ impl Engine {
 
     /// No next session will come.
     pub(super) fn fail_tasks(&mut self, error: &Error, now: Time) {
+        self.abandoned_count = 0;
         for (_, mut intent) in std::mem::take(&mut self.intents) {
             self.timers.remove(intent.limit);
             self.actions

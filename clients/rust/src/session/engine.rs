@@ -56,6 +56,7 @@ pub(super) enum Timer {
     },
     IntentLimit(u64),
     ReleaseLimit(String),
+    UpdateLimit(Arc<LeaseState>, u64),
     LeaseOver(Arc<LeaseState>),
     /// A lease that was held for too long has reached its deadline.
     HeldTooLong(Arc<LeaseState>),
@@ -112,6 +113,8 @@ pub(crate) struct Engine {
     pub(super) leases: HeldLeases,
     pub(super) intents: BTreeMap<u64, Intent>,
     pub(super) intent_count: u64,
+    /// The intents whose callers have given up.
+    pub(super) abandoned_count: usize,
     pub(super) update_count: u64,
     pub(super) releases: BTreeMap<String, ReleaseTask>,
     /// Leases that were held for too long. Their work may still run, and may end before their
@@ -149,6 +152,7 @@ impl Engine {
             leases: HeldLeases::default(),
             intents: BTreeMap::new(),
             intent_count: 0,
+            abandoned_count: 0,
             update_count: 0,
             releases: BTreeMap::new(),
             held_too_long: HashMap::new(),
@@ -226,6 +230,7 @@ impl Engine {
             Timer::TokenEnds { session } => self.token_ends(session, now),
             Timer::IntentLimit(id) => self.intent_is_late(id, now),
             Timer::ReleaseLimit(id) => self.release_is_late(&id, now),
+            Timer::UpdateLimit(lease, number) => self.update_is_late(&lease, number),
             Timer::LeaseOver(lease) => self.compare_clock(&lease, now),
             Timer::HeldTooLong(lease) => {
                 if let Some(too_long) = self.held_too_long.remove(&lease.id) {

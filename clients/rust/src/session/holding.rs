@@ -154,7 +154,8 @@ impl Engine {
                 let advised = error.failure().and_then(Failure::retry_delay);
                 let what = Repeat::Attach(lease.clone());
                 let attempts = self.leases.failed_attach(&lease.id);
-                let at = now + pauses::before_repeat(attempts, advised);
+                let left = now.until(lease.deadline());
+                let at = now + pauses::before_attach(attempts, advised, left);
                 self.timers.add(
                     at,
                     Timer::Repeat {
@@ -270,6 +271,7 @@ impl Engine {
         };
         self.timers.remove(held.timer);
         if let Some(update) = held.update {
+            self.timers.remove(update.limit);
             let _ = update.waiter.send(Err(lease.lost(cause).into()));
         }
         if lease.is_released() || cause == LossCause::Closed {

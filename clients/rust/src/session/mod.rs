@@ -1,6 +1,8 @@
 //! All leases of a process, over one session after the other.
 
 mod acquiring;
+#[cfg(test)]
+mod bound_tests;
 mod client;
 mod closing;
 mod driver;

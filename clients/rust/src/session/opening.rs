@@ -15,7 +15,7 @@ use super::stream::{Owner, Session};
 use crate::clock::{Time, span};
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::numbers::{CREDENTIAL_IS_FETCHED_ONCE_MORE, CREDENTIAL_LIFE_USED, LONGEST_BACKOFF};
+use crate::numbers::{CREDENTIAL_LIFE_USED, LONGEST_BACKOFF};
 use crate::pauses;
 
 /// The shortest time between two sessions because of a token.
@@ -210,29 +210,28 @@ impl Engine {
             return self.fail(&error, now);
         }
         let nearest = self.leases.nearest_deadline(now);
-        let mut pause = pauses::before_session(self.failures, nearest);
-        if error.reason() == "OVERLOADED" {
-            let advised = error.failure().and_then(Failure::retry_delay);
-            pause = pause.max(advised.unwrap_or_default());
-        }
-        let is_credential = CREDENTIAL_IS_FETCHED_ONCE_MORE.contains(&error.reason());
-        if is_credential && self.refusals > 1 {
-            pause = LONGEST_BACKOFF;
-        }
-        self.open_after(pause, now);
+        let advised = match &error {
+            Error::Credential(_) if self.refusals > 1 => Some(LONGEST_BACKOFF),
+            _ => error.failure().and_then(Failure::retry_delay),
+        };
+        self.open_after(pauses::after_end(self.failures, advised, nearest), now);
     }
 
-    /// A next session cannot help.
+    /// A next session cannot help. Servers that have accepted this client before may do so again, so
+    /// after a first session leases and waits outlast a time in which the client is refused.
     fn is_final(&mut self, session: &Session, error: &Error, code: Option<Code>) -> bool {
-        if error.reason() == "INVALID_FIELD" {
-            return true;
+        let is_refused = matches!(error, Error::Credential(_)) && !session.is_started;
+        self.refusals += u32::from(is_refused);
+        match error.reason() {
+            "INVALID_FIELD" => true,
+            _ if self.has_started => false,
+            "NOT_ALLOWED" => true,
+            _ if is_refused => self.refusals > 1,
+            _ => {
+                code == Some(Code::Unimplemented)
+                    && self.failures as usize >= self.settings.addresses.len()
+            }
         }
-        if CREDENTIAL_IS_FETCHED_ONCE_MORE.contains(&error.reason()) && !session.is_started {
-            self.refusals += 1;
-            // Servers that have accepted this client before may do so again.
-            return self.refusals > 1 && !self.has_started;
-        }
-        code == Some(Code::Unimplemented) && self.failures as usize >= self.settings.addresses.len()
     }
 
     /// The deadlines of the held leases decide how long the work may go on.

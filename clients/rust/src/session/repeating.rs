@@ -1,5 +1,7 @@
 //! Commands that are sent again after a pause.
 
+use tonic::Code;
+
 use super::engine::{Engine, Repeat, Timer};
 use crate::clock::Time;
 use crate::error::Error;
@@ -7,7 +9,7 @@ use crate::numbers::COMMAND_IS_REPEATED;
 use crate::pauses;
 
 impl Engine {
-    /// False: a repetition does not help. A session that leaves gets no repetition, because the next
+    /// False: a repetition does not help. For an unknown reason the code decides. A session that leaves gets no repetition, because the next
     /// one sends all.
     pub(super) fn repeat_later(
         &mut self,
@@ -17,7 +19,8 @@ impl Engine {
         session: u64,
         now: Time,
     ) -> bool {
-        if !COMMAND_IS_REPEATED.contains(&error.reason()) {
+        let is_unavailable = error.code() == Code::Unavailable;
+        if !is_unavailable && !COMMAND_IS_REPEATED.contains(&error.reason()) {
             return false;
         }
         *attempts += 1;

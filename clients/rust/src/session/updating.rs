@@ -9,7 +9,7 @@ use holdfast_proto::holdfast::v1::{MetadataUpdate, UpdateCommand};
 use tokio::sync::oneshot;
 use tonic::Code;
 
-use super::engine::{Engine, Repeat};
+use super::engine::{Engine, Repeat, Timer};
 use super::lease_state::LeaseState;
 use super::stream::Owner;
 use super::tasks::UpdateTask;
@@ -17,6 +17,7 @@ use crate::clock::Time;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::loss::LossCause;
+use crate::numbers::CALL;
 
 impl Engine {
     pub(crate) fn update(
@@ -37,10 +38,13 @@ impl Engine {
         }
         self.update_count += 1;
         let (waiter, answer) = oneshot::channel();
+        let limit = Timer::UpdateLimit(lease.clone(), self.update_count);
         held.update = Some(UpdateTask {
             number: self.update_count,
             metadata,
             attempts: 0,
+            last_error: None,
+            limit: Some(self.timers.add(now + CALL, limit)),
             waiter,
         });
         self.place_update(lease);
@@ -68,6 +72,18 @@ impl Engine {
         session.run(command, Some(Owner::Update(lease.clone(), update.number)));
     }
 
+    /// The lease stays held. A late answer has no effect.
+    pub(super) fn update_is_late(&mut self, lease: &LeaseState, number: u64) {
+        let Some(held) = self.leases.get_mut(&lease.id) else {
+            return;
+        };
+        if let Some(task) = held.update.take_if(|task| task.number == number) {
+            let what = format!("no server answered the update of {:?}", lease.name);
+            let error = Error::no_answer(what, task.last_error.as_ref());
+            let _ = task.waiter.send(Err(error));
+        }
+    }
+
     pub(super) fn update_event(
         &mut self,
         lease: &Arc<LeaseState>,
@@ -84,6 +100,7 @@ impl Engine {
         };
         match event {
             Event::Updated(_) => {
+                self.timers.remove(task.limit);
                 let _ = task.waiter.send(Ok(()));
             }
             Event::Failed(failed) if held.home == number => {
@@ -91,9 +108,15 @@ impl Engine {
                 let mut attempts = task.attempts;
                 let what = Repeat::Update(lease.clone(), update);
                 if !self.repeat_later(what, &mut attempts, &error, number, now) {
+                    self.timers.remove(task.limit);
                     let _ = task.waiter.send(Err(error));
                 } else if let Some(held) = self.leases.get_mut(&lease.id) {
-                    held.update = Some(UpdateTask { attempts, ..task });
+                    let last_error = Some(error);
+                    held.update = Some(UpdateTask {
+                        attempts,
+                        last_error,
+                        ..task
+                    });
                 }
             }
             _ => held.update = Some(task),

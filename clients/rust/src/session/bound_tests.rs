@@ -1,0 +1,178 @@
+//! Bounds of pauses, waits and updates, against a scripted stream on the paused clock of tokio.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use holdfast_proto::holdfast::v1::session_command::Command;
+use holdfast_proto::holdfast::v1::session_event::Event;
+use holdfast_proto::holdfast::v1::{CommandFailed, LeaseUpdated};
+use tonic::{Code, Status};
+
+use super::lease_state::Verdict;
+use super::world::*;
+use crate::clock::message_span;
+use crate::error::Error;
+use crate::numbers::MAX_ACQUIRES_UNANSWERED;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn failed(reason: &str, retry_delay: Option<Duration>) -> Event {
+    Event::Failed(CommandFailed {
+        code: Code::Unavailable.into(),
+        reason_text: reason.to_owned(),
+        message: reason.to_owned(),
+        retry_delay: retry_delay.map(message_span),
+        ..Default::default()
+    })
+}
+
+/// The status of a server. An empty reason: of a proxy or the gRPC library.
+fn refused(code: Code, reason: &str) -> Status {
+    let mut status = Status::new(code, "refused");
+    if !reason.is_empty() {
+        let reason = reason.parse().unwrap();
+        status.metadata_mut().insert("holdfast-reason", reason);
+    }
+    status
+}
+
+impl World {
+    fn update(&mut self, stage: &str) -> Result<UpdateAnswer, Error> {
+        let lease = self.engine.leases.by_deadline().remove(0);
+        let metadata = BTreeMap::from([("stage".to_owned(), stage.to_owned())]);
+        let answer = self.engine.update(&lease, metadata, self.clock.now());
+        self.poll();
+        answer
+    }
+
+    fn last_update(&self) -> i64 {
+        let updates = self.commands().into_iter().rev();
+        let mut updates = updates.filter(|one| matches!(one.2, Command::Update(_)));
+        updates.next().unwrap().1
+    }
+}
+
+type UpdateAnswer = tokio::sync::oneshot::Receiver<Result<(), Error>>;
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_the_session_after_a_first_one_ends_no_lease_and_no_wait() {
+    for status in [
+        refused(Code::Unimplemented, ""),
+        refused(Code::PermissionDenied, "NOT_ALLOWED"),
+        refused(Code::Unauthenticated, ""),
+    ] {
+        let mut world = World::new();
+        let lease = world.hold("report", MINUTE);
+        let (_, mut grant) = world.acquire(lock("taken"));
+        for _ in 0..4 {
+            let session = world.engine.current.unwrap();
+            let now = world.clock.now();
+            world.engine.ended(session, Some(&status), now);
+            while world.engine.current.is_none() {
+                world.advance(Duration::from_millis(50)).await;
+            }
+        }
+        world.start(5);
+        assert_eq!(world.attached(5), ["secret-report"], "{status:?}");
+        assert_eq!(world.judge(&lease), Verdict::Valid);
+        assert!(grant.try_recv().is_err());
+        world.tell(5, 2, granted("taken", MINUTE));
+        assert!(grant.try_recv().unwrap().is_ok());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_advice_of_an_ended_session_leaves_half_of_the_time_to_the_deadline() {
+    let mut world = World::new();
+    let lease = world.hold("report", seconds(8));
+    let mut status = refused(Code::ResourceExhausted, "QUOTA_EXCEEDED");
+    let minute = "60000".parse().unwrap();
+    status
+        .metadata_mut()
+        .insert("grpc-retry-pushback-ms", minute);
+    world.engine.ended(1, Some(&status), world.clock.now());
+    world.advance(Duration::from_millis(3990)).await;
+    assert!(world.attached(2).is_empty());
+    world.advance(Duration::from_millis(20)).await;
+    assert_eq!(world.attached(2), ["secret-report"]);
+    assert_eq!(world.judge(&lease), Verdict::Valid);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_advice_of_a_failed_attach_leaves_half_of_the_time_to_the_deadline() {
+    let mut world = World::new();
+    let lease = world.hold("report", seconds(4));
+    world.end(1);
+    world.advance(seconds(1)).await;
+    world.start(2);
+    world.tell(2, 1, failed("QUARANTINED", Some(seconds(5))));
+    let mut counts = Vec::new();
+    for _ in 0..6 {
+        world.advance(Duration::from_millis(300)).await;
+        world.respond(2, Default::default());
+        counts.push(world.attached(2).len());
+    }
+    assert_eq!(counts, [1, 1, 1, 1, 2, 2]);
+    assert_eq!(world.judge(&lease), Verdict::Valid);
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_that_fail_by_unavailable_with_an_unknown_or_missing_reason_are_repeated() {
+    let mut world = World::new();
+    let (_, mut grant) = world.acquire(lock("report"));
+    for id in [1, 2] {
+        world.tell(1, id, failed("MOON_IS_FULL", None));
+        world.advance(Duration::from_millis(300)).await;
+    }
+    world.tell(1, 3, granted("report", TTL));
+    let lease = grant.try_recv().unwrap().unwrap();
+    let mut answer = world.engine.release(&lease, world.clock.now());
+    world.poll();
+    world.tell(1, 4, failed("", None));
+    world.advance(Duration::from_millis(300)).await;
+    assert_eq!(world.releases(1), 2);
+    assert!(answer.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_that_were_given_up_do_not_count_for_the_bound() {
+    let mut world = World::new();
+    for _ in 0..MAX_ACQUIRES_UNANSWERED {
+        let now = world.clock.now();
+        let (id, _) = world.engine.acquire(lock("taken"), now).unwrap();
+        world.engine.give_up(id, now);
+    }
+    assert_eq!(world.engine.intents.len(), MAX_ACQUIRES_UNANSWERED);
+    let (_, mut grant) = world.acquire(lock("report"));
+    let (_, id, _) = world.commands().pop().unwrap();
+    world.tell(1, 1, Event::Cancelled(Default::default()));
+    world.tell(1, id, granted("report", TTL));
+    assert!(grant.try_recv().unwrap().is_ok());
+    assert_eq!(world.engine.abandoned_count, MAX_ACQUIRES_UNANSWERED - 1);
+    world.advance(TTL + seconds(1)).await;
+    assert_eq!(world.engine.abandoned_count, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_without_an_answer_is_an_error_after_ten_seconds_and_the_next_one_is_sent() {
+    let mut world = World::new();
+    let lease = world.hold("report", MINUTE);
+    let mut late = world.update("two").unwrap();
+    let id = world.last_update();
+    for _ in 0..9 {
+        world.advance(seconds(1)).await;
+        world.respond(1, Default::default());
+    }
+    assert!(late.try_recv().is_err());
+    assert!(world.update("early").is_err());
+    world.advance(seconds(1)).await;
+    let error = late.try_recv().unwrap().unwrap_err();
+    assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+    let mut next = world.update("three").unwrap();
+    world.tell(1, id, Event::Updated(LeaseUpdated::default()));
+    assert!(next.try_recv().is_err());
+    let id = world.last_update();
+    world.tell(1, id, Event::Updated(LeaseUpdated::default()));
+    assert!(next.try_recv().unwrap().is_ok());
+    assert_eq!(world.judge(&lease), Verdict::Valid);
+}
