@@ -120,4 +120,11 @@ func TestARecordedSelectionIsNotRepeatedAfterABrokenConnection(t *testing.T) {
 			t.Errorf("a call that counts after %s: repeated is %v", reason, !want)
 		}
 	}
+	if unknown := (Error{Reason: "MOON_IS_FULL", Code: codes.Unavailable}); isRepeated(unknown, true) ||
+		!isRepeated(unknown, false) {
+		t.Error("an unknown reason is not treated as its code says")
+	}
+	if unknown := (Error{Reason: "MOON_IS_FULL", Code: codes.Internal}); isRepeated(unknown, false) {
+		t.Error("an unknown reason with the code INTERNAL is repeated")
+	}
 }

@@ -49,10 +49,12 @@ func (r *repetition) isRepeated(failed *Error) bool {
 		return true
 	case r.isCounted:
 		return false
-	case failed.Reason != "":
-		return slices.Contains(idempotentCallIsRepeated, failed.Reason)
+	case slices.Contains(idempotentCallIsRepeated, failed.Reason):
+		return true
 	case isBroken(failed):
 		return true
+	case failed.Reason != "":
+		return false
 	default:
 		// A reset stream is INTERNAL, and so is a message that can never be encoded:
 		// repeated once.
@@ -61,7 +63,8 @@ func (r *repetition) isRepeated(failed *Error) bool {
 }
 
 // isBroken says whether the next attempt needs another connection. A status without
-// a reason comes from the gRPC library or a proxy.
+// a reason comes from the gRPC library or a proxy. An unknown reason is treated as its
+// code says.
 func isBroken(failed *Error) bool {
 	return failed.Code == codes.Unavailable || isLate(failed)
 }

@@ -63,16 +63,16 @@ final class Repetition {
     if (!isIdempotent) {
       return false;
     }
-    if (!reason.isEmpty()) {
-      return Numbers.Reasons.IDEMPOTENT_CALL_IS_REPEATED.contains(reason);
+    if (Numbers.Reasons.IDEMPOTENT_CALL_IS_REPEATED.contains(reason) || isBroken(error)) {
+      return true;
     }
     // A reset stream is INTERNAL, and so is a message that can never be encoded: repeated once.
-    return isBroken(error) || (error.code() == Status.Code.INTERNAL.value() && failures == 0);
+    return reason.isEmpty() && error.code() == Status.Code.INTERNAL.value() && failures == 0;
   }
 
   /**
    * Whether the next attempt needs another connection. A status without a reason comes from the
-   * gRPC library or a proxy.
+   * gRPC library or a proxy. An unknown reason is treated as its code says.
    */
   static boolean isBroken(HoldfastException error) {
     return error.code() == Status.Code.UNAVAILABLE.value() || isLate(error);

@@ -37,6 +37,14 @@ class RepetitionTest {
   }
 
   @Test
+  @DisplayName("an unknown reason is treated as its code says")
+  void unknownReason() {
+    assertTrue(isRepeated(true, error("MOON_IS_FULL", Status.Code.UNAVAILABLE)));
+    assertFalse(isRepeated(false, error("MOON_IS_FULL", Status.Code.UNAVAILABLE)));
+    assertFalse(isRepeated(true, error("MOON_IS_FULL", Status.Code.INTERNAL)));
+  }
+
+  @Test
   @DisplayName("a reset stream is repeated once, and a late answer until the end of the time")
   void withoutReason() {
     Repetition repetition = new Repetition(true);
