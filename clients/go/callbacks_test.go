@@ -214,6 +214,28 @@ func TestCloseIsALossForWorkThatRuns(t *testing.T) {
 	})
 }
 
+func TestCloseDoesNotWaitForWorkWithoutALease(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fakeServer) {
+		l, s, number := f.hold(report)
+		ended := make(chan error)
+		go func() {
+			ended <- l.run(context.Background(), func(context.Context, *Lease) error {
+				time.Sleep(time.Hour) // ignores its context
+				return nil
+			})
+		}()
+		synctest.Wait()
+		s.ended(number, holdfastv1.SessionEndCause_SESSION_END_CAUSE_REVOKED)
+		began := time.Now()
+		if err := f.engine.close(context.Background()); err != nil || time.Since(began) != 0 {
+			t.Errorf("close: %v after %v", err, time.Since(began))
+		}
+		if err := <-ended; causeOf(t, err) != CauseRevoked {
+			t.Errorf("the work ended with %v", err)
+		}
+	})
+}
+
 func TestCloseIsALossOfALeaseWithoutKnownWork(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fakeServer) {
 		l, s, _ := f.hold(report)

@@ -67,7 +67,8 @@ func splitAddresses(lists []string) ([]string, error) {
 // the work first. Close cancels functions that run under a lease, and releases their
 // leases after their ends. All this takes until ctx ends, at most 5 s. An error says
 // that leases are left to the ends of their ttl, because no answer came or a function
-// ignores its context. A process that ends without Close leaves all its leases so.
+// ignores its context. Close does not wait for a function that has lost its lease already.
+// A process that ends without Close leaves all its leases so.
 func (c *Client) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()

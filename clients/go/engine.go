@@ -120,6 +120,7 @@ func (e *engine) close(ctx context.Context) error {
 	for in := range e.intents {
 		e.abandon(in, ErrClosed)
 	}
+	e.leaveLostBodies()
 	for _, l := range e.leases.byDeadline() {
 		l.end(CauseClosed)
 		e.releaseIdle(l)
@@ -141,6 +142,19 @@ func (e *engine) close(ctx context.Context) error {
 	e.goroutines.Wait()
 	e.notes.flush(ctx)
 	return err
+}
+
+// leaveLostBodies keeps close from waiting for work without a lease, which may ignore
+// the end of its context.
+func (e *engine) leaveLostBodies() {
+	for l := range e.bodies {
+		if !l.isOver() {
+			continue
+		}
+		if _, isHeldTooLong := e.heldTooLong[l]; !isHeldTooLong {
+			delete(e.bodies, l)
+		}
+	}
 }
 
 // releaseIdle releases a lease of the closing client. A release never comes before
