@@ -101,9 +101,7 @@ func (o *attachOwner) repeat(failed *Error, s *session) {
 	if failed != nil {
 		pause = pauseBeforeRepeat(l.attachAttempts, failed.retryDelay)
 	}
-	// Half of the remaining time is left for another attempt.
-	pause = max(shortestPause, min(pause, l.deadlineAt().until(l.e.now())/2))
-	l.e.later(pause, func() {
+	l.e.later(beforeDeadline(pause, l.deadlineAt().until(l.e.now())), func() {
 		if l.home == s && l.number == 0 && !l.isOver() {
 			l.e.attach(l, s)
 		}

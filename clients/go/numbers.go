@@ -37,6 +37,9 @@ const (
 	longestBackoff = 5 * time.Second
 	// There is no loop without a pause, even if a deadline is near.
 	shortestPause = 5 * time.Millisecond
+	// The pause before the next session or attach is at most this share of the time to
+	// the deadline of a lease. The rest is left for other attempts.
+	attachShare = 0.5
 
 	// The longest wait for the first session.
 	connectTimeout = 10 * time.Second

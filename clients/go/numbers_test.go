@@ -36,6 +36,7 @@ func TestTheNumbersAreThoseOfAllClients(t *testing.T) {
 			"first_backoff_ms":   ms(firstBackoff),
 			"longest_backoff_ms": ms(longestBackoff),
 			"shortest_pause_ms":  ms(shortestPause),
+			"attach_share":       attachShare,
 		},
 		"limits": {
 			"connect_ms":           ms(connectTimeout),

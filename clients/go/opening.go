@@ -76,29 +76,28 @@ func (e *engine) sessionEnded(s *session, err error, isSilent bool) {
 		e.failures++
 	}
 	e.lastErr = failed
-	if e.isRefused(s, failed) {
+	advised, _ := failed.RetryDelay()
+	if e.isRefused(failed) {
 		e.fail(failed)
-		e.openAfter(longestBackoff)
-		return
+		advised = longestBackoff
 	}
-	pause := e.pauseBeforeNext()
-	if failed.Reason == "OVERLOADED" || failed.Reason == "QUOTA_EXCEEDED" {
-		delay, _ := failed.RetryDelay()
-		pause = max(pause, min(delay, longestBackoff))
-	}
-	e.openAfter(pause)
+	e.openAfter(e.pauseBeforeNext(advised))
 }
 
 // isRefused says whether an immediate next session cannot help.
-func (e *engine) isRefused(s *session, failed *Error) bool {
+func (e *engine) isRefused(failed *Error) bool {
 	switch {
-	case failed.Reason == "INVALID_FIELD", failed.Reason == "NOT_ALLOWED":
+	case failed.Reason == "INVALID_FIELD":
 		return true
-	case failed.Code == codes.Unauthenticated && !s.isStarted:
-		// After a first session the next credential may be right, and leases and waits
-		// are worth the attempts.
+	case e.hasStarted:
+		// Credential, policy and servers were right once, and leases and waits are worth
+		// the attempts.
+		return false
+	case failed.Reason == "NOT_ALLOWED":
+		return true
+	case failed.Code == codes.Unauthenticated:
 		e.refusals++
-		return e.refusals > 1 && !e.hasStarted
+		return e.refusals > 1
 	default:
 		return failed.Code == codes.Unimplemented && e.failures >= len(e.addresses)
 	}
@@ -126,8 +125,8 @@ func (e *engine) tellReady() {
 	}
 }
 
-func (e *engine) pauseBeforeNext() time.Duration {
-	return pauseBeforeSession(e.failures, e.leases.nearestDeadline().until(e.now()))
+func (e *engine) pauseBeforeNext(advised time.Duration) time.Duration {
+	return pauseBeforeSession(e.failures, advised, e.leases.nearestDeadline().until(e.now()))
 }
 
 func (e *engine) openAfter(delay time.Duration) {
@@ -170,7 +169,7 @@ func (e *engine) notOpened(err error) {
 	e.failures++
 	e.lastErr = errorOfCall(err)
 	e.notes.add(slog.LevelWarn, "the client has no token", "error", err)
-	e.openAfter(e.pauseBeforeNext())
+	e.openAfter(e.pauseBeforeNext(0))
 }
 
 func (e *engine) openSession(token Token) {

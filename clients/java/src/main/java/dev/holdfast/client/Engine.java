@@ -207,11 +207,11 @@ final class Engine implements Session.Keeper {
     if (!session.isStarted) {
       failures.count();
     }
-    if (failures.isRefused(session.isStarted, error)) {
+    if (failures.isRefused(error)) {
       refused(error);
-      return;
+    } else {
+      openAfter(pause(error.retryAfterNanos()));
     }
-    openAfter(pauseAfter(error));
   }
 
   private void refused(HoldfastException error) {
@@ -222,11 +222,11 @@ final class Engine implements Session.Keeper {
     tasks.acquires.failAll(error);
     ready.completeExceptionally(error);
     // The refusal may end, for example by a new policy.
-    openAfter(Pauses.LONGEST);
+    openAfter(pause(Pauses.LONGEST));
   }
 
-  private long pauseAfter(HoldfastException error) {
-    return failures.pause(error, Durations.until(tasks.leases.nearestDeadline(), loop.now()));
+  private long pause(long advised) {
+    return failures.pause(advised, Durations.until(tasks.leases.nearestDeadline(), loop.now()));
   }
 
   private void openAfter(long delay) {
@@ -286,7 +286,7 @@ final class Engine implements Session.Keeper {
     lastError = error;
     tasks.sessionError = error;
     Log.warning("{0}", error.getMessage());
-    openAfter(pauseAfter(error));
+    openAfter(pause(0));
   }
 
   /** Opens the next session before the token ends. */

@@ -64,6 +64,12 @@ final class Numbers {
 
     /** There is no loop without a pause, even if a deadline is near. */
     static final long SHORTEST_PAUSE_MS = 5;
+
+    /**
+     * The pause before the next session or attach is at most this share of the time to the deadline
+     * of a lease. The rest is left for other attempts.
+     */
+    static final double ATTACH_SHARE = 0.5;
   }
 
   /** The limits of waits. */

@@ -16,9 +16,10 @@ final class Pauses {
    * The pause before the next session.
    *
    * @param failures the number of sessions in a row that had no first response
+   * @param advised the delay that the server advises, or 0
    * @param untilNearestDeadline the time to the nearest deadline of a held lease
    */
-  static long beforeSession(int failures, long untilNearestDeadline) {
+  static long beforeSession(int failures, long advised, long untilNearestDeadline) {
     long longest =
         failures == 0
             ? Durations.millis(Numbers.Session.LONGEST_PAUSE_AFTER_BREAK_MS)
@@ -27,7 +28,17 @@ final class Pauses {
         Math.min(
             longest,
             untilNearestDeadline / Numbers.Session.PAUSE_AFTER_BREAK_IS_DEADLINE_DIVIDED_BY);
-    return Math.max(SHORTEST, random(limit));
+    long pause = Math.max(random(limit), Math.min(advised, LONGEST));
+    return beforeDeadline(pause, untilNearestDeadline);
+  }
+
+  /**
+   * The pause, or less, so that a share of the time to the deadline of a lease is left for other
+   * attempts to attach to the lease.
+   */
+  static long beforeDeadline(long pause, long untilDeadline) {
+    long longest = (long) (untilDeadline * Numbers.Retry.ATTACH_SHARE);
+    return Math.max(SHORTEST, Math.min(pause, longest));
   }
 
   /**

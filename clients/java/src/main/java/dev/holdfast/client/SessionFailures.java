@@ -32,15 +32,21 @@ final class SessionFailures {
   }
 
   /** Whether an immediate next session cannot help. Call once for each failed session. */
-  boolean isRefused(boolean wasStarted, HoldfastException error) {
-    if (error.reason().equals("INVALID_FIELD") || error.reason().equals("NOT_ALLOWED")) {
+  boolean isRefused(HoldfastException error) {
+    if (error.reason().equals("INVALID_FIELD")) {
       return true;
     }
-    if (error.code() == Status.Code.UNAUTHENTICATED.value() && !wasStarted) {
-      // After a first session the next credential may be right, and leases and waits are worth the
+    if (hasStarted) {
+      // Credential, policy and servers were right once, and leases and waits are worth the
       // attempts.
+      return false;
+    }
+    if (error.reason().equals("NOT_ALLOWED")) {
+      return true;
+    }
+    if (error.code() == Status.Code.UNAUTHENTICATED.value()) {
       refusals++;
-      return refusals > 1 && !hasStarted;
+      return refusals > 1;
     }
     return error.code() == Status.Code.UNIMPLEMENTED.value() && failures >= addressCount;
   }
@@ -48,12 +54,9 @@ final class SessionFailures {
   /**
    * The pause before the next session.
    *
-   * @param error why the session before has ended
+   * @param advised the delay that the server advises, or 0
    */
-  long pause(HoldfastException error, long untilNearestDeadline) {
-    boolean isAdvised =
-        error.reason().equals("OVERLOADED") || error.reason().equals("QUOTA_EXCEEDED");
-    long advised = isAdvised ? Math.min(error.retryAfterNanos(), Pauses.LONGEST) : 0;
-    return Math.max(Pauses.beforeSession(failures, untilNearestDeadline), advised);
+  long pause(long advised, long untilNearestDeadline) {
+    return Pauses.beforeSession(failures, advised, untilNearestDeadline);
   }
 }

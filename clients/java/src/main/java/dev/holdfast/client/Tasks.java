@@ -201,10 +201,8 @@ final class Tasks {
   void repeatAttach(Lease lease, HoldfastException error, Session session) {
     lease.attachAttempts++;
     long pause = Pauses.beforeRepeat(lease.attachAttempts, error.retryAfterNanos());
-    // Half of the remaining time is left for another attempt.
-    long half = Durations.until(lease.deadline(), now()) / 2;
     later(
-        Math.max(Pauses.SHORTEST, Math.min(pause, half)),
+        Pauses.beforeDeadline(pause, Durations.until(lease.deadline(), now())),
         () -> {
           if (lease.home == session && lease.number == 0 && !lease.isOver()) {
             attach(lease, session);
