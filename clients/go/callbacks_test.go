@@ -214,9 +214,19 @@ func TestCloseIsALossForWorkThatRuns(t *testing.T) {
 	})
 }
 
-func TestCloseDoesNotWaitForWorkWithoutALease(t *testing.T) {
+func TestCloseDoesNotWaitForWorkThatHasLostItsLease(t *testing.T) {
+	for _, cause := range []LossCause{CauseRevoked, CauseMaxHold} {
+		t.Run(string(cause), func(t *testing.T) { testCloseBesideLostWork(t, cause) })
+	}
+}
+
+func testCloseBesideLostWork(t *testing.T, cause LossCause) {
 	inBubble(t, func(t *testing.T, f *fakeServer) {
-		l, s, number := f.hold(report)
+		w := report
+		if cause == CauseMaxHold {
+			w.maxHold = time.Second
+		}
+		l, s, number := f.hold(w)
 		ended := make(chan error)
 		go func() {
 			ended <- l.run(context.Background(), func(context.Context, *Lease) error {
@@ -225,12 +235,22 @@ func TestCloseDoesNotWaitForWorkWithoutALease(t *testing.T) {
 			})
 		}()
 		synctest.Wait()
-		s.ended(number, holdfastv1.SessionEndCause_SESSION_END_CAUSE_REVOKED)
+		if cause == CauseRevoked {
+			s.ended(number, holdfastv1.SessionEndCause_SESSION_END_CAUSE_REVOKED)
+		}
+		<-l.Done()
 		began := time.Now()
 		if err := f.engine.close(context.Background()); err != nil || time.Since(began) != 0 {
 			t.Errorf("close: %v after %v", err, time.Since(began))
 		}
-		if err := <-ended; causeOf(t, err) != CauseRevoked {
+		for len(s.requests) > 0 {
+			for _, command := range (<-s.requests).GetCommands() {
+				if command.GetRelease() != nil {
+					t.Error("the lease was released before the end of the work")
+				}
+			}
+		}
+		if err := <-ended; causeOf(t, err) != cause {
 			t.Errorf("the work ended with %v", err)
 		}
 	})

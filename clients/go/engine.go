@@ -120,7 +120,6 @@ func (e *engine) close(ctx context.Context) error {
 	for in := range e.intents {
 		e.abandon(in, ErrClosed)
 	}
-	e.leaveLostBodies()
 	for _, l := range e.leases.byDeadline() {
 		l.end(CauseClosed)
 		e.releaseIdle(l)
@@ -128,6 +127,7 @@ func (e *engine) close(ctx context.Context) error {
 	for l := range e.heldTooLong {
 		e.releaseIdle(l)
 	}
+	e.leaveLostBodies()
 	e.tellEmpty()
 	e.mu.Unlock()
 
@@ -144,14 +144,11 @@ func (e *engine) close(ctx context.Context) error {
 	return err
 }
 
-// leaveLostBodies keeps close from waiting for work without a lease, which may ignore
-// the end of its context.
+// leaveLostBodies keeps close from waiting for work that had lost its lease before, and
+// that may ignore the end of its context.
 func (e *engine) leaveLostBodies() {
 	for l := range e.bodies {
-		if !l.isOver() {
-			continue
-		}
-		if _, isHeldTooLong := e.heldTooLong[l]; !isHeldTooLong {
+		if lost := l.loss(); lost == nil || lost.Cause != CauseClosed {
 			delete(e.bodies, l)
 		}
 	}

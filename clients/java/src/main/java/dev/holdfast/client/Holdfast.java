@@ -107,9 +107,10 @@ public final class Holdfast implements AutoCloseable {
    * Ends all waits, releases all leases, and waits up to 5 s for the answers. A lease that is held
    * then is lost with the cause CLOSED, so end the work first. The work of {@code run} and {@code
    * call} is interrupted, and its lease is released after its end; the lease of work that goes on
-   * is left to the end of its ttl. Leaves no thread, no timer and no socket of its own; the threads
-   * that gRPC shares between its channels end a second later. A process that ends without {@code
-   * close} leaves its leases to the ends of their ttl.
+   * is left to the end of its ttl. Does not wait for work that has lost its lease already. Leaves
+   * no thread, no timer and no socket of its own; the threads that gRPC shares between its channels
+   * end a second later. A process that ends without {@code close} leaves its leases to the ends of
+   * their ttl.
    */
   @Override
   public void close() {

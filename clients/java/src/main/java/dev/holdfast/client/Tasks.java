@@ -230,11 +230,12 @@ final class Tasks {
     rest.addAll(heldTooLong);
     for (Lease lease : rest) {
       lease.lose(LossCause.CLOSED);
-      // The release never comes before the end of the work.
-      if (lease.isWorking()) {
-        working.add(lease);
-      } else {
+      // The release never comes before the end of the work. Work that had lost its lease before may
+      // never end.
+      if (!lease.isWorking()) {
         release(lease);
+      } else if (lease.lossCause() == LossCause.CLOSED) {
+        working.add(lease);
       }
     }
     tellEmpty();

@@ -251,6 +251,31 @@ class EngineTest {
   }
 
   @Test
+  @DisplayName("close waits for work that has a lease, and not for work that has lost its lease")
+  void closeBesideWork() {
+    Wanted wanted = new Wanted("long", true);
+    wanted.maxHold = Duration.ofSeconds(1);
+    Intent intent = engine.acquire(wanted);
+    loop.settle();
+    Lease lost = intent.answer.join();
+    Lease held = acquire("report");
+    lost.begin(new BodyThread());
+    held.begin(new BodyThread());
+    loop.advance(Duration.ofSeconds(2));
+    assertEquals(LossCause.MAX_HOLD, lost.lossCause());
+    var closed = engine.close(Duration.ofSeconds(5).toNanos());
+    loop.settle();
+    assertFalse(closed.isDone());
+    held.leave();
+    loop.settle();
+    assertTrue(closed.isDone());
+    List<SessionCommand> releases = new ArrayList<>(server.latest().commands());
+    releases.removeIf(command -> !command.hasRelease());
+    assertEquals(1, releases.size());
+    assertEquals("id-of-report", releases.get(0).getRelease().getLeaseId());
+  }
+
+  @Test
   @DisplayName("close ends after its time limit if no server answers")
   void closeWithoutAnswer() {
     Lease lease = acquire("report");
