@@ -15,10 +15,20 @@ export interface Timer {
 /** A longer timeout overflows in Node's setTimeout, and fires immediately. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
+function startTimeout(delayMs: number, run: () => void): NodeJS.Timeout {
+  return setTimeout(run, Math.min(Math.max(delayMs, 0), LONGEST_TIMEOUT_MS));
+}
+
+const timerOf = (timeout: NodeJS.Timeout): Timer => ({ cancel: () => clearTimeout(timeout) });
+
+/** The process lives while a timer waits: a pause before the next try may be all that keeps the process alive. */
 export const systemClock: Clock = {
   now: () => performance.now(),
-  after(delayMs, run) {
-    const timeout = setTimeout(run, Math.min(Math.max(delayMs, 0), LONGEST_TIMEOUT_MS));
-    return { cancel: () => clearTimeout(timeout) };
-  },
+  after: (delayMs, run) => timerOf(startTimeout(delayMs, run)),
+};
+
+/** As `systemClock`, but the process may end while a timer waits. For observers only. */
+export const observerClock: Clock = {
+  now: systemClock.now,
+  after: (delayMs, run) => timerOf(startTimeout(delayMs, run).unref()),
 };

@@ -1,4 +1,4 @@
-import { systemClock, type Clock, type Timer } from '../engine/clock';
+import { observerClock, type Clock, type Timer } from '../engine/clock';
 import { Distribution } from '../engine/distribution';
 
 const INTERVAL_MS = 100;
@@ -14,7 +14,7 @@ export class EventLoopMeter {
   stalledMs = 0;
   private timer: Timer | undefined;
 
-  constructor(private readonly clock: Clock = systemClock) {}
+  constructor(private readonly clock: Clock = observerClock) {}
 
   start(): void {
     this.timer ??= this.wait(this.clock.now());

@@ -1,5 +1,13 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { EventLoopMeter } from '../../src/metrics/event-loop-meter';
 import { ManualClock } from '../support/manual-clock';
+import { ROOT } from '../support/root';
+
+const built = (path: string): string => JSON.stringify(join(ROOT, 'dist/src', path));
+/** Runs a program in Node until its event loop has no work left. Fails after a minute. */
+const run = (program: string): string =>
+  execFileSync(process.execPath, ['-e', program], { encoding: 'utf8', timeout: 60_000 });
 
 test('adds up the stalls of a second and longer, and shows every delay in the distribution', async () => {
   const clock = new ManualClock(5000);
@@ -16,4 +24,20 @@ test('adds up the stalls of a second and longer, and shows every delay in the di
   expect(meter.delayMs.sum).toBe(5900);
   meter.close();
   expect(clock.timerCount).toBe(0);
+});
+
+test('a meter keeps no process alive, even if nothing closes the meter', () => {
+  const program = `
+    const { EventLoopMeter } = require(${built('metrics/event-loop-meter.js')});
+    new EventLoopMeter().start();
+    process.on('exit', () => console.log('over'));`;
+  expect(run(program)).toBe('over\n');
+});
+
+test('the clock of a server keeps a process alive while a timer waits, and no longer', () => {
+  const program = `
+    const { systemClock } = require(${built('engine/clock.js')});
+    systemClock.after(3_600_000, () => undefined).cancel();
+    systemClock.after(50, () => console.log('waited'));`;
+  expect(run(program)).toBe('waited\n');
 });
