@@ -13,6 +13,10 @@ function labelsOf({ type, service, method }: MethodMeter): Labels {
   return { grpc_type: type, grpc_service: service, grpc_method: method };
 }
 
+function* sessionFailuresOf({ calls }: MetricSources) {
+  for (const [reason, value] of calls?.sessionFailures.all() ?? []) yield { labels: { reason }, value };
+}
+
 function metersOf({ calls }: MetricSources): readonly MethodMeter[] {
   return calls === undefined ? [] : [...calls.all()];
 }
@@ -44,10 +48,20 @@ export const callMetrics: readonly MetricDefinition[] = [
     type: 'counter',
     unit: 'count',
     labels: { ...METHOD_LABELS, grpc_code: 'name of the status, such as `OK` or `UNAVAILABLE`' },
-    help: 'Calls that have ended, by status.',
+    help: 'Calls that have ended, by status. A session is one call: its failed commands are in holdfast_session_failures_total.',
     rising:
       'With `UNAVAILABLE`: the store does not answer, or the server drains. With `RESOURCE_EXHAUSTED`: overload or quotas. With `PERMISSION_DENIED` or `UNAUTHENTICATED`: refused callers, named by the audit log.',
     read: (sources) => metersOf(sources).flatMap(handledOf),
+  },
+  {
+    name: 'holdfast_session_failures_total',
+    type: 'counter',
+    unit: 'count',
+    labels: { reason: 'name of the reason, such as `OVERLOADED`: [errors.md](../errors.md) has all reasons' },
+    help: 'Commands of sessions that have failed, by reason. All client packages acquire by such commands.',
+    rising:
+      'With `OVERLOADED`, `QUOTA_EXCEEDED`, `QUEUE_FULL` or `STORE_FULL`: overload, quotas or full queues. With `STORE_UNAVAILABLE`: Redis does not answer. With `NOT_ALLOWED`: refused callers, named by the audit log. `CONTENDED` counts acquires that give up.',
+    read: sessionFailuresOf,
   },
   {
     name: 'grpc_server_msg_received_total',

@@ -4,8 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { credentials } from '@grpc/grpc-js';
 import { Authority, type Issued } from '../support/certificates';
 import { AutocompleteClient } from '../support/clients/autocomplete-client';
+import { duration } from '../../clients/typescript';
 import { LockClient } from '../support/clients/lock-client';
-import { eventuallyPasses } from '../support/eventually';
+import { lock } from '../support/clients/session-commands';
+import { SessionStream } from '../support/clients/session-stream';
+import { eventually, eventuallyPasses } from '../support/eventually';
 import { freePort } from '../support/processes/free-port';
 import { PrometheusProcess } from '../support/processes/prometheus-process';
 import { RedisProcess } from '../support/processes/redis-process';
@@ -231,6 +234,29 @@ test('callers above a quota make the alert about refused calls fire', async () =
     (isOver) => Promise.all(Array.from({ length: 10 }, () => repeat(() => client.get('flood'), isOver))),
     () => fires('HoldfastOverloaded'),
   );
+});
+
+test('commands of a session above a quota make the alert about refused calls fire, and the session continues', async () => {
+  await isSilent('HoldfastOverloaded');
+  const session = new SessionStream(servers[1]!.listen);
+  const flood = async (isOver: () => boolean): Promise<void> => {
+    while (!isOver()) {
+      session.run(...Array.from({ length: 10 }, () => lock('flood', { waitTimeout: duration(0) })));
+      await sleep(PAUSE_MS);
+    }
+  };
+  try {
+    await during(flood, () => fires('HoldfastOverloaded'));
+    const [refused] = await prometheus.query('sum(holdfast_session_failures_total{reason="QUOTA_EXCEEDED"})');
+    expect(Number(refused?.value[1])).toBeGreaterThan(0);
+    await eventuallyPasses('a lease after the flood', async () => {
+      const command = session.run(lock('after the flood'));
+      await eventually('an answer', () => session.kinds(command).length > 0);
+      expect(session.kinds(command)).toEqual(['granted']);
+    });
+  } finally {
+    session.close();
+  }
 });
 
 test('dictionaries that fill their memory make the alert about their memory fire', async () => {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { status } from '@grpc/grpc-js';
+import { ERROR_TABLE } from '../../src/transport/grpc/error-table';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ROOT } from '../support/root';
@@ -79,6 +81,13 @@ test.each(rules.map(({ alert, expr }) => [alert, expr]))(
     expect(metricsIn(expr).filter((name) => !known.has(name))).toEqual([]);
   },
 );
+
+test('HoldfastOverloaded counts the failed commands with each reason of the status RESOURCE_EXHAUSTED', () => {
+  const { expr } = rules.find(({ alert }) => alert === 'HoldfastOverloaded') ?? { expr: '' };
+  const exhausted = Object.entries(ERROR_TABLE).filter(([, { code }]) => code === status.RESOURCE_EXHAUSTED);
+  const counted = /reason=~"([A-Z_|]+)"/.exec(expr)?.[1]?.split('|');
+  expect(counted?.sort()).toEqual(exhausted.map(([reason]) => reason).sort());
+});
 
 test('each alert has a runbook, a case in which the alert fires, and a case in which the alert is silent', () => {
   const headings = read('docs/operations/alerts.md').match(/(?<=^## ).*$/gm);

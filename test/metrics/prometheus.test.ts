@@ -7,6 +7,7 @@ import { Metrics, metrics } from '../../src/metrics/prometheus';
 import type { MetricSources } from '../../src/metrics/sources';
 import { CommandMeters, nodeName, OTHER_NODES } from '../../src/redis/connection/command-meters';
 import { CallMeters } from '../../src/transport/grpc/call-meters';
+import { ERROR_TABLE } from '../../src/transport/grpc/error-table';
 import { metricsPage } from '../../tools/metrics-docs';
 import { ROOT } from '../support/root';
 
@@ -65,6 +66,16 @@ test('counts calls by type, service, method and status, and times only unary cal
   expect(text).not.toContain('grpc_method="Unknown"');
 });
 
+test('counts the failed commands of sessions by reason, and shows each reason from the start', async () => {
+  const calls = new CallMeters();
+  calls.sessionFailures.add('OVERLOADED');
+  calls.sessionFailures.add('OVERLOADED');
+  const text = await textOf({ calls });
+  expect(text).toContain('holdfast_session_failures_total{reason="OVERLOADED"} 2\n');
+  const reasons = [...text.matchAll(/^holdfast_session_failures_total\{reason="(\w+)"\} \d+$/gm)];
+  expect(reasons.map(([, reason]) => reason).sort()).toEqual(Object.keys(ERROR_TABLE).sort());
+});
+
 test('bounds the number of Redis nodes with numbers of their own', () => {
   const meters = new CommandMeters();
   for (let port = 0; port < 300; port += 1) meters.of(`10.0.0.1:${port}`);
@@ -95,7 +106,7 @@ test('no label has names of resources, holders or identities', () => {
   const labels = new Set(metrics.flatMap((metric) => Object.keys(metric.labels)));
   expect([...labels].sort()).toEqual([
     ...['cause', 'certificate', 'failure', 'grpc_code', 'grpc_method', 'grpc_service', 'grpc_type', 'kind'],
-    ...['node', 'service', 'version'],
+    ...['node', 'reason', 'service', 'version'],
   ]);
 });
 

@@ -1,6 +1,7 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
 import { Distribution } from '../../engine/distribution';
+import { FailureCounts } from './failure-counts';
 
 /** From an answer without the store to the longest wait (ms). */
 const BOUNDS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000];
@@ -44,6 +45,8 @@ export class MethodMeter {
 
 /** The meters of all methods that this server has. Calls of other methods are not counted, so the number of meters is bounded. */
 export class CallMeters {
+  /** The failed commands of sessions. The status of the session's stream does not tell them. */
+  readonly sessionFailures = new FailureCounts();
   private readonly methods = new Map<string, MethodMeter>();
 
   constructor(services: readonly ServiceDefinition[] = []) {

@@ -161,7 +161,11 @@ export class GrpcServer {
     this.server.addService(lockServiceDefinition, lockHandlers(context, engine, limits));
     this.server.addService(semaphoreServiceDefinition, semaphoreHandlers(context, engine, limits));
     this.autocomplete = this.addAutocomplete(context);
-    this.server.addService(sessionServiceDefinition, sessionHandlers(context, sessions, limits));
+    const { sessionFailures } = this.calls;
+    this.server.addService(
+      sessionServiceDefinition,
+      sessionHandlers(context, sessions, limits, sessionFailures),
+    );
     this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store));
     this.server.addService(HealthService, this.health.handlers);
     if (parts.reflection !== false) {

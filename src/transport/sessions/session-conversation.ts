@@ -7,6 +7,7 @@ import type { Sessions } from '../../engine/sessions/sessions';
 import type { Clock, Timer } from '../../engine/clock';
 import type { CallContext, HandledCall } from '../grpc/call';
 import { undecodableRequest } from '../grpc/bounded-decoding';
+import type { FailureCounts } from '../grpc/failure-counts';
 import { Violations } from '../grpc/fields';
 import type { CommandTurns } from './command-turns';
 import type { SessionCommands } from './session-commands';
@@ -21,6 +22,8 @@ export interface ConversationParts {
   readonly sessions: Sessions;
   readonly commands: SessionCommands;
   readonly turns: CommandTurns;
+  /** Counts the failed commands of all sessions. */
+  readonly failures: FailureCounts;
 }
 
 /** From this number on, commands that have not begun and events that wait stop the reading of the stream. */
@@ -44,11 +47,15 @@ export class SessionConversation {
   private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
 
   constructor(private readonly parts: ConversationParts) {
-    const { stream, sessions, call } = parts;
+    const { stream, sessions, call, failures } = parts;
     this.outbox = new SessionOutbox({
       stream,
       limits: sessions.limits,
-      summaryOf: (error) => call.summaryOf(error),
+      summaryOf: (error) => {
+        const summary = call.summaryOf(error);
+        failures.add(summary.reason);
+        return summary;
+      },
       onTooManyRefusals: () => this.end(tooManyRefusals()),
       onSent: () => this.readOn(),
     });

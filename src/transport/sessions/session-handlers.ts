@@ -8,6 +8,7 @@ import { serializer } from '../../wire/serialize';
 import type { Limits } from '../../engine/leases/limits';
 import type { Sessions } from '../../engine/sessions/sessions';
 import { bidi, type CallContext } from '../grpc/call';
+import type { FailureCounts } from '../grpc/failure-counts';
 import { SessionCommands } from './session-commands';
 import { CommandTurns } from './command-turns';
 import { SessionConversation } from './session-conversation';
@@ -31,13 +32,15 @@ export function sessionHandlers(
   context: CallContext,
   sessions: Sessions,
   limits: Limits,
+  failures: FailureCounts,
 ): { readonly openSession: handleBidiStreamingCall<SessionRequest, OpenSessionResponse> } {
   const turns = new CommandTurns(context.clock);
   const commands = new SessionCommands(context, limits);
   return {
     openSession: bidi<SessionRequest, OpenSessionResponse>(
       context,
-      (stream, call) => new SessionConversation({ stream, call, context, sessions, commands, turns }).run(),
+      (stream, call) =>
+        new SessionConversation({ stream, call, context, sessions, commands, turns, failures }).run(),
       { countsItself: true },
     ),
   };

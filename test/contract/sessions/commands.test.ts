@@ -32,6 +32,29 @@ test('commands on one name begin one after the other, and commands on other name
   expect(begun()).toEqual(['a', 'b', 'a', 'a']);
 });
 
+/** The counts of failed commands above 0. */
+const failures = (): object => Object.fromEntries([...one.failures.all()].filter(([, count]) => count > 0));
+
+test('counts each failed command once, by its reason', async () => {
+  const first = await one.run(lock('a'), lock('b'), lock('c'), lock('refused', { requestId: '' }));
+  expect(failures()).toEqual({ INVALID_FIELD: 1 });
+  const [a, b] = one.engine.takes;
+  await a?.fail(contended);
+  await b?.fail(contended);
+  await one.turns();
+  expect(failures()).toEqual({ INVALID_FIELD: 1, CONTENDED: 2 });
+  expect(one.kinds(first + 2)).toEqual([]);
+});
+
+test('counts the failed commands of a client that reads nothing', async () => {
+  one.stream.reads = false;
+  await one.heartbeat();
+  const first = await one.run(lock('a', { requestId: '' }), lock('b', { requestId: '' }));
+  expect(one.kinds(first)).toEqual([]);
+  await one.close();
+  expect(failures()).toEqual({ INVALID_FIELD: 2 });
+});
+
 test('a release begins after the acquire before it on the same name, and before the acquire after it', async () => {
   const held = await one.hold();
   const first = await one.run(lock(`held ${held}`), release(held), lock(`held ${held}`));

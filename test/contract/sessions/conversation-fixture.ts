@@ -8,6 +8,7 @@ import { defaultLimits } from '../../../src/engine/leases/limits';
 import { HoldfastError } from '../../../src/engine/errors';
 import { defaultSessionLimits, type SessionLimits } from '../../../src/engine/sessions/session-requests';
 import { Sessions } from '../../../src/engine/sessions/sessions';
+import { FailureCounts } from '../../../src/transport/grpc/failure-counts';
 import { CommandTurns } from '../../../src/transport/sessions/command-turns';
 import { SessionCommands } from '../../../src/transport/sessions/session-commands';
 import {
@@ -38,6 +39,8 @@ export class ConversationFixture {
   readonly engine = new FakeLeaseEngine();
   readonly stream = new FakeSessionStream();
   readonly sessions: Sessions;
+  /** The failed commands by reason. */
+  readonly failures = new FailureCounts();
   /** The leases that `hold` has got, in order. */
   readonly held: Taken[] = [];
   /** 'OK', or the reason of the status. Undefined while the stream is open. */
@@ -63,6 +66,7 @@ export class ConversationFixture {
       sessions: this.sessions,
       commands: new SessionCommands(context, defaultLimits),
       turns: new CommandTurns(clock),
+      failures: this.failures,
     };
     new SessionConversation(parts as unknown as ConversationParts).run().then(
       () => (this.status = 'OK'),

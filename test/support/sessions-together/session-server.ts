@@ -3,6 +3,7 @@ import { defaultLimits } from '../../../src/engine/leases/limits';
 import type { Session } from '../../../src/engine/sessions/session';
 import { defaultSessionLimits } from '../../../src/engine/sessions/session-requests';
 import { Sessions } from '../../../src/engine/sessions/sessions';
+import { FailureCounts } from '../../../src/transport/grpc/failure-counts';
 import { CommandTurns } from '../../../src/transport/sessions/command-turns';
 import { SessionCommands } from '../../../src/transport/sessions/session-commands';
 import {
@@ -76,6 +77,7 @@ export class SessionServer {
       sessions: this.sessions,
       commands: this.commands,
       turns: this.turns,
+      failures: new FailureCounts(),
     };
     return new SessionConversation(parts as unknown as ConversationParts).run();
   }
