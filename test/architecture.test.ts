@@ -265,11 +265,11 @@ test('only config.ts and the commands of the program holdfast read environment v
   expect(filesUsing('process', /^process\.(env|\*)$/)).toEqual(users);
 });
 
-test('only programs end the process, and only process-group.ts sends signals', () => {
+test('only programs end the process, and only process-session.ts sends signals', () => {
   const programs = [
     'cli/main.ts',
     'cli/run/launcher.ts',
-    'cli/run/process-group.ts',
+    'cli/run/process-session.ts',
     'cli/run/watchdog.ts',
     'main.ts',
     'clients/typescript/conformance/driver.ts',

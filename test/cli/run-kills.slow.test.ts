@@ -25,12 +25,13 @@ interface Kind {
   /** Default: `lock run`. */
   readonly run?: RunKind;
   readonly isStoppedAtStart?: boolean;
+  readonly isUnderTimeout?: boolean;
   fault(round: KillRound): unknown;
   /** The exit codes of `holdfast`. */
   readonly codes: readonly (number | null)[];
 }
 
-type RoundKind = Pick<Kind, 'modes' | 'run' | 'isStoppedAtStart'>;
+type RoundKind = Pick<Kind, 'modes' | 'run' | 'isStoppedAtStart' | 'isUnderTimeout'>;
 
 const LOST = [76];
 /** `holdfast` itself was killed, or had lost the lease before. */
@@ -68,8 +69,8 @@ function startServer(listen?: string): Promise<ServerProcess> {
 
 function options(kind: RoundKind): KillRoundOptions {
   const port = Number(server.listen.split(':').pop());
-  const { modes, run = RUN_KINDS.lock, isStoppedAtStart = false } = kind;
-  return { name: `round-${started++}`, folder, port, modes, run, isStoppedAtStart, next };
+  const { modes, run = RUN_KINDS.lock, isStoppedAtStart = false, isUnderTimeout = false } = kind;
+  return { name: `round-${started++}`, folder, port, modes, run, isStoppedAtStart, isUnderTimeout, next };
 }
 
 /** Runs some rounds at a time. `fault` gets all of them, because a server is killed for all. */
@@ -104,6 +105,12 @@ function expectProtected(results: readonly RoundResult[], codes: Kind['codes']):
   const leastGap = Math.round(Math.min(...results.map(({ gapMs }) => gapMs)));
   const numbers = `${results.length} rounds, ${writes} writes, last write ≥ ${leastGap} ms before the next grant`;
   if (process.env['KILL_ROUNDS']) process.stdout.write(`${expect.getState().currentTestName}: ${numbers}\n`);
+}
+
+function killBoth(round: KillRound): void {
+  round.cli.signal('SIGSTOP');
+  round.killWatchdog('SIGKILL');
+  round.cli.signal('SIGKILL');
 }
 
 const KINDS: readonly Kind[] = [
@@ -171,11 +178,21 @@ const KINDS: readonly Kind[] = [
     title: 'holdfast and the watchdog are killed',
     modes: ['stubborn', 'family'],
     codes: KILLED,
-    fault: (round) => {
-      round.cli.signal('SIGSTOP');
-      round.killWatchdog('SIGKILL');
-      round.cli.signal('SIGKILL');
-    },
+    fault: killBoth,
+  },
+  {
+    title: 'the network is cut and the command is a timeout with a process that ignores SIGTERM',
+    modes: ['stubborn'],
+    isUnderTimeout: true,
+    codes: LOST,
+    fault: (round) => round.cutNetwork(),
+  },
+  {
+    title: 'holdfast and the watchdog are killed and the command is a timeout',
+    modes: ['stubborn', 'family'],
+    isUnderTimeout: true,
+    codes: KILLED,
+    fault: killBoth,
   },
   {
     title: 'the network of a semaphore run is cut and the command ignores SIGTERM',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { connect, type Holdfast, type Lease } from '../../clients/typescript';
 import { LockServiceService as locks } from '../../generated/typescript/holdfast/v1/lock_service';
 import { CliProcess, cliProgram, type CliExit, type CliOptions } from '../support/cli/cli-process';
-import { isRunning } from '../support/cli/processes';
+import { isRunning, watchdogOf } from '../support/cli/processes';
 import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
@@ -269,6 +269,42 @@ describe('the lease', () => {
       `holdfast: --max-hold has passed for "${name}"; the command was ended before the deadline\n`,
     );
     expect(await lockState()).toEqual({ holders: 0, waiters: 0 });
+  });
+
+  test('ends at --max-hold also for timeout, which makes a process group of its own', async () => {
+    const cli = start([
+      'lock',
+      'run',
+      name,
+      '--max-hold',
+      '1s',
+      '--',
+      'timeout',
+      '600',
+      'sh',
+      '-c',
+      'echo $$; sleep 600',
+    ]);
+    await cli.prints('\n');
+    const pid = Number(cli.stdout);
+    expect(await cli.ended()).toEqual({ code: 76, signal: null });
+    expect(isRunning(pid)).toBe(false);
+    expect(await lockState()).toEqual({ holders: 0, waiters: 0 });
+  });
+
+  test('is not ended by a --max-hold that is longer than a timer of Node can be', async () => {
+    const cli = await lockRun('--max-hold', '600h', '--', 'sh', '-c', 'sleep 1; exit 6');
+    expect(cli).toMatchObject({ exit: { code: 6 }, stderr: '' });
+  });
+
+  test('is given up after SIGTERM to the watchdog, and the message says so', async () => {
+    const cli = start(['lock', 'run', name, '--', 'sh', '-c', 'echo ready; sleep 60']);
+    await cli.prints('ready');
+    process.kill(watchdogOf(cli.pid)?.pid ?? NaN, 'SIGTERM');
+    expect(await cli.ended()).toEqual({ code: 76, signal: null });
+    expect(cli.stderr).toBe(
+      'holdfast: the watchdog got SIGTERM; the command was ended before the deadline\n',
+    );
   });
 
   test('of a semaphore has its limit and permits', async () => {

@@ -2,7 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError, EXIT } from '../exit-codes';
-import { ProcessGroup } from './process-group';
+import { endText, lateMs } from './end-text';
+import { ProcessSession } from './process-session';
 import { INVALID_NAME, TOO_LATE, type FromWatchdog, type StartMessage, type ToWatchdog } from './protocol';
 import { sharedNow } from './shared-clock';
 
@@ -12,13 +13,15 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
   /** The watchdog has ended the command. */
   readonly wasStopped: boolean;
+  /** The signal to the watchdog because of which the watchdog has ended the command. */
+  readonly stopSignal?: NodeJS.Signals;
   /** The time from the deadline to the end of the last process. 0: the end was in time. */
   readonly lateMs: number;
 }
 
 /** How long the watchdog may take to start (ms). */
 const START_MS = 60_000;
-/** How often a killed group is looked at until it has ended (ms). */
+/** How often SIGKILL is repeated until all processes have ended (ms). */
 const RECHECK_MS = 20;
 /** The longest sleep: a timer does not count the time while the machine was suspended, the shared clock does. */
 const LONGEST_SLEEP_MS = 1000;
@@ -28,8 +31,8 @@ const LONGEST_SLEEP_MS = 1000;
  * half of the margin this process, in case the watchdog is stopped or was killed.
  */
 export class GuardedCommand {
-  /** Known before the command starts. Without a group there is no command. */
-  private group: ProcessGroup | undefined;
+  /** Known before the command starts. Without a session there is no command. */
+  private session: ProcessSession | undefined;
   private start: StartMessage | undefined;
   private deadline = Infinity;
   /** The command has ended, or was not executed. */
@@ -45,7 +48,7 @@ export class GuardedCommand {
     this.finished = new Promise((resolve, reject) => {
       watchdog.on('message', (message: FromWatchdog) => {
         if (message.kind === 'ready') {
-          this.group = new ProcessGroup(message.group);
+          this.session = new ProcessSession(message.session);
           onReady();
         } else {
           this.end();
@@ -114,7 +117,7 @@ export class GuardedCommand {
     this.send({ kind: 'stop' });
   }
 
-  /** Resolves when every process of the group has ended. Rejects with a CliError if the command was not executed. */
+  /** Resolves when every process of the session has ended. Rejects with a CliError if the command was not executed. */
   ended(): Promise<Ended> {
     return this.finished;
   }
@@ -137,7 +140,7 @@ export class GuardedCommand {
     if (this.isOver || this.start === undefined) return;
     const wait = this.deadline - this.start.marginMs / 2 - sharedNow();
     if (wait <= 0) {
-      this.group?.signal('SIGKILL');
+      this.session?.signal('SIGKILL');
       this.watchdog.kill('SIGKILL');
       return;
     }
@@ -148,12 +151,14 @@ export class GuardedCommand {
   private async replaceWatchdog(): Promise<CliError> {
     if (this.start === undefined)
       return new CliError('the watchdog has ended before the start of the command', EXIT.defect);
-    if (!this.isOver) {
-      this.group?.signal('SIGKILL');
-      while (this.group?.isAlive) await sleep(RECHECK_MS);
-      this.end();
+    while (!this.isOver && this.session?.isAlive) {
+      // Again: a process that was started during the last SIGKILL may have made a group of its own.
+      this.session.signal('SIGKILL');
+      await sleep(RECHECK_MS);
     }
-    return new CliError('the watchdog was killed or did not answer, so the command was killed', EXIT.lost);
+    this.end();
+    const end = endText(true, lateMs(this.deadline));
+    return new CliError(`the watchdog was killed or did not answer; ${end}`, EXIT.lost);
   }
 
   private send(message: ToWatchdog, then: () => void = () => undefined): void {

@@ -22,9 +22,11 @@ export interface LaunchMessage {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
+  /** The command must not start at this time or later. */
+  readonly latestStart: number;
 }
 
-export interface StartMessage extends Limits, LaunchMessage {
+export interface StartMessage extends Limits, Omit<LaunchMessage, 'latestStart'> {
   readonly kind: 'start';
 }
 
@@ -44,6 +46,12 @@ export interface NotStarted {
   readonly message: string;
 }
 
+export const TOO_LATE_FAILURE: NotStarted = {
+  kind: 'failed',
+  code: TOO_LATE,
+  message: 'the lease is about to end',
+};
+
 export interface CommandEnd {
   readonly kind: 'exited';
   /** The exit code of the command, or null after a signal. */
@@ -59,8 +67,8 @@ export type FromLauncher =
   | CommandEnd;
 
 export type FromWatchdog =
-  /** A command can start at once, in this process group. */
-  | { readonly kind: 'ready'; readonly group: number }
+  /** A command can start at once, in this session. */
+  | { readonly kind: 'ready'; readonly session: number }
   | NotStarted
   | {
       readonly kind: 'ended';
@@ -69,6 +77,8 @@ export type FromWatchdog =
       readonly signal: NodeJS.Signals | null;
       /** The watchdog has ended the command, because of `stop` or because the deadline was near. */
       readonly wasStopped: boolean;
+      /** The signal to the watchdog because of which the watchdog has ended the command. */
+      readonly stopSignal?: NodeJS.Signals;
       /** The time from the deadline to the end of the last process. 0: the end was in time. */
       readonly lateMs: number;
     };

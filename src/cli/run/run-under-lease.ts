@@ -8,7 +8,9 @@ import { problemText } from '../output/problem-text';
 import { quoted } from '../output/quoted';
 import type { Terminal } from '../terminal';
 import { timeOfDayMs } from '../time-of-day';
+import { endText } from './end-text';
 import { GuardedCommand, type Ended } from './guarded-command';
+import { HoldBound } from './hold-bound';
 import type { RunLimits } from './run-limits';
 import { sharedDeadline } from './shared-clock';
 
@@ -79,24 +81,6 @@ async function runCommand(
   }
 }
 
-/** The bound of --max-hold. */
-class HoldBound {
-  hasPassed = false;
-  private readonly timer: NodeJS.Timeout | undefined;
-
-  constructor(maxHoldMs: number | undefined, onPassed: () => void) {
-    if (maxHoldMs === undefined) return;
-    this.timer = setTimeout(() => {
-      this.hasPassed = true;
-      onPassed();
-    }, maxHoldMs);
-  }
-
-  clear(): void {
-    clearTimeout(this.timer);
-  }
-}
-
 /** The lease id is a secret and stays here. */
 function variables(lease: Lease): NodeJS.ProcessEnv {
   return {
@@ -108,27 +92,24 @@ function variables(lease: Lease): NodeJS.ProcessEnv {
 
 /** A command that has ended by itself before the deadline keeps its exit code, although the lease was lost meanwhile. */
 function exitCode(terminal: Terminal, lease: Lease, ended: Ended, bound: HoldBound): number {
-  const { code, signal, wasStopped, lateMs } = ended;
+  const { code, signal, wasStopped, stopSignal, lateMs } = ended;
   const loss = lease.loss;
   const mayOverlap = lateMs > 0 || (loss !== undefined && !LATE_LOSSES.has(loss.lossCause));
   if (wasStopped || mayOverlap) {
-    const why = bound.hasPassed ? `--max-hold has passed for ${quoted(lease.name)}` : lossText(lease);
+    const why = bound.hasPassed
+      ? `--max-hold has passed for ${quoted(lease.name)}`
+      : lossText(lease, stopSignal);
     terminal.err.write(`holdfast: ${why}; ${endText(wasStopped, lateMs)}\n`);
     return EXIT.lost;
   }
   return signal === null ? (code ?? EXIT.failed) : 128 + constants.signals[signal];
 }
 
-function lossText(lease: Lease): string {
-  return lease.loss
-    ? escapeText(lease.loss.message)
+function lossText(lease: Lease, stopSignal: NodeJS.Signals | undefined): string {
+  if (lease.loss) return escapeText(lease.loss.message);
+  return stopSignal
+    ? `the watchdog got ${stopSignal}`
     : `the lease of ${quoted(lease.name)} was not renewed in time`;
-}
-
-function endText(wasStopped: boolean, lateMs: number): string {
-  const end = wasStopped ? 'the command was ended' : 'the command has ended';
-  if (lateMs === 0) return wasStopped ? `${end} before the deadline` : `${end} by itself`;
-  return `${end} ${lateMs} ms after the deadline, so another holder may have worked at the same time`;
 }
 
 /**

@@ -3,9 +3,10 @@
  * the command before the deadline of the lease. The watchdog has its own event loop and its own session, so the command ends
  * in time while `holdfast` is stopped (SIGSTOP), hangs, or was killed (SIGKILL).
  */
-import { CommandGroup } from './command-group';
+import { CommandSession } from './command-session';
+import { lateMs } from './end-text';
 import {
-  TOO_LATE,
+  TOO_LATE_FAILURE,
   type CommandEnd,
   type FromWatchdog,
   type NotStarted,
@@ -25,17 +26,18 @@ class Watchdog {
   private wasStopped: boolean | undefined;
   /** The time of the first SIGTERM. */
   private stoppedAt: number | undefined;
+  private stopSignal: NodeJS.Signals | undefined;
   private isLeft = false;
   private result: CommandEnd | undefined;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly group: CommandGroup,
+    private readonly session: CommandSession,
     private readonly start: StartMessage,
   ) {
     this.deadline = start.deadline;
-    group.launch(start);
     this.check();
+    if (this.stoppedAt === undefined) session.launch({ ...start, latestStart: latestStart(start) });
   }
 
   onEnd(end: CommandEnd | NotStarted): void {
@@ -43,7 +45,7 @@ class Watchdog {
     this.result = end;
     this.wasStopped ??= false;
     // The release must not come before the end of all work, so processes that the command has left end now.
-    if (this.stoppedAt === undefined && this.group.isAlive) this.terminate();
+    if (this.stoppedAt === undefined && this.session.isAlive) this.terminate();
     this.check();
   }
 
@@ -53,31 +55,33 @@ class Watchdog {
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.group.signal(signal);
+    this.session.signal(signal);
   }
 
-  stop(): void {
+  /** @param signal the signal to the watchdog that is the reason. */
+  stop(signal?: NodeJS.Signals): void {
     this.wasStopped ??= true;
+    if (this.stoppedAt === undefined) this.stopSignal = signal;
     if (this.stoppedAt === undefined) this.terminate();
     this.check();
   }
 
   private terminate(): void {
     this.stoppedAt = sharedNow();
-    this.group.terminate();
+    this.session.terminate();
   }
 
   /** Does what is due, and sets the timer for the next step. */
   private check(): void {
     clearTimeout(this.timer);
     if (this.isLeft) return;
-    if (this.result !== undefined && !this.group.isAlive) return this.leave(this.result);
+    if (this.result !== undefined && !this.session.isAlive) return this.leave(this.result);
     const now = sharedNow();
     const { graceMs, marginMs } = this.start;
     const latestKill = this.deadline - marginMs;
     if (this.stoppedAt === undefined && now >= latestKill - graceMs) return this.stop();
     const killAt = Math.min(latestKill, (this.stoppedAt ?? Infinity) + graceMs);
-    if (now >= killAt) this.group.kill();
+    if (now >= killAt) this.session.kill();
     const next = this.stoppedAt === undefined ? latestKill - graceMs - now : RECHECK_MS;
     this.timer = setTimeout(() => this.check(), Math.max(1, Math.min(next, LONGEST_SLEEP_MS)));
   }
@@ -87,14 +91,19 @@ class Watchdog {
     clearTimeout(this.timer);
     if (end.kind === 'failed') return notStarted(end);
     const { code, signal } = end;
-    const lateMs = Math.max(0, Math.round(sharedNow() - this.deadline));
-    send({ kind: 'ended', code, signal, wasStopped: this.wasStopped === true, lateMs }, disconnect);
+    const wasStopped = this.wasStopped === true;
+    const reason = wasStopped && this.stopSignal ? { stopSignal: this.stopSignal } : {};
+    send({ kind: 'ended', code, signal, wasStopped, ...reason, lateMs: lateMs(this.deadline) }, disconnect);
   }
 }
 
+function latestStart({ deadline, graceMs, marginMs }: StartMessage): number {
+  return deadline - marginMs - graceMs;
+}
+
 let watchdog: Watchdog | undefined;
-const group = CommandGroup.create(
-  (id) => send({ kind: 'ready', group: id }),
+const session = CommandSession.create(
+  (id) => send({ kind: 'ready', session: id }),
   (end) => {
     if (watchdog !== undefined) watchdog.onEnd(end);
     else if (end.kind === 'failed') notStarted(end);
@@ -104,14 +113,13 @@ const group = CommandGroup.create(
 );
 
 function start(message: StartMessage): void {
-  const { deadline, graceMs, marginMs } = message;
-  if (group === undefined) return;
+  if (session === undefined) return;
   // `holdfast` was stopped between the grant and this message.
-  if (sharedNow() >= deadline - marginMs - graceMs) {
-    group.kill();
-    return notStarted({ kind: 'failed', code: TOO_LATE, message: 'the lease is about to end' });
+  if (sharedNow() >= latestStart(message)) {
+    session.kill();
+    return notStarted(TOO_LATE_FAILURE);
   }
-  watchdog = new Watchdog(group, message);
+  watchdog = new Watchdog(session, message);
 }
 
 function notStarted(failure: NotStarted): void {
@@ -135,13 +143,16 @@ process.on('message', (message: ToWatchdog) => {
   else watchdog?.stop();
 });
 // `holdfast` has ended, so nobody renews the lease.
-process.on('disconnect', () => (watchdog === undefined ? group?.kill() : watchdog.stop()));
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
-  process.on(signal, () => watchdog?.stop());
+process.on('disconnect', () => (watchdog === undefined ? session?.kill() : watchdog.stop()));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const) {
+  process.on(signal, () => watchdog?.stop(signal));
 }
+// These signals do not ask for an end. Without a listener, HUP and USR2 kill the watchdog, and USR1 opens the debugger of Node.
+for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const)
+  process.on(signal, () => undefined);
 process.on('uncaughtException', (error) => {
   // Nobody would end the command later.
-  group?.kill();
+  session?.kill();
   process.stderr.write(`holdfast: a defect of the watchdog: ${error.stack ?? error.message}\n`, () =>
     process.exit(70),
   );

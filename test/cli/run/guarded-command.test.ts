@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GuardedCommand } from '../../../src/cli/run/guarded-command';
 import type { StartMessage } from '../../../src/cli/run/protocol';
@@ -51,7 +51,7 @@ function run(script: string, limits: Partial<StartMessage> = {}): void {
 function members(): number[] {
   const shell = allProcesses().find(({ command }) => command.endsWith(mark));
   return allProcesses()
-    .filter(({ group, pid }) => group === shell?.group && isRunning(pid))
+    .filter(({ session, pid }) => session === shell?.session && isRunning(pid))
     .flatMap(({ pid, command }) => (command.endsWith('launcher.js') ? [] : [pid]));
 }
 
@@ -122,6 +122,68 @@ test('ends what a command leaves in the background, and keeps its exit code', as
   expect(members()).toEqual([]);
 });
 
+describe('a process that leaves the process group', () => {
+  const STUBBORN = `sh -c 'trap "" TERM; while :; do sleep 0.1; done'`;
+
+  test.each([
+    ['timeout as the command', { command: 'timeout', args: ['60', 'sleep', '60'] }],
+    [
+      'timeout as the command, which ignores SIGTERM',
+      { command: 'timeout', args: ['60', 'sh', '-c', STUBBORN] },
+    ],
+    ['timeout in a script', { args: ['-c', `timeout 60 ${STUBBORN}; exit 0`] }],
+    ['job control in a script', { command: 'bash', args: ['-c', `set -m; ${STUBBORN} & sleep 60 & wait`] }],
+  ])('ends before the deadline: %s', async (_title, words) => {
+    const { pid: session = NaN } = launcher() ?? {};
+    run('', words);
+    const others = () => allProcesses().filter((one) => one.session === session && one.group !== session);
+    await eventually('another group', () => others().length >= 2);
+    const pids = others().map(({ pid }) => pid);
+    const deadline = sharedNow() + 1500;
+    guarded.moveDeadline(deadline);
+    expect(await guarded.ended()).toMatchObject({ wasStopped: true, lateMs: 0 });
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+
+  test('gets the signals for the command', async () => {
+    run('', { command: 'timeout', args: ['60', 'sleep', '60'] });
+    guarded.signal('SIGINT');
+    // The exit code of timeout after a signal says nothing about the time.
+    expect(await guarded.ended()).toMatchObject({ wasStopped: false });
+  });
+
+  test('ends after the command, before the end is told', async () => {
+    run('timeout 60 sleep 60 & exit 4');
+    expect(await guarded.ended()).toMatchObject({ code: 4, wasStopped: false });
+    expect(members()).toEqual([]);
+  });
+
+  test('is killed when the watchdog is killed', async () => {
+    const { pid: session = NaN } = launcher() ?? {};
+    run('', { command: 'timeout', args: ['60', 'sh', '-c', STUBBORN] });
+    const others = () => allProcesses().filter((one) => one.session === session && one.group !== session);
+    await eventually('another group', () => others().length >= 2);
+    const pids = others().map(({ pid }) => pid);
+    killHelper(watchdog(), 'SIGKILL');
+    await expect(guarded.ended()).rejects.toMatchObject({ exitCode: 76 });
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+});
+
+test('says that the end was late, when nobody could end the command before the deadline', async () => {
+  run('sleep 60');
+  const pids = await untilRunning(1).catch(() => members());
+  killHelper(watchdog(), 'SIGSTOP');
+  guarded.moveDeadline(sharedNow() - 100);
+  await expect(guarded.ended()).rejects.toMatchObject({
+    exitCode: 76,
+    message: expect.stringMatching(
+      /^the watchdog was killed or did not answer; the command was ended [1-9]\d\d+ ms after the deadline, so another/,
+    ) as string,
+  });
+  expect(pids.filter(isRunning)).toEqual([]);
+});
+
 test('ends a stopped command after a loss', async () => {
   run('kill -STOP $$; exit 0');
   await eventually('the stop', () =>
@@ -144,7 +206,7 @@ test('kills the command when the watchdog is killed', async () => {
   killHelper(watchdog(), 'SIGKILL');
   await expect(guarded.ended()).rejects.toMatchObject({
     exitCode: 76,
-    message: 'the watchdog was killed or did not answer, so the command was killed',
+    message: 'the watchdog was killed or did not answer; the command was ended before the deadline',
   });
   expect(pids.filter(isRunning)).toEqual([]);
 });
@@ -222,7 +284,19 @@ test('ends the command when the watchdog gets SIGTERM', async () => {
   run('sleep 60 & wait');
   await untilRunning(2);
   killHelper(watchdog(), 'SIGTERM');
-  expect(await guarded.ended()).toMatchObject({ wasStopped: true });
+  expect(await guarded.ended()).toMatchObject({ wasStopped: true, stopSignal: 'SIGTERM' });
+});
+
+test('lets the command run when the watchdog gets a signal that asks for no end', async () => {
+  const fifo = join(scratchFolder(), 'fifo');
+  run(`mkfifo ${fifo}; read line < ${fifo}; exit 6`);
+  await eventually('the fifo', () => existsSync(fifo));
+  for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const) killHelper(watchdog(), signal);
+  const { pid = NaN } = watchdog() ?? {};
+  const pending = () => /^(?:SigPnd|ShdPnd):\s*0*[1-9a-f]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  await eventually('the signals', () => !pending());
+  writeFileSync(fifo, 'line\n');
+  expect(await guarded.ended()).toMatchObject({ code: 6, wasStopped: false });
 });
 
 test('starts no command whose lease is about to end', async () => {

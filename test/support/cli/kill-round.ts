@@ -38,6 +38,8 @@ export interface KillRoundOptions {
   readonly run: RunKind;
   /** The process that starts the command stops itself right after the start: see stop-at-start.cjs. */
   readonly isStoppedAtStart: boolean;
+  /** The command is `timeout`, which makes a process group of its own for itself and the writer. */
+  readonly isUnderTimeout: boolean;
   /** The client of the next holder, over a server that stays. */
   readonly next: Holdfast;
 }
@@ -65,10 +67,11 @@ export class KillRound {
   }
 
   static async start(options: KillRoundOptions): Promise<KillRound> {
-    const { name, folder, port, modes, run, isStoppedAtStart } = options;
+    const { name, folder, port, modes, run, isStoppedAtStart, isUnderTimeout } = options;
     const proxy = await TcpProxy.open({ targetPort: port, protocol: 'tcp' });
     const file = join(folder, name);
-    const writer = [process.execPath, WRITER, file, ...modes];
+    const timeout = isUnderTimeout ? ['timeout', '600'] : [];
+    const writer = [...timeout, process.execPath, WRITER, file, ...modes];
     const args = [...run.words, name, '--ttl', `${TTL_MS}ms`, '-a', proxy.address, '--', ...writer];
     const env = isStoppedAtStart ? { NODE_OPTIONS: `--require ${STOP_AT_START}` } : {};
     return new KillRound(options, proxy, new CliProcess(args, { env }), file);

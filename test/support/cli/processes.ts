@@ -6,6 +6,7 @@ export interface ProcessState {
   readonly state: string;
   readonly parent: number;
   readonly group: number;
+  readonly session: number;
   readonly command: string;
 }
 
@@ -20,9 +21,10 @@ export function allProcesses(): ProcessState[] {
 export function processState(pid: number): ProcessState | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const [state = '', parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state = '', ...numbers] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [parent = NaN, group = NaN, session = NaN] = numbers.slice(0, 3).map(Number);
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-    return { pid, state, parent: Number(parent), group: Number(group), command };
+    return { pid, state, parent, group, session, command };
   } catch {
     return undefined;
   }
