@@ -25,7 +25,7 @@ export const options = {
     format: '`host:port`, `[IPv6 address]:port` or `unix:/path`',
     example: '0.0.0.0:50051',
     about:
-      'The address on which the server accepts clients. Port 0 lets the system choose a free port; the log line "listening" names the port.',
+      'The address on which the server accepts clients. Port 0 lets the system choose a free port; the log line "listening" names the port. The program `holdfast` and the client packages cannot use a `unix:` address.',
     schema: listenAddress(),
   }),
   ...accessOptions,

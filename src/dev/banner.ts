@@ -38,6 +38,25 @@ export function banner(server: ServerInfo, store: StoreInfo, isUnderNpm: boolean
     ...(store.dataFolder === undefined ? [] : [['data', `${store.dataFolder} (kept across restarts)`]]),
   ];
   const address = clientAddress(listen);
+  return [
+    '',
+    `  Holdfast ${version}   DEVELOPMENT: one machine, ${protection}`,
+    '',
+    ...rows.map(([name, value]) => `  ${`${name}:`.padEnd(7)}${value}`),
+    '',
+    ...(address.startsWith('unix:') ? UNIX_HINT : firstCommands(address, isUnderNpm)),
+    '',
+    '  Ctrl-C drains and stops the server.',
+    '',
+  ].join('\n');
+}
+
+const UNIX_HINT = [
+  '  The program holdfast, the client packages and the examples need an address with host and port.',
+  '  For them, set HOLDFAST_LISTEN to host:port.',
+];
+
+function firstCommands(address: string, isUnderNpm: boolean): string[] {
   const flag = address === DEFAULT_ADDRESS ? '' : ` --address ${address}`;
   const program = isUnderNpm ? 'npx holdfast' : 'holdfast';
   const candidate = (value: string) =>
@@ -45,11 +64,6 @@ export function banner(server: ServerInfo, store: StoreInfo, isUnderNpm: boolean
       ? `npm run leader -- demo --value ${value}`
       : `${program} elect demo${flag} --value ${value} -- sh -c 'echo ${value} leads; sleep 60'`;
   return [
-    '',
-    `  Holdfast ${version}   DEVELOPMENT: one machine, ${protection}`,
-    '',
-    ...rows.map(([name, value]) => `  ${`${name}:`.padEnd(7)}${value}`),
-    '',
     '  Run a command under a lock in a second terminal, and look at the holder in a third:',
     '',
     `    ${program} lock run hello${flag} -- sleep 5`,
@@ -59,8 +73,5 @@ export function banner(server: ServerInfo, store: StoreInfo, isUnderNpm: boolean
     '',
     `    ${candidate('alice')}`,
     `    ${candidate('bob')}`,
-    '',
-    '  Ctrl-C drains and stops the server.',
-    '',
-  ].join('\n');
+  ];
 }

@@ -50,6 +50,19 @@ describe('the banner of npm start', () => {
       'npx holdfast lock get hello --address 127.0.0.1:7',
     ]);
     expect(commands('[::]:7')[1]).toBe('npx holdfast lock get hello --address [::1]:7');
-    expect(commands('unix:/run/h.sock')[1]).toBe('npx holdfast lock get hello --address unix:/run/h.sock');
   });
+
+  it.each([true, false])(
+    'shows no command for a unix: address, which clients refuse (npm: %s)',
+    (isUnderNpm) => {
+      const text = banner(
+        { listen: 'unix:/run/h.sock', redis: 'unused', version: '1.2.3' },
+        STORE,
+        isUnderNpm,
+      );
+      expect(text).toContain('unix:/run/h.sock');
+      expect(text).toContain('set HOLDFAST_LISTEN to host:port');
+      expect(text).not.toMatch(/lock run|lock get|elect|npm run/);
+    },
+  );
 });

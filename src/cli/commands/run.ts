@@ -180,11 +180,11 @@ function placeLine(terminal: Terminal, { quiet }: RunFlags): (place: QueuePlace)
 
 function runHelp(example: string): string {
   return `
-The command runs in a process group of its own, without a shell. Signals to
-holdfast go to the group. If the lease cannot be renewed, or is lost, the group
-gets SIGTERM, and SIGKILL after --grace, in time before the lease ends. This
-also holds while holdfast is stopped, and after holdfast was killed. The lease
-is released after the last process of the group has ended: processes that the
+The command runs in a session of its own, without a shell. Signals to holdfast
+go to the session. If the lease cannot be renewed, or is lost, the session gets
+SIGTERM, and SIGKILL after --grace, in time before the lease ends. This also
+holds while holdfast is stopped, and after holdfast was killed. The lease is
+released after the last process of the session has ended: processes that the
 command leaves behind get SIGTERM, and SIGKILL after --grace.
 
 Environment of the command:
