@@ -1,11 +1,7 @@
 import { Belief } from '../../../clients/typescript/sessions/belief';
 import { HeartbeatPlan } from '../../../clients/typescript/sessions/heartbeat-plan';
 import { HeartbeatRecord } from '../../../clients/typescript/sessions/heartbeat-record';
-import {
-  pauseBeforeAttach,
-  pauseBeforeRepeat,
-  pauseBeforeSession,
-} from '../../../clients/typescript/pauses';
+import { pauseBeforeAttach, pauseBeforeRepeat, pauseBeforeSession } from '../../../clients/typescript/pauses';
 
 describe('the belief in a lease', () => {
   test('keeps the latest deadline', () => {
