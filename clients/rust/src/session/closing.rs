@@ -8,8 +8,8 @@ use crate::numbers::CLOSE;
 
 impl Engine {
     /// Ends the belief in all leases, cancels all waits, and waits for the answers up to 5 s. A lease is
-    /// released when its work has ended. The lease of work that does not end in this time is left to the
-    /// end of its ttl.
+    /// released when its work has ended. The lease of work that does not end in this time, or that has
+    /// lost its lease by `max_hold`, is left to the end of its ttl.
     pub(crate) fn close(&mut self, now: Time) {
         if self.phase != Phase::Running {
             return;
@@ -18,15 +18,19 @@ impl Engine {
         for id in self.intents.keys().copied().collect::<Vec<_>>() {
             self.abandon(id, Error::Closed, now);
         }
-        let too_long = self.held_too_long.values();
-        let too_long: Vec<_> = too_long.map(|too_long| too_long.lease.clone()).collect();
-        for lease in self.leases.by_deadline().into_iter().chain(too_long) {
+        for lease in self.leases.by_deadline() {
             self.end_lease(&lease, LossCause::Closed, now);
             if lease.has_work() {
                 self.working.insert(lease.id.clone(), lease);
             } else {
                 self.release(&lease, now);
             }
+        }
+        // Work after its `max_hold` may hang, and has lost its lease, so nobody waits for this work.
+        let too_long = self.held_too_long.values();
+        let too_long: Vec<_> = too_long.map(|too_long| too_long.lease.clone()).collect();
+        for lease in too_long.iter().filter(|lease| !lease.has_work()) {
+            self.release(lease, now);
         }
         self.timers.add(now + CLOSE, Timer::CloseLimit);
         self.check_empty(now);

@@ -164,6 +164,25 @@ async fn work_beyond_max_hold_is_released_at_the_deadline_that_was_known() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn close_does_not_wait_for_work_beyond_max_hold() {
+    let mut world = World::new();
+    let acquire = Acquire {
+        max_hold: Some(seconds(2)),
+        ..lock("report")
+    };
+    let lease = world.hold_with(acquire, seconds(60));
+    assert_eq!(lease.begin_work(), None);
+    world.advance(seconds(2)).await;
+    assert_eq!(world.judge(&lease), Verdict::Over(LossCause::MaxHold));
+    world.engine.close(world.clock.now());
+    // The half-closed stream has a second.
+    world.advance(seconds(2)).await;
+    assert!(world.engine.is_closed());
+    assert_eq!(world.releases(1), 0);
+    assert_eq!(world.engine.next_wake(), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn close_releases_ends_the_waits_and_leaves_no_session_and_no_timer() {
     let mut world = World::new();
     let lease = world.hold("report", TTL);
