@@ -42,7 +42,8 @@ function run(script: string, limits: Partial<StartMessage> = {}): void {
     env: process.env,
     deadline: sharedNow() + LONG_MS,
     graceMs: 500,
-    marginMs: 250,
+    // The largest margin, so that a busy machine ends a command in time too.
+    marginMs: 2000,
     ...limits,
   });
 }
@@ -86,14 +87,14 @@ test('tells the signal that has ended the command', async () => {
 
 test('gives SIGTERM before the deadline, so that a command can end in order', async () => {
   const deadline = sharedNow() + 3000;
-  run('trap "exit 3" TERM; sleep 60 & wait', { deadline, graceMs: 1000 });
+  run('trap "exit 3" TERM; sleep 60 & wait', { deadline, graceMs: 1000, marginMs: 250 });
   expect(await guarded.ended()).toMatchObject({ code: 3, wasStopped: true, lateMs: 0 });
   // SIGTERM comes 1.25 s before the deadline. 30 ms are the resolution of the clocks.
   expect(sharedNow()).toBeGreaterThan(deadline - 1250 - 30);
 });
 
 test('kills a command that ignores SIGTERM before the deadline', async () => {
-  const deadline = sharedNow() + 2000;
+  const deadline = sharedNow() + 4500;
   run('trap "" TERM; sleep 60 & while :; do wait; done', { deadline });
   expect(await guarded.ended()).toMatchObject({ signal: 'SIGKILL', wasStopped: true, lateMs: 0 });
   expect(sharedNow()).toBeLessThan(deadline);
@@ -104,14 +105,14 @@ test('ends grandchildren that ignore SIGTERM before the deadline, after the comm
   const stubborn = `sh -c 'trap "" TERM; while :; do sleep 0.1; done'`;
   run(`${stubborn} & ${stubborn} & wait`);
   const pids = await untilRunning(3).catch(() => members());
-  const deadline = sharedNow() + 1500;
+  const deadline = sharedNow() + 4000;
   guarded.moveDeadline(deadline);
   expect(await guarded.ended()).toMatchObject({ signal: 'SIGTERM', wasStopped: true, lateMs: 0 });
   expect(pids.filter(isRunning)).toEqual([]);
 });
 
 test('lets a command run on when a renewal moves the deadline', async () => {
-  run('sleep 3; exit 5', { deadline: sharedNow() + 2000, graceMs: 500 });
+  run('sleep 3; exit 5', { deadline: sharedNow() + 4500, graceMs: 500 });
   guarded.moveDeadline(sharedNow() + LONG_MS);
   expect(await guarded.ended()).toMatchObject({ code: 5, wasStopped: false });
 });
@@ -139,7 +140,7 @@ describe('a process that leaves the process group', () => {
     const others = () => allProcesses().filter((one) => one.session === session && one.group !== session);
     await eventually('another group', () => others().length >= 2);
     const pids = others().map(({ pid }) => pid);
-    const deadline = sharedNow() + 1500;
+    const deadline = sharedNow() + 4000;
     guarded.moveDeadline(deadline);
     expect(await guarded.ended()).toMatchObject({ wasStopped: true, lateMs: 0 });
     expect(pids.filter(isRunning)).toEqual([]);
@@ -171,8 +172,8 @@ describe('a process that leaves the process group', () => {
 });
 
 test('says that the end was late, when nobody could end the command before the deadline', async () => {
-  run('sleep 60');
-  const pids = await untilRunning(1).catch(() => members());
+  run('sleep 60; exit 0');
+  const pids = await untilRunning(2);
   killHelper(watchdog(), 'SIGSTOP');
   guarded.moveDeadline(sharedNow() - 100);
   await expect(guarded.ended()).rejects.toMatchObject({
@@ -212,7 +213,7 @@ test('kills the command when the watchdog is killed', async () => {
 });
 
 test('kills the command before the deadline when the watchdog is stopped', async () => {
-  const deadline = sharedNow() + 2500;
+  const deadline = sharedNow() + 6000;
   run('trap "" TERM; sleep 60 & while :; do wait; done', { deadline });
   const pids = await untilRunning(2);
   killHelper(watchdog(), 'SIGSTOP');
@@ -233,7 +234,8 @@ test('does not start a command when the launcher was killed before', async () =>
   killHelper(launcher(), 'SIGKILL');
   await eventually('the end of the watchdog', () => watchdog() === undefined);
   run('sleep 60');
-  await expect(guarded.ended()).rejects.toThrow('the watchdog has ended before the start of the command');
+  // This process may hear of the end of the watchdog before or after `run`.
+  await expect(guarded.ended()).rejects.toThrow(/^the watchdog (has ended before the start|was killed)/);
   expect(members()).toEqual([]);
 });
 
@@ -262,7 +264,7 @@ describe('while nobody can tell of the start of the command', () => {
 
   test('kills the command before the deadline when the watchdog is stopped', async () => {
     await runAndStop();
-    const deadline = sharedNow() + 2500;
+    const deadline = sharedNow() + 6000;
     guarded.moveDeadline(deadline);
     killHelper(watchdog(), 'SIGSTOP');
     await expect(guarded.ended()).rejects.toMatchObject({ exitCode: 76 });
@@ -272,7 +274,7 @@ describe('while nobody can tell of the start of the command', () => {
 
   test('kills the command before the deadline when only the launcher is stopped', async () => {
     await runAndStop();
-    const deadline = sharedNow() + 2500;
+    const deadline = sharedNow() + 6000;
     guarded.moveDeadline(deadline);
     await expect(guarded.ended()).resolves.toMatchObject({ wasStopped: true, lateMs: 0 });
     expect(sharedNow()).toBeLessThan(deadline);
@@ -300,7 +302,7 @@ test('lets the command run when the watchdog gets a signal that asks for no end'
 });
 
 test('starts no command whose lease is about to end', async () => {
-  run('exit 0', { deadline: sharedNow() + 700 });
+  run('exit 0', { deadline: sharedNow() + 700, marginMs: 250 });
   await expect(guarded.ended()).rejects.toMatchObject({
     exitCode: 76,
     message: 'the command was not started: the lease is about to end',

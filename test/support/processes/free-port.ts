@@ -7,7 +7,11 @@ import { createServer } from 'node:net';
  * listener may get that port as its own, connect to itself, and keep the restarted server from the port.
  */
 const FROM = 15_000;
-const TO = 32_000;
+/** Each worker of Jest has a range of its own: between the check of a port and its use another worker could take the port. */
+const RANGE = 4000;
+const WORKERS = 4;
+const first = FROM + (Number(process.env['JEST_WORKER_ID'] ?? 0) % WORKERS) * RANGE;
+const given = new Set<number>();
 
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
@@ -22,10 +26,13 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** A port of the loopback address that has no listener now. */
+/** A port of the loopback address that has no listener now. Each call gives another port. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(FROM, TO);
+    const port = randomInt(first, first + RANGE);
+    if (given.has(port)) continue;
+    if (given.size >= RANGE / 2) given.clear();
+    given.add(port);
     if (await isFree(port)) return port;
   }
 }
