@@ -60,3 +60,7 @@ export function total(attempts: readonly Attempt[]): string {
   const passed = attempts.filter(({ outcome }) => outcome !== 'not offered').length - failed;
   return `${passed} passed, ${failed} failed`;
 }
+
+function shorten(line: string): string {
+  return line.length > 600 ? `${line.slice(0, 600)}…` : line;
+}
