@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import type { MethodMeter } from '../transport/grpc/call-meters';
-import { type Labels, type MetricDefinition, type NumberSample } from './definition';
+import type { Labels, MetricDefinition, NumberSample } from './definition';
 import type { MetricSources } from './sources';
 
 const METHOD_LABELS: Labels = {

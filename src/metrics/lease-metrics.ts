@@ -1,7 +1,7 @@
 import type { Distribution } from '../engine/distribution';
 import type { Service } from '../engine/leases/lease';
 import type { ServiceMeters } from '../engine/leases/lease-meters';
-import { type Labels, type MetricDefinition } from './definition';
+import type { Labels, MetricDefinition } from './definition';
 import type { MetricSources } from './sources';
 
 const SERVICES = ['lock', 'semaphore'] as const;

@@ -2,14 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/engine/clock';
 import { openAccess } from '../../src/transport/access/open-access';
+import { NO_LOG } from '../support/no-log';
 import { scratchFolder } from '../support/scratch-folder';
-
-const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 async function startWith(text: string | undefined) {
   const path = join(scratchFolder(), 'policy.yaml');
   if (text !== undefined) writeFileSync(path, text);
-  return openAccess({ policy: { setting: 'HOLDFAST_POLICY', path } }, systemClock, log);
+  return openAccess({ policy: { setting: 'HOLDFAST_POLICY', path } }, systemClock, NO_LOG);
 }
 
 test.each([

@@ -7,7 +7,7 @@ import { SessionStream } from '../support/clients/session-stream';
 import { eventually } from '../support/eventually';
 import { batch, commit, entry } from './autocomplete-calls';
 import type { Harness } from './harness';
-import { acquireRequest, call, failureOf } from './harness';
+import { acquireRequest, call, failureOf, TRACEPARENT as traceparent } from './harness';
 import { metadataOf, startWithPolicy } from './policy-harness';
 
 /** The audit lines of calls. The harness writes them to its log. */
@@ -139,7 +139,6 @@ test('invalid requests, and calls that only hold leases or read, have no line', 
 });
 
 test('an audit line has the traceparent and the x-request-id of its call, and leaves out invalid values', async () => {
-  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
   const revoke = async (headers: Record<string, string>) => {
     const metadata = metadataOf('ops');
     for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
@@ -159,7 +158,6 @@ test('an audit line has the traceparent and the x-request-id of its call, and le
 });
 
 test('the line of a refused command has the traceparent of its session', async () => {
-  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
   // Its refusals have no line in the second before.
   const metadata = metadataOf('visitor');
   metadata.set('traceparent', traceparent);

@@ -10,13 +10,12 @@ import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
 import { contractCalls } from './contract-calls';
 import { openEveryStream } from './every-stream';
-import { acquireRequest, call, failureOf, Harness } from './harness';
+import { acquireRequest, call, failureOf, Harness, TRACEPARENT } from './harness';
 import { frame, RawConnection, type RawOutcome } from './raw-call';
 
 /** Bearer tokens, in front of fake engines. No call of an engine: no command to Redis. */
 
 const ACQUIRE = '/holdfast.v1.LockService/AcquireLock';
-const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const acquireBody = frame(AcquireLockRequest.encode(acquireRequest()).finish());
 
 let folder: string;

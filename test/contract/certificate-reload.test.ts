@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import { credentials } from '@grpc/grpc-js';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { CertificateEnds } from '../../src/transport/access/certificate-ends';
 import { ServerCertificates } from '../../src/transport/access/server-certificates';
-import { Authority, type Issued } from '../support/certificates';
+import { Authority, replacePair, type Issued } from '../support/certificates';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
 import { acquireRequest, call, Harness } from './harness';
@@ -36,16 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** Replaces both files at once, as far as two files can be replaced at once. */
-function use(issued: Issued): void {
-  for (const [path, source] of [
-    [cert, issued.cert],
-    [key, issued.key],
-  ] as const) {
-    writeFileSync(`${path}.new`, readFileSync(source));
-    renameSync(`${path}.new`, path);
-  }
-}
+const use = (issued: Issued) => replacePair({ cert, key }, issued);
 
 /** The serial number of the certificate that a new connection gets. */
 async function serial(): Promise<string> {

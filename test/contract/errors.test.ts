@@ -8,11 +8,9 @@ import { holdfastError } from '../../clients/typescript';
 import { HoldfastError, StoreFailure, type ErrorDetails, type Reason } from '../../src/engine/errors';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
 import { contractCalls } from './contract-calls';
-import { failureOf, Harness, UUID_V4 } from './harness';
+import { failureOf, Harness, TRACEPARENT, UUID_V4 } from './harness';
 import { leaseCalls, SERVICES } from './services';
 import { callSession } from './session-calls';
-
-const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 let harness: Harness;
 beforeAll(async () => {

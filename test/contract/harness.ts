@@ -216,6 +216,7 @@ export function drainStream<Message>(
 }
 
 export const UUID_V4 = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
+export const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 /** A valid request with the given fields. */
 export function acquireRequest(fields: Partial<AcquireLockRequest> = {}): AcquireLockRequest {

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Authority, type Issued } from '../support/certificates';
+import { Authority, replacePair, type Issued } from '../support/certificates';
 import { runProgram } from '../support/cli/run-program';
 import { closeAll } from '../support/close-all';
 import { eventuallyPasses } from '../support/eventually';
@@ -42,16 +41,7 @@ afterAll(() =>
   ),
 );
 
-/** Replaces both files at once, as far as two files can be replaced at once. */
-function use(issued: Issued): void {
-  for (const [path, source] of [
-    [cert, issued.cert],
-    [key, issued.key],
-  ] as const) {
-    writeFileSync(`${path}.new`, readFileSync(source));
-    renameSync(`${path}.new`, path);
-  }
-}
+const use = (issued: Issued) => replacePair({ cert, key }, issued);
 
 /** The end of a certificate in seconds since 1970, as openssl tells. */
 function endOf(path: string): number {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Certificates made by the program `openssl`, as docs/operations/security.md describes. */
@@ -28,6 +28,18 @@ function openssl(folder: string, ...args: string[]): void {
     if (code === 'ENOENT') throw new Error('the tests need the program openssl: apt-get install openssl');
     throw new Error(`openssl ${args.join(' ')}: ${String(stderr)}`, { cause });
   }
+}
+
+/** Copies a file to a path. No reader of the path sees a part of the file. */
+export function replaceFile(path: string, source: string): void {
+  copyFileSync(source, `${path}.new`);
+  renameSync(`${path}.new`, path);
+}
+
+/** Replaces both files at once, as far as two files can be replaced at once. */
+export function replacePair(used: Issued, issued: Issued): void {
+  replaceFile(used.cert, issued.cert);
+  replaceFile(used.key, issued.key);
 }
 
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];

@@ -1,13 +1,6 @@
-import type { Log } from '../../src/transport/grpc/log';
 import { toErrorSummary } from '../../src/transport/grpc/errors';
 import type { FakeCall } from './fake-call';
-
-const NO_LOG: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
+import { NO_LOG } from './no-log';
 
 /** The parts of an error in the message of a stream. Nothing is logged. */
 export const summaryOf = (error: unknown) => toErrorSummary(error, 'OpenSession', NO_LOG, () => ({}));

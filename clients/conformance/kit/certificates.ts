@@ -1,7 +1,7 @@
-import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Authority, type Issued } from '../../../test/support/certificates';
+import { Authority, replaceFile, type Issued } from '../../../test/support/certificates';
 import type { TlsFiles } from '../server/tls-credentials';
 import type { Case } from './case-file';
 import type { CertificateKind } from './certificate-kinds';
@@ -56,7 +56,6 @@ export function writeClientFiles(folder: string, kind: CertificateKind): void {
     [client.cert, 'client.pem'],
     [client.key, 'client.key'],
   ] as const) {
-    copyFileSync(from, join(folder, `${name}.new`));
-    renameSync(join(folder, `${name}.new`), join(folder, name));
+    replaceFile(join(folder, name), from);
   }
 }

@@ -113,7 +113,7 @@ export class FaultWorld implements World {
     });
   }
 
-  /** Waits until GetLock shows so many holders or waiters. */
+  /** Waits until GetLock shows this number of holders or waiters. */
   private async count(
     what: 'holders' | 'waiters',
     member: Member,

@@ -143,6 +143,16 @@ async function run<Flags>(
   }
 }
 
+/** The flags that set the fields of a request. */
+const FLAGS: Readonly<Record<string, string>> = {
+  holder_id: '--holder',
+  ttl: '--ttl',
+  wait_timeout: '--wait',
+  permit_count: '--permits',
+  initial_limit: '--limit',
+  value: '--value',
+};
+
 /** A server names the fields of a request, for example "start.holder_id" and "initial_limit". */
 function inWordsOfFlags(error: unknown, name: string): unknown {
   if (!(error instanceof HoldfastError)) return error;
@@ -152,19 +162,9 @@ function inWordsOfFlags(error: unknown, name: string): unknown {
     );
   }
   if (error.reason !== 'INVALID_FIELD') return error;
-  return new UsageError(error.message.replace(/^\w+\.(\w+) /, (_, field: string) => `${flagOf(field)} `));
-}
-
-function flagOf(field: string): string {
-  const flags: Readonly<Record<string, string>> = {
-    holder_id: '--holder',
-    ttl: '--ttl',
-    wait_timeout: '--wait',
-    permit_count: '--permits',
-    initial_limit: '--limit',
-    value: '--value',
-  };
-  return flags[field] ?? field;
+  return new UsageError(
+    error.message.replace(/^\w+\.(\w+) /, (_, field: string) => `${FLAGS[field] ?? field} `),
+  );
 }
 
 /** Shows the place in the queue, in a terminal only: mails of cron and logs would fill with it. */

@@ -3,28 +3,19 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError, EXIT } from '../exit-codes';
 import { endText, lateMs } from './end-text';
-import { ProcessSession } from './process-session';
-import { INVALID_NAME, TOO_LATE, type FromWatchdog, type StartMessage, type ToWatchdog } from './protocol';
-import { sharedNow } from './shared-clock';
-
-export interface Ended {
-  /** The exit code of the command; 128 + n after the signal n is the caller's affair. */
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  /** The watchdog has ended the command. */
-  readonly wasStopped: boolean;
-  /** The signal to the watchdog because of which the watchdog has ended the command. */
-  readonly stopSignal?: NodeJS.Signals;
-  /** The time from the deadline to the end of the last process. 0: the end was in time. */
-  readonly lateMs: number;
-}
+import { ProcessSession, RECHECK_MS } from './process-session';
+import {
+  INVALID_NAME,
+  TOO_LATE,
+  type Ended,
+  type FromWatchdog,
+  type StartMessage,
+  type ToWatchdog,
+} from './protocol';
+import { LONGEST_SLEEP_MS, sharedNow } from './shared-clock';
 
 /** How long the watchdog may take to start (ms). */
 const START_MS = 60_000;
-/** How often SIGKILL is repeated until all processes have ended (ms). */
-const RECHECK_MS = 20;
-/** The longest sleep: a timer does not count the time while the machine was suspended, the shared clock does. */
-const LONGEST_SLEEP_MS = 1000;
 
 /**
  * A command under a watchdog. Each of two processes ends the command in time without the other: the watchdog, and after

@@ -1,5 +1,8 @@
 import { sessionMembers } from './process-table';
 
+/** How often a session that must end is examined, and gets SIGKILL again (ms). */
+export const RECHECK_MS = 20;
+
 /** The answer of the kernel about a process or a process group. */
 type Answer = 'alive' | 'forbidden' | 'gone';
 

@@ -26,7 +26,7 @@ export function sessionMembers(session: number): Member[] | undefined {
 /** The positions in the fields of `statFields`. */
 const [STATE, GROUP, SESSION, THREAD_COUNT] = [0, 2, 3, 17];
 
-/** A process whose first thread has ended is shown as a zombie too, while its other threads work. */
+/** /proc also shows a process as a zombie if only its first thread has ended. Its other threads may work. */
 function isZombie(fields: readonly string[]): boolean {
   const state = fields[STATE];
   return state === 'X' || (state === 'Z' && Number(fields[THREAD_COUNT]) <= 1);

@@ -66,19 +66,20 @@ export type FromLauncher =
   /** The processes that the command has left may still run. */
   | CommandEnd;
 
+/** Every process of the session has ended. */
+export interface Ended {
+  readonly kind: 'ended';
+  /** The exit code of the command, or null after a signal. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** The watchdog has ended the command: after `stop`, after a signal, or before the deadline. */
+  readonly wasStopped: boolean;
+  /** The watchdog has ended the command after this signal to the watchdog. */
+  readonly stopSignal?: NodeJS.Signals;
+  /** The time from the deadline to the end of the last process. 0: the end was in time. */
+  readonly lateMs: number;
+}
+
 export type FromWatchdog =
   /** A command can start at once, in this session. */
-  | { readonly kind: 'ready'; readonly session: number }
-  | NotStarted
-  | {
-      readonly kind: 'ended';
-      /** The exit code of the command, or null after a signal. */
-      readonly code: number | null;
-      readonly signal: NodeJS.Signals | null;
-      /** The watchdog has ended the command, because of `stop` or because the deadline was near. */
-      readonly wasStopped: boolean;
-      /** The signal to the watchdog because of which the watchdog has ended the command. */
-      readonly stopSignal?: NodeJS.Signals;
-      /** The time from the deadline to the end of the last process. 0: the end was in time. */
-      readonly lateMs: number;
-    };
+  { readonly kind: 'ready'; readonly session: number } | NotStarted | Ended;

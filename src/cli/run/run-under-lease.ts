@@ -9,8 +9,9 @@ import { quoted } from '../output/quoted';
 import type { Terminal } from '../terminal';
 import { timeOfDayMs } from '../time-of-day';
 import { endText } from './end-text';
-import { GuardedCommand, type Ended } from './guarded-command';
+import { GuardedCommand } from './guarded-command';
 import { HoldBound } from './hold-bound';
+import type { Ended } from './protocol';
 import type { RunLimits } from './run-limits';
 import { sharedDeadline } from './shared-clock';
 

@@ -14,6 +14,9 @@ export function sharedNow(): number {
   return HAS_UPTIME ? uptime() * 1000 : Number(process.hrtime.bigint()) / 1e6;
 }
 
+/** The longest sleep (ms): a timer does not count the time while the machine was suspended, the shared clock does. */
+export const LONGEST_SLEEP_MS = 1000;
+
 /** The time of the shared clock after `remaining` milliseconds, or up to two resolutions earlier, never later. */
 export function sharedDeadline(remaining: () => number): number {
   const before = sharedNow();

@@ -5,6 +5,7 @@
  */
 import { CommandSession } from './command-session';
 import { lateMs } from './end-text';
+import { RECHECK_MS } from './process-session';
 import {
   TOO_LATE_FAILURE,
   type CommandEnd,
@@ -13,12 +14,7 @@ import {
   type StartMessage,
   type ToWatchdog,
 } from './protocol';
-import { sharedNow } from './shared-clock';
-
-/** How often the watchdog looks whether the processes of a command that must end are gone. */
-const RECHECK_MS = 20;
-/** The longest sleep: a timer does not count the time while the machine was suspended, the shared clock does. */
-const LONGEST_SLEEP_MS = 1000;
+import { LONGEST_SLEEP_MS, sharedNow } from './shared-clock';
 
 class Watchdog {
   private deadline: number;
@@ -61,8 +57,10 @@ class Watchdog {
   /** @param signal the signal to the watchdog that is the reason. */
   stop(signal?: NodeJS.Signals): void {
     this.wasStopped ??= true;
-    if (this.stoppedAt === undefined) this.stopSignal = signal;
-    if (this.stoppedAt === undefined) this.terminate();
+    if (this.stoppedAt === undefined) {
+      this.stopSignal = signal;
+      this.terminate();
+    }
     this.check();
   }
 

@@ -35,13 +35,9 @@ export class CertificateEnds {
     this.timer ??= setInterval(() => this.check(), CHECK_MS).unref();
   }
 
-  /** Adds the certificates of a file. Throws an UnusableFile. */
+  /** Sets the certificates of a file. Throws an UnusableFile. */
   add({ use, setting, pem }: Omit<CertificatesInUse, 'endsAtMs'> & { readonly pem: Buffer }): void {
-    try {
-      this.set({ use, setting, endsAtMs: earliestEnd(pem) });
-    } catch (cause) {
-      throw new UnusableFile(`${setting} cannot be used: ${String(cause)}`, { cause });
-    }
+    this.set(certificatesOf(use, setting, pem));
   }
 
   all(): Iterable<CertificatesInUse> {
@@ -77,4 +73,13 @@ export function endsOf(pem: Buffer): readonly number[] {
 
 export function earliestEnd(pem: Buffer): number {
   return Math.min(...endsOf(pem));
+}
+
+/** The certificates of a file. Throws an UnusableFile. */
+export function certificatesOf(use: CertificateUse, setting: string, pem: Buffer): CertificatesInUse {
+  try {
+    return { use, setting, endsAtMs: earliestEnd(pem) };
+  } catch (cause) {
+    throw new UnusableFile(`${setting} cannot be used: ${String(cause)}`, { cause });
+  }
 }

@@ -3,7 +3,13 @@ import type { SecureContextOptions } from 'node:tls';
 import { createSecureContext } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Log } from '../grpc/log';
-import { earliestEnd, endsOf, type CertificateEnds, type CertificatesInUse } from './certificate-ends';
+import {
+  certificatesOf,
+  earliestEnd,
+  endsOf,
+  type CertificateEnds,
+  type CertificatesInUse,
+} from './certificate-ends';
 import { msUntil } from './time-of-day';
 import { UnusableFile, WatchedFiles, type NamedFile } from './watched-files';
 
@@ -71,12 +77,7 @@ export class ServerCertificates {
       throw new UnusableFile(`${settings} cannot be used: ${String(cause)}`, { cause });
     }
     if (clientAuthority !== undefined && ca !== undefined) {
-      const { setting } = clientAuthority;
-      try {
-        inUse.push({ use: 'client-authority', setting, endsAtMs: earliestEnd(ca) });
-      } catch (cause) {
-        throw new UnusableFile(`${setting} cannot be used: ${String(cause)}`, { cause });
-      }
+      inUse.push(certificatesOf('client-authority', clientAuthority.setting, ca));
     }
     this.credentials.use(context);
     this.endsAtMs = endsAtMs;

@@ -18,18 +18,13 @@ import {
 import { lock } from '../../support/clients/session-commands';
 import { FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
+import { NO_LOG } from '../../support/no-log';
 import { FakeLeaseEngine, type Taken } from './fake-lease-engine';
 import { FakeSessionStream } from '../../support/fake-session-stream';
 import { sessionCall } from '../../support/session-call';
 
 type Command = NonNullable<SessionCommand['command']>;
 
-const NO_LOG = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 /** A thousand commands begin and are answered in fewer turns of the event loop. */
 const MANY_TURNS = 100;
 

@@ -14,19 +14,13 @@ import { EngineFixture } from '../engine-fixture';
 import { FakeCall } from '../fake-call';
 import type { FakeSessionStream } from '../fake-session-stream';
 import type { ModelStore, ModelWorld } from '../model-store';
+import { NO_LOG } from '../no-log';
 import { RatedClock } from '../rated-clock';
 import { sessionCall } from '../session-call';
 
 /** Longer than the short ttl, and shorter than the long ttl. */
 export const HEARTBEAT_TIMEOUT_MS = 4000;
 const HEARTBEAT_INTERVAL_MS = 1000;
-
-const NO_LOG = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 /** One server: its engine of leases, and its sessions with their messages. */
 export class SessionServer {

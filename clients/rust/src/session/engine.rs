@@ -113,7 +113,7 @@ pub(crate) struct Engine {
     pub(super) leases: HeldLeases,
     pub(super) intents: BTreeMap<u64, Intent>,
     pub(super) intent_count: u64,
-    /// The intents whose callers have given up.
+    /// The number of intents that their callers have given up.
     pub(super) abandoned_count: usize,
     pub(super) update_count: u64,
     pub(super) releases: BTreeMap<String, ReleaseTask>,

@@ -1,0 +1,9 @@
+import type { Log } from '../../src/transport/grpc/log';
+
+/** A log that nobody reads. */
+export const NO_LOG: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
