@@ -23,8 +23,14 @@ export const NUMBERS = {
     pauseAfterBreakIsDeadlineDividedBy: 10,
     /** The next session is opened after this share of the life of a credential. */
     credentialLifeUsed: 0.8,
+    /** A token that has ended already must not open one session after the other. */
+    shortestTokenLifeMs: 1000,
+    /** The longest wait for the end of the stream after a half-close. */
+    halfCloseMs: 1000,
     maxCommandsInMessage: 1000,
     maxMessageBytes: 2 ** 20,
+    /** The commands in a message have at most this share of its size. The rest is for `start`. */
+    commandsShareOfMessage: 0.9,
     /** Attaches without an answer. The bound keeps thousands of attaches from one server's queue at once. */
     maxAttachesUnanswered: 1000,
     /** Acquires that have not ended. The server refuses more. */
@@ -39,6 +45,16 @@ export const NUMBERS = {
     /** The pause before an attach, or before its session, is at most this share of the time to the deadline. */
     attachShare: 0.5,
   },
+  calls: {
+    /** The first attempt has this share of the time, so that a second server is tried. A dictionary may load for 5 s. */
+    attemptShare: 0.6,
+    /** Calls leave a server that answers no call for this time. */
+    silenceMs: 1000,
+    /** A connection that carries calls is pinged after so long without data. Servers may refuse pings far more often. */
+    keepaliveMs: 30_000,
+    /** A connection without an answer to a ping is broken. */
+    keepaliveTimeoutMs: 10_000,
+  },
   limits: {
     /** The longest wait for the first session. */
     connectMs: 10_000,
@@ -50,6 +66,8 @@ export const NUMBERS = {
     answerAfterWaitMs: 5000,
     /** The longest wait of a caller for the answer to a release. The release is repeated until the deadline. */
     releaseMs: 5000,
+    /** A release is repeated for this number of ttls. Then the lease has surely ended. */
+    releaseIsRepeatedForTtls: 2,
     closeMs: 5000,
   },
   typeAhead: {
@@ -70,5 +88,9 @@ export const NUMBERS = {
     /** A call is repeated only if a second run does no harm. */
     idempotentCallIsRepeated: ['OUTCOME_UNKNOWN'],
     credentialIsFetchedOnceMore: ['BAD_CREDENTIAL', 'NO_CREDENTIAL'],
+    /** No next session can help: the client and all of its waits fail. */
+    clientFails: ['INVALID_FIELD'],
+    /** Before the first session has started, no next session can help. */
+    connectFails: ['NOT_ALLOWED'],
   },
 };

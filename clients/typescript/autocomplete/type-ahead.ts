@@ -9,7 +9,7 @@ import {
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { either, onAbort, type JoinedSignal } from '../calls/abort';
 import type { CallChannel, Prepared } from '../calls/call-channel';
-import { attemptMs, SILENCE_MS, timeoutOf, type CallOptions } from '../calls/call-options';
+import { attemptMs, timeoutOf, type CallOptions } from '../calls/call-options';
 import { Repetition } from '../calls/repetition';
 import { ClosedError, errorOf, errorOfCall, noAnswer, type HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
@@ -160,7 +160,7 @@ export class TypeAheadClient {
     if (this.latest !== query) return;
     const time = performance.now();
     const { stream } = this;
-    if (stream && time - (this.silentSince ?? Infinity) >= SILENCE_MS) {
+    if (stream && time - (this.silentSince ?? Infinity) >= NUMBERS.calls.silenceMs) {
       this.dropStream();
       this.channel.leave(stream.client);
     }

@@ -6,14 +6,7 @@ import { ClosedError, errorOfCall, type HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
 import { inSpan, type Tracer } from '../telemetry';
 import { either, onAbort, pause, unlessAborted } from './abort';
-import {
-  attemptMs,
-  KEEPALIVE_MS,
-  KEEPALIVE_TIMEOUT_MS,
-  SILENCE_MS,
-  timeoutOf,
-  type RawCallOptions,
-} from './call-options';
+import { attemptMs, timeoutOf, type RawCallOptions } from './call-options';
 import { isBroken, Repetition } from './repetition';
 
 /** One method of a generated service definition. */
@@ -28,9 +21,9 @@ export interface CallSettings {
   readonly tls?: TlsOptions | true | undefined;
   readonly token?: TokenSource | undefined;
   readonly tracer?: Tracer | undefined;
-  /** Default: KEEPALIVE_MS. */
+  /** Default: `NUMBERS.calls.keepaliveMs`. */
   readonly keepaliveMs?: number;
-  /** Default: KEEPALIVE_TIMEOUT_MS. */
+  /** Default: `NUMBERS.calls.keepaliveTimeoutMs`. */
   readonly keepaliveTimeoutMs?: number;
 }
 
@@ -92,7 +85,7 @@ export class CallChannel {
     if (client !== this.client) return;
     const isLate = error.reason === '' && error.code === status.DEADLINE_EXCEEDED;
     // The caller's own short timeout says little about the server.
-    if (isLate && performance.now() - (this.silentSince ?? Infinity) < SILENCE_MS) return;
+    if (isLate && performance.now() - (this.silentSince ?? Infinity) < NUMBERS.calls.silenceMs) return;
     this.silentSince = undefined;
     if (isBroken(error)) this.leave(client);
   }
@@ -138,8 +131,8 @@ export class CallChannel {
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 1000,
       // A watch that hears nothing finds a dead connection. An idle connection without calls is not pinged.
-      'grpc.keepalive_time_ms': keepaliveMs ?? KEEPALIVE_MS,
-      'grpc.keepalive_timeout_ms': keepaliveTimeoutMs ?? KEEPALIVE_TIMEOUT_MS,
+      'grpc.keepalive_time_ms': keepaliveMs ?? NUMBERS.calls.keepaliveMs,
+      'grpc.keepalive_timeout_ms': keepaliveTimeoutMs ?? NUMBERS.calls.keepaliveTimeoutMs,
       'grpc.keepalive_permit_without_calls': 0,
     });
   }

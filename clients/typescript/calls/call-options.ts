@@ -21,16 +21,10 @@ export interface WatchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A connection that carries calls is pinged after so long without data. Servers may refuse pings far more often. */
-export const KEEPALIVE_MS = 30_000;
-/** A connection without an answer to a ping is broken. */
-export const KEEPALIVE_TIMEOUT_MS = 10_000;
 /** The first message of a watch comes within this time. Then the next server is tried. */
 export const FIRST_MESSAGE_MS = NUMBERS.session.firstAnswerMs;
-/** Calls leave a server that answers no call for this time. */
-export const SILENCE_MS = 1000;
-/** The first attempt has this share of the time, so that a second server is tried. A dictionary may load for 5 s. */
-export const ATTEMPT_SHARE = 0.6;
+
+const { attemptShare, silenceMs } = NUMBERS.calls;
 
 export function timeoutOf({ timeout }: CallOptions, byDefault: number = NUMBERS.limits.callMs): number {
   return timeout === undefined ? byDefault : toMs(timeout, 'timeout');
@@ -41,5 +35,5 @@ export function timeoutOf({ timeout }: CallOptions, byDefault: number = NUMBERS.
  * server may be silent.
  */
 export function attemptMs(leftMs: number, isIdempotent: boolean): number {
-  return isIdempotent ? Math.min(leftMs, Math.max(leftMs * ATTEMPT_SHARE, SILENCE_MS)) : leftMs;
+  return isIdempotent ? Math.min(leftMs, Math.max(leftMs * attemptShare, silenceMs)) : leftMs;
 }

@@ -43,11 +43,8 @@ export interface SessionKeeper {
   ended(session: OpenSession, error: ServiceError | undefined, silent: boolean): void;
 }
 
-const { maxCommandsInMessage, maxMessageBytes, maxAttachesUnanswered } = NUMBERS.session;
-/** The commands in a message have at most this share of its size. The rest is for `start`. */
-const SHARE = 0.9;
-/** The longest wait for the end of the stream after a half-close. */
-const HALF_CLOSE_MS = 1000;
+const { maxCommandsInMessage, maxMessageBytes, maxAttachesUnanswered, commandsShareOfMessage, halfCloseMs } =
+  NUMBERS.session;
 
 /** One stream: heartbeats, the order of commands, and whom an event concerns. */
 export class OpenSession {
@@ -117,7 +114,7 @@ export class OpenSession {
     if (this.isClosed || this.isHalfClosed) return;
     this.isHalfClosed = true;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.leave(), HALF_CLOSE_MS);
+    this.timer = setTimeout(() => this.leave(), halfCloseMs);
     this.wire.halfClose();
   }
 
@@ -182,7 +179,7 @@ export class OpenSession {
       } else {
         if (isAttach && this.attaches.size >= maxAttachesUnanswered) break;
         bytes += SessionCommand.encode(command).finish().length + 8;
-        if (commands.length > 0 && bytes > this.maxBytes * SHARE) break;
+        if (commands.length > 0 && bytes > this.maxBytes * commandsShareOfMessage) break;
         if (isAttach) this.attaches.add(id);
         commands.push(command);
       }

@@ -26,8 +26,9 @@ export interface SessionSettings {
   readonly onNews?: (news: SessionNews) => void;
 }
 
-/** A token that has ended already must not open one session after the other. */
-const SHORTEST_TOKEN_LIFE_MS = 1000;
+const { credentialLifeUsed, shortestTokenLifeMs } = NUMBERS.session;
+const CLIENT_FAILS: ReadonlySet<string> = new Set(NUMBERS.reasons.clientFails);
+const CONNECT_FAILS: ReadonlySet<string> = new Set(NUMBERS.reasons.connectFails);
 
 /**
  * All leases of this process, over one session after the other. A broken session ends no lease: the next session
@@ -162,9 +163,9 @@ export class SessionClient implements SessionKeeper {
    * waits outlast a time in which they are refused.
    */
   private isFinal(error: HoldfastError, reason: ServiceError | undefined): boolean {
-    if (error.reason === 'INVALID_FIELD') return true;
+    if (CLIENT_FAILS.has(error.reason)) return true;
     if (this.hasStarted) return false;
-    if (error.reason === 'NOT_ALLOWED') return true;
+    if (CONNECT_FAILS.has(error.reason)) return true;
     if (isRefusedCredential(error)) return ++this.refusals > 1;
     return reason?.code === status.UNIMPLEMENTED && this.failures >= this.settings.addresses.length;
   }
@@ -234,9 +235,9 @@ export class SessionClient implements SessionKeeper {
 
   private watchToken(bearer: BearerToken | undefined, session: OpenSession): void {
     clearTimeout(this.tokenTimer);
-    const lifeMs = (bearer?.expiresInMs ?? Infinity) * NUMBERS.session.credentialLifeUsed;
+    const lifeMs = (bearer?.expiresInMs ?? Infinity) * credentialLifeUsed;
     if (!Number.isFinite(lifeMs)) return;
-    const delayMs = Math.min(Math.max(lifeMs, SHORTEST_TOKEN_LIFE_MS), LONGEST_TIMER_MS);
+    const delayMs = Math.min(Math.max(lifeMs, shortestTokenLifeMs), LONGEST_TIMER_MS);
     this.tokenTimer = setTimeout(() => {
       if (session !== this.current) return;
       session.isLeaving = true;

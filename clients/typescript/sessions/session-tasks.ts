@@ -298,7 +298,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     const known = this.releases.get(leaseId);
     if (known) return known.promise;
     if (this.failure) return Promise.reject(this.failure);
-    const task = new ReleaseTask(leaseId, 2 * ttlMs, this);
+    const task = new ReleaseTask(leaseId, NUMBERS.limits.releaseIsRepeatedForTtls * ttlMs, this);
     this.releases.set(leaseId, task);
     if (this.current) task.place(this.current);
     return task.promise;
