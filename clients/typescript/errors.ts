@@ -63,7 +63,7 @@ export class InvalidRequestError extends HoldfastError {
   override readonly name = 'InvalidRequestError';
 }
 
-/** NO_CREDENTIAL, BAD_CREDENTIAL: the server does not know the caller. */
+/** NO_CREDENTIAL, BAD_CREDENTIAL: the server does not know the caller, or the client has no token or certificate. */
 export class CredentialError extends HoldfastError {
   override readonly name = 'CredentialError';
 }

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
 
@@ -16,12 +17,12 @@ export interface TlsOptions {
 
 /**
  * The credentials of one connection. Files are read for each connection, so a renewed certificate needs no restart.
- * Throws if a file cannot be read.
+ * Throws if a file cannot be read, or has no certificate or key.
  */
 export function channelCredentials(tls: TlsOptions | true | undefined): ChannelCredentials {
   if (tls === undefined) return credentials.createInsecure();
   const { ca, cert, key } = tls === true ? {} : tls;
-  return credentials.createSsl(bytes(ca), bytes(key), bytes(cert));
+  return credentials.createSsl(certificates(ca), bytes(key), certificates(cert));
 }
 
 /** The name that the server's certificate must have, as options of a channel. */
@@ -32,8 +33,29 @@ export function channelOptions(tls: TlsOptions | true | undefined): Record<strin
     : { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName };
 }
 
+/** Node itself ignores an authority that is no certificate, and then trusts no server. */
+function certificates(pem: Pem | undefined): Buffer | null {
+  const read = bytes(pem);
+  if (read === null) return null;
+  try {
+    new X509Certificate(read);
+  } catch (cause) {
+    throw new Error(`${nameOf(pem)} has no certificate in PEM`, { cause });
+  }
+  return read;
+}
+
+/** The text of a PEM stays out of errors, because it may be a key. */
+function nameOf(pem: Pem | undefined): string {
+  return typeof pem === 'string' && !isText(pem) ? pem : 'the given text';
+}
+
+function isText(pem: string): boolean {
+  return pem.includes('-----BEGIN ');
+}
+
 function bytes(pem: Pem | undefined): Buffer | null {
   if (pem === undefined) return null;
   if (typeof pem !== 'string') return pem;
-  return pem.includes('-----BEGIN ') ? Buffer.from(pem) : readFileSync(pem);
+  return isText(pem) ? Buffer.from(pem) : readFileSync(pem);
 }

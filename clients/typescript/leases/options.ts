@@ -13,7 +13,7 @@ export interface TryOptions {
   /**
    * The longest time to hold the lease. Afterwards the lease counts as lost, with the cause MAX_HOLD, and is released when
    * the work has ended or the deadline has passed. Heartbeats prove that the process runs, and this option catches work
-   * that hangs. Default: no bound.
+   * that hangs. Range: greater than 0. Default: no bound.
    */
   readonly maxHold?: TimeSpan;
   /** Ends the attempt, which then rejects with the signal's reason. A grant that was under way is released. */
@@ -81,11 +81,18 @@ function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptio
   return {
     ttlMs: ttl === undefined ? undefined : toMs(ttl, 'ttl'),
     waitMs: wait === undefined ? undefined : toMs(wait, 'wait'),
-    maxHoldMs: maxHold === undefined ? undefined : toMs(maxHold, 'maxHold'),
+    maxHoldMs: maxHold === undefined ? undefined : holdLimit(maxHold),
     signal,
     metadata: metadata && texts(metadataMap(metadata)),
     onQueued,
   };
+}
+
+/** A lease that is lost at once helps nobody. */
+function holdLimit(maxHold: TimeSpan): number {
+  const ms = toMs(maxHold, 'maxHold');
+  if (ms === 0) throw invalidOption('maxHold', 'greater than 0');
+  return ms;
 }
 
 function texts(metadata: ReadonlyMap<string, string>): ReadonlyMap<string, string> {

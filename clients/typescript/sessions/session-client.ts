@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { status, type ServiceError } from '@grpc/grpc-js';
-import { isRefusedCredential, noToken, unreadableCertificate } from '../connection/failures';
+import { isForbidden, isRefusedCredential, noToken, unreadableCertificate } from '../connection/failures';
 import type { BearerToken, TokenSource } from '../connection/token';
 import { ClosedError, CredentialError, errorOfCall, noAnswer, type HoldfastError } from '../errors';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
@@ -28,7 +28,6 @@ export interface SessionSettings {
 
 const { credentialLifeUsed, shortestTokenLifeMs } = NUMBERS.session;
 const CLIENT_FAILS: ReadonlySet<string> = new Set(NUMBERS.reasons.clientFails);
-const CONNECT_FAILS: ReadonlySet<string> = new Set(NUMBERS.reasons.connectFails);
 
 /**
  * All leases of this process, over one session after the other. A broken session ends no lease: the next session
@@ -165,7 +164,7 @@ export class SessionClient implements SessionKeeper {
   private isFinal(error: HoldfastError, reason: ServiceError | undefined): boolean {
     if (CLIENT_FAILS.has(error.reason)) return true;
     if (this.hasStarted) return false;
-    if (CONNECT_FAILS.has(error.reason)) return true;
+    if (isForbidden(error)) return true;
     if (isRefusedCredential(error)) return ++this.refusals > 1;
     return reason?.code === status.UNIMPLEMENTED && this.failures >= this.settings.addresses.length;
   }
