@@ -82,6 +82,8 @@ func (e *engine) begin(w wanted) (*intent, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
+	case w.refused != nil:
+		return nil, w.refused
 	case e.isClosing:
 		return nil, ErrClosed
 	case e.failure != nil:

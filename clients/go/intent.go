@@ -23,6 +23,8 @@ type wanted struct {
 	// isCandidate: the metadata has the value of a leader.
 	isCandidate bool
 	onQueued    func(QueuePlace)
+	// refused says why the options ask for no lease. nil: they ask for one.
+	refused *Error
 }
 
 // grant is the answer to an intent.

@@ -1,8 +1,11 @@
 package holdfast
 
 import (
+	"fmt"
 	"maps"
 	"time"
+
+	"google.golang.org/grpc/codes"
 
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
@@ -47,9 +50,25 @@ func WithWait(wait time.Duration) LeaseOption {
 // WithMaxHold sets the longest time to hold the lease. Then the lease counts as
 // lost, with CauseMaxHold, and is released when the work has ended, at the latest
 // when its deadline has passed. Heartbeats prove only that the process runs:
-// WithMaxHold catches work that hangs. Default: no bound.
+// WithMaxHold catches work that hangs. Greater than 0, otherwise the lease is refused
+// with ErrInvalidRequest. Default: no bound.
 func WithMaxHold(limit time.Duration) LeaseOption {
-	return func(w *wanted) { w.maxHold = limit }
+	return func(w *wanted) {
+		w.maxHold = limit
+		w.refused = nil
+		if limit <= 0 {
+			w.refused = invalidOption("max_hold", fmt.Sprintf("must be greater than 0, not %v", limit))
+		}
+	}
+}
+
+func invalidOption(field, description string) *Error {
+	return &Error{
+		Reason:     "INVALID_FIELD",
+		Code:       codes.InvalidArgument,
+		Message:    field + " " + description,
+		Violations: []Violation{{field, description}},
+	}
 }
 
 // WithLeaseMetadata sets the metadata of the lease, which other callers see.

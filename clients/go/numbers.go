@@ -22,9 +22,16 @@ const (
 	// The pause is at most this part of the time to the nearest deadline.
 	pauseAfterBreakIsDeadlineDividedBy = 10
 	// The next session is opened after this share of the life of a credential.
-	credentialLifeUsed   = 0.8
+	credentialLifeUsed = 0.8
+	// A token that has ended already must not open one session after the other.
+	shortestTokenLife = time.Second
+	// The longest wait for the end of the stream after a half-close.
+	halfCloseTimeout     = time.Second
 	maxCommandsInMessage = 1000
 	maxMessageBytes      = 1 << 20
+	// The commands in a message have at most this share of its size. The rest is
+	// for the start of the session.
+	commandsShare = 0.9
 	// Attaches without an answer. The bound keeps thousands of attaches from one
 	// server's queue at once.
 	maxAttachesUnanswered = 1000
@@ -41,6 +48,16 @@ const (
 	// the deadline of a lease. The rest is left for other attempts.
 	attachShare = 0.5
 
+	// The first attempt has this share of the time, so that a second server is tried.
+	// A dictionary may load for 5 s.
+	attemptShare = 0.6
+	// Calls leave a server that answers no call for this time.
+	callSilence = time.Second
+	// A connection that carries calls is pinged after so long without data, so that a
+	// watch finds a dead connection.
+	callKeepalive        = 30 * time.Second
+	callKeepaliveTimeout = 10 * time.Second
+
 	// The longest wait for the first session.
 	connectTimeout = 10 * time.Second
 	// The longest time of one call of the token callback.
@@ -51,7 +68,9 @@ const (
 	answerAfterWait = 5 * time.Second
 	// The longest wait of a caller for the answer to a release.
 	releaseTimeout = 5 * time.Second
-	closeTimeout   = 5 * time.Second
+	// A release is repeated for this number of ttls. Then the lease has surely ended.
+	releaseIsRepeatedForTTLs = 2
+	closeTimeout             = 5 * time.Second
 
 	typeAheadDebounce = 30 * time.Millisecond
 )
@@ -69,4 +88,8 @@ var (
 	idempotentCallIsRepeated = []string{"OUTCOME_UNKNOWN"}
 	// A credential is fetched once more.
 	credentialIsFetchedOnceMore = []string{"BAD_CREDENTIAL", "NO_CREDENTIAL"}
+	// No next session can help: the client and all of its waits fail.
+	clientFails = []string{"INVALID_FIELD"}
+	// Before the first session has started, no next session can help.
+	connectFails = []string{"NOT_ALLOWED"}
 )

@@ -87,14 +87,20 @@ func (e *engine) sessionEnded(s *session, err error, isSilent bool) {
 // isRefused says whether an immediate next session cannot help.
 func (e *engine) isRefused(failed *Error) bool {
 	switch {
-	case failed.Reason == "INVALID_FIELD":
+	case slices.Contains(clientFails, failed.Reason):
 		return true
 	case e.hasStarted:
 		// Credential, policy and servers were right once, and leases and waits are worth
 		// the attempts.
 		return false
-	case failed.Reason == "NOT_ALLOWED":
+	case slices.Contains(connectFails, failed.Reason):
 		return true
+	case failed.Reason == "" && failed.Code == codes.PermissionDenied:
+		// A proxy gives no reason.
+		return true
+	case failed.isLocal:
+		// The file of a certificate may still come.
+		return false
 	case failed.Code == codes.Unauthenticated:
 		e.refusals++
 		return e.refusals > 1

@@ -7,14 +7,6 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-const (
-	// Calls leave a server that answers no call for this time.
-	callSilence = time.Second
-	// The first attempt has this share of the time, so that a second server is tried.
-	// A dictionary may load for 5 s.
-	attemptShare = 0.6
-)
-
 // A repetition decides whether a failed attempt is repeated. All calls and streams
 // share these rules.
 type repetition struct {

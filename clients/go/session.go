@@ -7,14 +7,6 @@ import (
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
 
-const (
-	// The commands in a message have at most this share of its size. The rest is
-	// for the start of the session.
-	commandsShare = 0.9
-	// The longest wait for the end of the stream after a half-close.
-	halfCloseTimeout = time.Second
-)
-
 // An owner hears the events of its command, and later of its lease. It returns
 // the owner of the lease after granted. Without an owner the session forgets the
 // command at its last event.

@@ -33,8 +33,23 @@ type transport struct {
 	hasFiles bool
 }
 
-// credentials returns the credentials of one connection.
+// credentials returns the credentials of one connection. The files are read for each
+// connection, so a renewed certificate needs no restart.
 func (t transport) credentials() (credentials.TransportCredentials, error) {
+	read, err := t.read()
+	if err != nil {
+		return nil, &Error{
+			Reason:  "NO_CREDENTIAL",
+			Code:    codes.Unauthenticated,
+			Message: fmt.Sprintf("the connection has no certificate: %v", err),
+			cause:   err,
+			isLocal: true,
+		}
+	}
+	return read, nil
+}
+
+func (t transport) read() (credentials.TransportCredentials, error) {
 	if !t.hasFiles {
 		if t.config == nil {
 			return insecure.NewCredentials(), nil

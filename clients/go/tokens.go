@@ -10,13 +10,9 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-const (
-	// maxTokenCalls bounds the calls of the token source at one time. A source that
-	// ignores the end of its context would otherwise fill the memory.
-	maxTokenCalls = 100
-	// A token that has ended already must not open one session after the other.
-	shortestTokenLife = time.Second
-)
+// maxTokenCalls bounds the calls of the token source at one time. A source that
+// ignores the end of its context would otherwise fill the memory.
+const maxTokenCalls = 100
 
 // tokens asks the token source of the user, for sessions and calls.
 type tokens struct {

@@ -10,12 +10,6 @@ import (
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
 
-const (
-	// A watch that hears nothing finds a dead connection by these pings.
-	callKeepalive        = 30 * time.Second
-	callKeepaliveTimeout = 10 * time.Second
-)
-
 // maxAnswerBytes is more than a page of 500 entries of the largest size.
 const maxAnswerBytes = 16 << 20
 
