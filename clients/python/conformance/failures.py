@@ -45,4 +45,12 @@ def failure_of(error: Exception) -> Dict[str, Any]:
             "code": error.code.value[0],
             "text": str(error),
         }
+    if isinstance(error, ValueError):
+        # The package itself has refused an argument.
+        return {
+            "class": "invalid_request",
+            "reason": "INVALID_FIELD",
+            "code": 3,
+            "text": f"{error}",
+        }
     return {"class": "other", "reason": "", "code": 2, "inner": f"{error}", "text": f"{error}"}

@@ -72,7 +72,8 @@ macro_rules! request_methods {
 
         /// The longest time to hold the lease. Afterwards the lease counts as lost, and is released
         /// when the work has ended or the deadline has passed. Heartbeats prove that the process runs,
-        /// and this option catches work that hangs. Default: no bound.
+        /// and this option catches work that hangs. Greater than 0, otherwise the lease is refused
+        /// as an invalid request. Default: no bound.
         pub fn max_hold(mut self, time: Duration) -> Self {
             self.0.acquire.max_hold = Some(time);
             self

@@ -55,6 +55,20 @@ impl Failure {
         }))
     }
 
+    /// The library itself refuses an option.
+    pub(crate) fn of_option(field: &str, description: &str) -> Failure {
+        let mut failure = Failure::new(
+            "INVALID_FIELD",
+            Code::InvalidArgument,
+            format!("{field} {description}"),
+        );
+        Arc::make_mut(&mut failure.0).violations = vec![FieldViolation {
+            field: field.to_owned(),
+            description: description.to_owned(),
+        }];
+        failure
+    }
+
     pub(crate) fn with_source(
         mut self,
         source: impl Into<Box<dyn StdError + Send + Sync>>,

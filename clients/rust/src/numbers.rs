@@ -19,8 +19,14 @@ pub(crate) const LONGEST_PAUSE_AFTER_BREAK: Duration = Duration::from_millis(100
 pub(crate) const PAUSE_AFTER_BREAK_IS_DEADLINE_DIVIDED_BY: u32 = 10;
 /// The next session is opened after this share of the life of a credential.
 pub(crate) const CREDENTIAL_LIFE_USED: f64 = 0.8;
+/// A token that has ended already must not open one session after the other.
+pub(crate) const SHORTEST_TOKEN_LIFE: Duration = Duration::from_millis(1000);
+/// The longest wait for the end of the stream after a half-close.
+pub(crate) const HALF_CLOSE: Duration = Duration::from_millis(1000);
 pub(crate) const MAX_COMMANDS_IN_MESSAGE: usize = 1000;
 pub(crate) const MAX_MESSAGE_BYTES: usize = 1 << 20;
+/// The commands in a message have at most this share of its size. The rest is for `start`.
+pub(crate) const COMMANDS_SHARE_OF_MESSAGE: f64 = 0.9;
 /// Attaches without an answer. The bound keeps thousands of attaches from one server's queue at once.
 pub(crate) const MAX_ATTACHES_UNANSWERED: usize = 1000;
 /// Acquires that have not ended. The server refuses more.
@@ -34,6 +40,17 @@ pub(crate) const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 /// A pause before an attach has at most this share of the time to the deadline of the lease.
 pub(crate) const ATTACH_SHARE: f64 = 0.5;
 
+/// The first attempt of a call has this share of the time, so that a second server is tried. A
+/// dictionary may load for 5 s.
+pub(crate) const ATTEMPT_SHARE: f64 = 0.6;
+/// Calls leave a server that answers no call for this time.
+pub(crate) const SILENCE: Duration = Duration::from_millis(1000);
+/// A connection that carries calls is pinged after so long without data, so that a watch finds a dead
+/// connection. Servers may refuse pings that come far more often.
+pub(crate) const KEEPALIVE: Duration = Duration::from_millis(30_000);
+/// A connection without an answer to a ping is broken.
+pub(crate) const KEEPALIVE_TIMEOUT: Duration = Duration::from_millis(10_000);
+
 /// The longest wait for the first session.
 pub(crate) const CONNECT: Duration = Duration::from_millis(10_000);
 /// The longest time of one call of the token callback.
@@ -44,6 +61,8 @@ pub(crate) const CALL: Duration = Duration::from_millis(10_000);
 pub(crate) const ANSWER_AFTER_WAIT: Duration = Duration::from_millis(5000);
 /// The longest wait of a caller for the answer to a release.
 pub(crate) const RELEASE: Duration = Duration::from_millis(5000);
+/// A release is repeated for this number of ttls. Then the lease has surely ended.
+pub(crate) const RELEASE_IS_REPEATED_FOR_TTLS: u32 = 2;
 pub(crate) const CLOSE: Duration = Duration::from_millis(5000);
 
 /// The pause after a keystroke before the query is sent.
@@ -69,6 +88,10 @@ pub(crate) const CALL_IS_REPEATED: &[&str] = &[
 /// A call is repeated only if a second run does no harm.
 pub(crate) const IDEMPOTENT_CALL_IS_REPEATED: &[&str] = &["OUTCOME_UNKNOWN"];
 pub(crate) const CREDENTIAL_IS_FETCHED_ONCE_MORE: &[&str] = &["BAD_CREDENTIAL", "NO_CREDENTIAL"];
+/// No next session can help: the client and all of its waits fail.
+pub(crate) const CLIENT_FAILS: &[&str] = &["INVALID_FIELD"];
+/// Before the first session has started, no next session can help.
+pub(crate) const CONNECT_FAILS: &[&str] = &["NOT_ALLOWED"];
 
 #[cfg(test)]
 mod tests {
@@ -93,8 +116,11 @@ mod tests {
                 "longest_pause_after_break_ms": ms(LONGEST_PAUSE_AFTER_BREAK),
                 "pause_after_break_is_deadline_divided_by": PAUSE_AFTER_BREAK_IS_DEADLINE_DIVIDED_BY,
                 "credential_life_used": CREDENTIAL_LIFE_USED,
+                "shortest_token_life_ms": ms(SHORTEST_TOKEN_LIFE),
+                "half_close_ms": ms(HALF_CLOSE),
                 "max_commands_in_message": MAX_COMMANDS_IN_MESSAGE,
                 "max_message_bytes": MAX_MESSAGE_BYTES,
+                "commands_share_of_message": COMMANDS_SHARE_OF_MESSAGE,
                 "max_attaches_unanswered": MAX_ATTACHES_UNANSWERED,
                 "max_acquires_unanswered": MAX_ACQUIRES_UNANSWERED,
             },
@@ -104,12 +130,19 @@ mod tests {
                 "shortest_pause_ms": ms(SHORTEST_PAUSE),
                 "attach_share": ATTACH_SHARE,
             },
+            "calls": {
+                "attempt_share": ATTEMPT_SHARE,
+                "silence_ms": ms(SILENCE),
+                "keepalive_ms": ms(KEEPALIVE),
+                "keepalive_timeout_ms": ms(KEEPALIVE_TIMEOUT),
+            },
             "limits": {
                 "connect_ms": ms(CONNECT),
                 "token_ms": ms(TOKEN),
                 "call_ms": ms(CALL),
                 "answer_after_wait_ms": ms(ANSWER_AFTER_WAIT),
                 "release_ms": ms(RELEASE),
+                "release_is_repeated_for_ttls": RELEASE_IS_REPEATED_FOR_TTLS,
                 "close_ms": ms(CLOSE),
             },
             "type_ahead": { "debounce_ms": ms(DEBOUNCE) },
@@ -118,6 +151,8 @@ mod tests {
                 "call_is_repeated": CALL_IS_REPEATED,
                 "idempotent_call_is_repeated": IDEMPOTENT_CALL_IS_REPEATED,
                 "credential_is_fetched_once_more": CREDENTIAL_IS_FETCHED_ONCE_MORE,
+                "client_fails": CLIENT_FAILS,
+                "connect_fails": CONNECT_FAILS,
             },
         });
         assert_eq!(own, shared);

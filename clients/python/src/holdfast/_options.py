@@ -113,9 +113,8 @@ def channel_credentials(tls: Union[Tls, bool]) -> Optional[grpc.ChannelCredentia
             certificate_chain=_read(given.cert),
         )
     except (OSError, ValueError) as error:
-        facts = Facts("", grpc.StatusCode.FAILED_PRECONDITION)
-        text = f"the connection has no certificate: {error}"
-        raise error_of(text, facts) from error
+        facts = Facts("NO_CREDENTIAL", grpc.StatusCode.UNAUTHENTICATED)
+        raise error_of(f"the connection has no certificate: {error}", facts) from error
 
 
 def channel_options(tls: Union[Tls, bool]) -> ChannelOptions:
@@ -139,4 +138,8 @@ def _read(pem: Optional[Pem]) -> Optional[bytes]:
     if pem is None or isinstance(pem, bytes):
         return pem
     with open(pem, "rb") as file:
-        return file.read()
+        text = file.read()
+    # gRPC itself takes any bytes, and then trusts no server.
+    if b"-----BEGIN " not in text:
+        raise ValueError(f"{pem} has no certificate or key in PEM")
+    return text

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Callable, Generic, Mapping, Optional, TypeVar
 
 from ._core.acquire_intent import Acquire, QueuePlace
-from ._core.durations import TimeSpan, optional_seconds
+from ._core.durations import TimeSpan, hold_limit, optional_seconds
 from .v1.lease_pb2 import LockMode
 
 #: Called with the place in the queue while a request waits, at most every 2 s.
@@ -36,7 +36,8 @@ class Requests(ABC, Generic[Acquiring]):
         shared: holders of a shared lock hold it together.
         max_hold: the longest time to hold the lease. Afterwards it counts as lost, with the cause
             MAX_HOLD, and is released when the work has ended or the deadline has passed.
-            Heartbeats prove that the process runs, this option catches work that hangs.
+            Heartbeats prove that the process runs, this option catches work that hangs. Range:
+            greater than 0. Default: no bound.
         metadata: texts that others see beside the lease.
         on_queued: told the place in the queue while the request waits, at most every 2 s. Called
             in the event loop or the thread of the client, and must not block.
@@ -48,7 +49,7 @@ class Requests(ABC, Generic[Acquiring]):
             name=name,
             ttl=optional_seconds(ttl, "ttl"),
             wait=optional_seconds(wait, "wait"),
-            max_hold=optional_seconds(max_hold, "max_hold"),
+            max_hold=hold_limit(max_hold),
             metadata=metadata,
             on_queued=on_queued,
             mode=LockMode.LOCK_MODE_SHARED if shared else LockMode.LOCK_MODE_EXCLUSIVE,
@@ -76,7 +77,7 @@ class Requests(ABC, Generic[Acquiring]):
             name=name,
             ttl=optional_seconds(ttl, "ttl"),
             wait=optional_seconds(wait, "wait"),
-            max_hold=optional_seconds(max_hold, "max_hold"),
+            max_hold=hold_limit(max_hold),
             metadata=metadata,
             on_queued=on_queued,
             permit_count=permits,

@@ -14,18 +14,12 @@ use tonic::{Request, Response, Status};
 
 use crate::connection::{Bearer, Connector, authorized};
 use crate::error::{Error, Result};
-use crate::numbers::CALL;
+use crate::numbers::{CALL, KEEPALIVE, KEEPALIVE_TIMEOUT, SILENCE};
 use repetition::{is_broken, is_late};
 
 pub(crate) use pages::pages;
-pub(crate) use repetition::{Repetition, SILENCE, attempt_time, late};
+pub(crate) use repetition::{Repetition, attempt_time, late};
 pub(crate) use watch::watch;
-
-/// A connection that carries calls is pinged after so long without data, so that a watch finds a dead
-/// connection. Servers may refuse pings that come far more often.
-const KEEPALIVE: Duration = Duration::from_secs(30);
-/// A connection without an answer to a ping is broken.
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The limits of one call.
 #[derive(Clone, Copy, Debug)]

@@ -7,15 +7,11 @@ use tonic::Code;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::numbers::{
-    CALL_IS_REPEATED, CREDENTIAL_IS_FETCHED_ONCE_MORE, FIRST_ANSWER, IDEMPOTENT_CALL_IS_REPEATED,
+    ATTEMPT_SHARE, CALL_IS_REPEATED, CREDENTIAL_IS_FETCHED_ONCE_MORE, FIRST_ANSWER,
+    IDEMPOTENT_CALL_IS_REPEATED, SILENCE,
 };
 use crate::pauses;
 
-/// The first attempt has this share of the time, so that a second server is tried. A dictionary may
-/// load for 5 s.
-const ATTEMPT_SHARE: f64 = 0.6;
-/// Calls leave a server that answers no call for this time.
-pub(crate) const SILENCE: Duration = Duration::from_secs(1);
 /// The first message of a watch comes within this time. Then the next server is tried.
 pub(super) const FIRST_MESSAGE: Duration = FIRST_ANSWER;
 

@@ -88,7 +88,7 @@ impl Connector {
                 .and_then(|config| Ok(endpoint.tls_config(config)?))
                 .map_err(|error| {
                     let text = "the connection has no certificate";
-                    Failure::new("", Code::FailedPrecondition, text)
+                    Failure::new("NO_CREDENTIAL", Code::Unauthenticated, text)
                         .with_source(error)
                         .into()
                 });

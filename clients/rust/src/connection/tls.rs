@@ -90,11 +90,22 @@ impl TlsOptions {
 }
 
 impl Pem {
-    async fn read(&self) -> std::io::Result<Vec<u8>> {
-        match self {
-            Pem::Bytes(bytes) => Ok(bytes.clone()),
-            Pem::File(path) => tokio::fs::read(path).await,
+    /// Errors of a file name its path.
+    async fn read(&self) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        let (bytes, name) = match self {
+            Pem::Bytes(bytes) => (bytes.clone(), "the given text".to_owned()),
+            Pem::File(path) => {
+                let name = path.display().to_string();
+                let read = tokio::fs::read(path).await;
+                (read.map_err(|error| format!("{name}: {error}"))?, name)
+            }
+        };
+        // An authority that is no certificate would trust no server.
+        let begin: &[u8] = b"-----BEGIN ";
+        if !bytes.windows(begin.len()).any(|part| part == begin) {
+            return Err(format!("{name} has no certificate or key in PEM").into());
         }
+        Ok(bytes)
     }
 }
 

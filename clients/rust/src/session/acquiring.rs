@@ -27,6 +27,9 @@ type Grant = oneshot::Receiver<Result<Arc<LeaseState>, Error>>;
 impl Engine {
     /// Starts an acquire. Returns its number and its answer.
     pub(crate) fn acquire(&mut self, acquire: Acquire, now: Time) -> Result<(u64, Grant), Error> {
+        if acquire.max_hold == Some(Duration::ZERO) {
+            return Err(Failure::of_option("max_hold", "must be greater than 0").into());
+        }
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }

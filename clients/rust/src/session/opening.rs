@@ -15,11 +15,8 @@ use super::stream::{Owner, Session};
 use crate::clock::{Time, span};
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::numbers::{CREDENTIAL_LIFE_USED, LONGEST_BACKOFF};
+use crate::numbers::{CLIENT_FAILS, CONNECT_FAILS, CREDENTIAL_LIFE_USED, SHORTEST_TOKEN_LIFE};
 use crate::pauses;
-
-/// The shortest time between two sessions because of a token.
-const SHORTEST_LIFE: Duration = Duration::from_secs(1);
 
 impl Engine {
     /// The address of the next session.
@@ -52,7 +49,7 @@ impl Engine {
         self.timers.remove(self.token_timer.take());
         if let Some(life) = life {
             // A token that has ended already must not open one session after the other.
-            let at = now + life.mul_f64(CREDENTIAL_LIFE_USED).max(SHORTEST_LIFE);
+            let at = now + life.mul_f64(CREDENTIAL_LIFE_USED).max(SHORTEST_TOKEN_LIFE);
             self.token_timer = Some(self.timers.add(at, Timer::TokenEnds { session: number }));
         }
         self.move_to(number, now);
@@ -210,10 +207,7 @@ impl Engine {
             return self.fail(&error, now);
         }
         let nearest = self.leases.nearest_deadline(now);
-        let advised = match &error {
-            Error::Credential(_) if self.refusals > 1 => Some(LONGEST_BACKOFF),
-            _ => error.failure().and_then(Failure::retry_delay),
-        };
+        let advised = error.failure().and_then(Failure::retry_delay);
         self.open_after(pauses::after_end(self.failures, advised, nearest), now);
     }
 
@@ -223,9 +217,11 @@ impl Engine {
         let is_refused = matches!(error, Error::Credential(_)) && !session.is_started;
         self.refusals += u32::from(is_refused);
         match error.reason() {
-            "INVALID_FIELD" => true,
+            reason if CLIENT_FAILS.contains(&reason) => true,
             _ if self.has_started => false,
-            "NOT_ALLOWED" => true,
+            reason if CONNECT_FAILS.contains(&reason) => true,
+            // A proxy gives no reason.
+            "" if error.code() == Code::PermissionDenied => true,
             _ if is_refused => self.refusals > 1,
             _ => {
                 code == Some(Code::Unimplemented)

@@ -14,6 +14,7 @@ use crate::clock::Time;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::loss::LossCause;
+use crate::numbers::RELEASE_IS_REPEATED_FOR_TTLS;
 
 impl Engine {
     /// Ends the belief in the lease, and releases the lease.
@@ -62,7 +63,10 @@ impl Engine {
         let mut task = ReleaseTask::default();
         // A session renews a lease for at most one ttl after the release.
         let limit = Timer::ReleaseLimit(lease_id.to_owned());
-        task.limit = Some(self.timers.add(now + 2 * ttl, limit));
+        task.limit = Some(
+            self.timers
+                .add(now + RELEASE_IS_REPEATED_FOR_TTLS * ttl, limit),
+        );
         let answer = task.wait();
         self.releases.insert(lease_id.to_owned(), task);
         if let Some(current) = self.current {

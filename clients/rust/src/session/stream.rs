@@ -13,10 +13,10 @@ use prost::Message;
 use super::heartbeats::{HeartbeatPlan, HeartbeatRecord};
 use super::lease_state::LeaseState;
 use crate::clock::{Time, span};
-use crate::numbers::{MAX_ATTACHES_UNANSWERED, MAX_COMMANDS_IN_MESSAGE, MAX_MESSAGE_BYTES};
-
-/// The longest wait for the end of the stream after a half-close.
-const HALF_CLOSE: Duration = Duration::from_secs(1);
+use crate::numbers::{
+    COMMANDS_SHARE_OF_MESSAGE, HALF_CLOSE, MAX_ATTACHES_UNANSWERED, MAX_COMMANDS_IN_MESSAGE,
+    MAX_MESSAGE_BYTES,
+};
 
 /// The owner of a command, and later of its lease.
 #[derive(Clone, Debug)]
@@ -207,7 +207,7 @@ impl Session {
     fn next_commands(&mut self) -> Vec<SessionCommand> {
         let mut commands = Vec::new();
         // The rest of a message is for `start`.
-        let max_bytes = self.max_bytes / 10 * 9;
+        let max_bytes = (self.max_bytes as f64 * COMMANDS_SHARE_OF_MESSAGE) as usize;
         let mut bytes = 0;
         while commands.len() < self.max_commands
             && let Some(command) = self.queue.front()

@@ -31,6 +31,14 @@ def optional_seconds(span: Optional[TimeSpan], option: str) -> Optional[float]:
     return None if span is None else to_seconds(span, option)
 
 
+def hold_limit(max_hold: Optional[TimeSpan]) -> Optional[float]:
+    """Raises a ValueError for 0 too, because such a lease would be lost at once."""
+    seconds = optional_seconds(max_hold, "max_hold")
+    if seconds == 0:
+        raise ValueError("max_hold must be greater than 0")
+    return seconds
+
+
 def duration(seconds: float) -> Duration:
     """Keeps nanoseconds, so a short wait does not become 0, which means "try once"."""
     whole, nanos = divmod(round(abs(seconds) * _NANOS), _NANOS)

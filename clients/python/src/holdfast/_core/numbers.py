@@ -22,8 +22,14 @@ LONGEST_PAUSE_AFTER_BREAK = 1.0
 PAUSE_AFTER_BREAK_IS_DEADLINE_DIVIDED_BY = 10
 #: The next session is opened after this share of the life of a credential.
 CREDENTIAL_LIFE_USED = 0.8
+#: A token that has ended already must not open one session after the other.
+SHORTEST_TOKEN_LIFE = 1.0
+#: The longest wait for the end of the stream after a half-close.
+HALF_CLOSE = 1.0
 MAX_COMMANDS_IN_MESSAGE = 1000
 MAX_MESSAGE_BYTES = 2**20
+#: The commands in a message have at most this share of its size. The rest is for `start`.
+COMMANDS_SHARE_OF_MESSAGE = 0.9
 #: Attaches without an answer. The bound keeps thousands of attaches from one server's queue.
 MAX_ATTACHES_UNANSWERED = 1000
 #: Acquires that have not ended. The server refuses more.
@@ -40,6 +46,19 @@ SHORTEST_PAUSE = 0.005
 #: deadline.
 ATTACH_SHARE = 0.5
 
+# Calls outside of the session.
+
+#: The first attempt has this share of the time, so that a second server is tried. A dictionary
+#: may load for 5 s.
+ATTEMPT_SHARE = 0.6
+#: Calls leave a server that answers no call for this time.
+SILENCE = 1.0
+#: A connection that carries calls is pinged after so long without data, so that a watch finds a
+#: dead connection. Servers may refuse pings that come far more often.
+KEEPALIVE = 30.0
+#: A connection without an answer to a ping is broken.
+KEEPALIVE_TIMEOUT = 10.0
+
 # Limits.
 
 #: The longest wait for the first session.
@@ -52,6 +71,8 @@ CALL = 10.0
 ANSWER_AFTER_WAIT = 5.0
 #: The longest wait of a caller for the answer to a release.
 RELEASE = 5.0
+#: A release is repeated for this number of ttls. Then the lease has surely ended.
+RELEASE_IS_REPEATED_FOR_TTLS = 2
 CLOSE = 5.0
 
 # Type-ahead.
@@ -78,3 +99,7 @@ CALL_IS_REPEATED = frozenset(
 #: A call is repeated only if a second run does no harm.
 IDEMPOTENT_CALL_IS_REPEATED = frozenset(["OUTCOME_UNKNOWN"])
 CREDENTIAL_IS_FETCHED_ONCE_MORE = frozenset(["BAD_CREDENTIAL", "NO_CREDENTIAL"])
+#: No next session can help: the client and all of its waits fail.
+CLIENT_FAILS = frozenset(["INVALID_FIELD"])
+#: Before the first session has started, no next session can help.
+CONNECT_FAILS = frozenset(["NOT_ALLOWED"])

@@ -19,10 +19,6 @@ from .heartbeat_plan import HeartbeatPlan
 from .heartbeat_record import HeartbeatRecord
 from .runtime import OpenWire, Runtime, Timer, Wire
 
-#: The commands in a message have at most this share of its size. The rest is for `start`.
-_SHARE = 0.9
-#: The longest wait for the end of the stream after a half-close (seconds).
-_HALF_CLOSE = 1.0
 #: The bytes of a command in a message, beside the command itself.
 _FRAME_BYTES = 8
 
@@ -140,7 +136,7 @@ class OpenSession:
             return
         self._is_half_closed = True
         self._cancel_timer()
-        self._timer = self._runtime.call_later(_HALF_CLOSE, self.leave)
+        self._timer = self._runtime.call_later(numbers.HALF_CLOSE, self.leave)
         self._wire.half_close()
 
     def leave(self) -> None:
@@ -266,7 +262,7 @@ class OpenSession:
             if is_attach and len(self._attaches) >= numbers.MAX_ATTACHES_UNANSWERED:
                 break
             size += command.ByteSize() + _FRAME_BYTES
-            if commands and size > self._max_bytes * _SHARE:
+            if commands and size > self._max_bytes * numbers.COMMANDS_SHARE_OF_MESSAGE:
                 break
             if is_attach:
                 self._attaches.add(number)

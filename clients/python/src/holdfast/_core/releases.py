@@ -3,6 +3,7 @@
 from typing import Callable, Dict, List, Optional, Set
 
 from ..errors import HoldfastError
+from . import numbers
 from .held_lease import HeldLease, ReleaseAnswer
 from .open_session import OpenSession
 from .outcome import Outcome, rejected
@@ -47,7 +48,7 @@ class Releases:
         if self._failure is not None:
             return rejected(self._failure)
         # The server may have renewed the lease just before, so its end may be a ttl later.
-        task = ReleaseTask(lease_id, max(0.0, 2 * ttl), self)
+        task = ReleaseTask(lease_id, max(0.0, numbers.RELEASE_IS_REPEATED_FOR_TTLS * ttl), self)
         self._tasks[lease_id] = task
         if self.current is not None:
             task.place(self.current)

@@ -7,11 +7,6 @@ import grpc
 from ..errors import HoldfastError
 from . import numbers, pauses
 
-#: The first attempt has this share of the time, so that a second server is tried. A dictionary
-#: may load for 5 s.
-_ATTEMPT_SHARE = 0.6
-#: Calls leave a server that answers no call for this time (seconds).
-SILENCE = 1.0
 #: The first message of a watch comes within this time (seconds). Then the next server is tried.
 FIRST_MESSAGE = numbers.FIRST_ANSWER
 
@@ -22,7 +17,9 @@ def attempt_time(left: float, is_idempotent: bool) -> float:
     A call that may be repeated leaves a part of its time to the next attempts, because the server
     may be silent.
     """
-    return min(left, max(left * _ATTEMPT_SHARE, SILENCE)) if is_idempotent else left
+    if not is_idempotent:
+        return left
+    return min(left, max(left * numbers.ATTEMPT_SHARE, numbers.SILENCE))
 
 
 def is_broken(error: HoldfastError) -> bool:

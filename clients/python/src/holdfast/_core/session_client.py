@@ -21,10 +21,6 @@ from .session_tasks import SessionTasks
 FetchToken = Callable[[], Outcome[BearerToken]]
 
 
-#: The shortest time between two sessions because of a token (seconds).
-_SHORTEST_LIFE = 1.0
-
-
 @dataclass(frozen=True)
 class SessionSettings:
     #: Servers of one store. Each next session goes to the next server.
@@ -183,7 +179,7 @@ class SessionClient:
 
     def _is_final(self, session: OpenSession, error: HoldfastError) -> bool:
         """A next session cannot help."""
-        if error.reason == "INVALID_FIELD":
+        if error.reason in numbers.CLIENT_FAILS:
             return True
         if isinstance(error, CredentialError) and not session.is_started:
             self._refusals += 1
@@ -191,7 +187,7 @@ class SessionClient:
         elif error.code is grpc.StatusCode.UNIMPLEMENTED:
             is_refused = self._failures >= len(self._settings.addresses)
         else:
-            is_refused = error.reason == "NOT_ALLOWED"
+            is_refused = error.reason in numbers.CONNECT_FAILS or _is_forbidden(error)
         # Servers that have accepted this client before may do so again.
         return is_refused and not self._has_started
 
@@ -205,9 +201,7 @@ class SessionClient:
     def _pause_after(self, error: HoldfastError) -> float:
         """The pause after the end of a session, or after a session that could not be opened."""
         nearest = self._tasks.leases.nearest_deadline(self.runtime.now())
-        is_refused = isinstance(error, CredentialError) and self._refusals > 1
-        advised = numbers.LONGEST_BACKOFF if is_refused else error.retry_after
-        return pauses.before_session(self._failures, nearest, advised)
+        return pauses.before_session(self._failures, nearest, error.retry_after)
 
     def _open_after(self, delay: float) -> None:
         if self._on_ended is not None:
@@ -283,5 +277,10 @@ class SessionClient:
                 self._open_after(0.0)
 
         # A token that has ended already must not open one session after the other.
-        delay = max(_SHORTEST_LIFE, bearer.expires_in * numbers.CREDENTIAL_LIFE_USED)
+        delay = max(numbers.SHORTEST_TOKEN_LIFE, bearer.expires_in * numbers.CREDENTIAL_LIFE_USED)
         self._token_timer = self.runtime.call_later(delay, renew)
+
+
+def _is_forbidden(error: HoldfastError) -> bool:
+    """The answer of a proxy, which gives no reason."""
+    return error.reason == "" and error.code is grpc.StatusCode.PERMISSION_DENIED

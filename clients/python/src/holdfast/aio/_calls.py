@@ -23,7 +23,7 @@ import grpc.aio
 
 from .._core import clock, numbers
 from .._core.durations import TimeSpan, to_seconds
-from .._core.repetition import SILENCE, Repetition, attempt_time, is_broken
+from .._core.repetition import Repetition, attempt_time, is_broken
 from .._core.status import error_of_call
 from .._fork import keep
 from .._options import Tls
@@ -127,7 +127,7 @@ class CallChannel:
         if error.reason == "" and error.code is grpc.StatusCode.DEADLINE_EXCEEDED:
             # The caller's own short timeout says little about the server.
             since = target.silent_since
-            if since is not None and clock.now() - since < SILENCE:
+            if since is not None and clock.now() - since < numbers.SILENCE:
                 return
         if is_broken(error):
             self.leave(target)

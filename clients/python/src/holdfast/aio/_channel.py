@@ -4,12 +4,14 @@ from typing import Union
 
 import grpc.aio
 
+from .._core import numbers
 from .._fork import keep
 from .._options import Tls, channel_credentials, channel_options
 
-#: A connection that carries calls is pinged after so long without data (milliseconds), so that a
-#: watch finds a dead connection. Servers may refuse pings that come far more often.
-_KEEPALIVE = [("grpc.keepalive_time_ms", 30_000), ("grpc.keepalive_timeout_ms", 10_000)]
+_KEEPALIVE = [
+    ("grpc.keepalive_time_ms", round(numbers.KEEPALIVE * 1000)),
+    ("grpc.keepalive_timeout_ms", round(numbers.KEEPALIVE_TIMEOUT * 1000)),
+]
 
 
 def open_channel(address: str, tls: Union[Tls, bool], keepalive: bool = False) -> grpc.aio.Channel:

@@ -3,7 +3,7 @@
 from typing import AsyncGenerator, Callable, Mapping, Optional
 
 from .._core.acquire_intent import Acquire
-from .._core.durations import TimeSpan, optional_seconds
+from .._core.durations import TimeSpan, hold_limit, optional_seconds
 from .._leader import VALUE, Leader, leader_of
 from .._requests import OnQueued
 from ..v1.lease_pb2 import LockMode
@@ -44,7 +44,7 @@ class Election:
             name=self.name,
             ttl=optional_seconds(ttl, "ttl"),
             wait=optional_seconds(wait, "wait"),
-            max_hold=optional_seconds(max_hold, "max_hold"),
+            max_hold=hold_limit(max_hold),
             on_queued=on_queued,
             metadata={**(metadata or {}), VALUE: value},
             kept={VALUE: value},

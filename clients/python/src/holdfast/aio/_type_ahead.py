@@ -12,7 +12,7 @@ import grpc.aio
 from .._autocomplete import Suggestion, suggestions_of
 from .._core import clock, numbers
 from .._core.durations import TimeSpan, to_seconds
-from .._core.repetition import SILENCE, Repetition, attempt_time
+from .._core.repetition import Repetition, attempt_time
 from .._core.status import code_of
 from .._fork import keep
 from ..errors import ClosedError, Facts, HoldfastError, error_of, no_answer
@@ -201,7 +201,7 @@ class TypeAhead:
 
         def late() -> None:
             since = self._silent_since
-            if self._latest is not query or since is None or clock.now() - since < SILENCE:
+            if self._latest is not query or since is None or clock.now() - since < numbers.SILENCE:
                 return
             # The next stream has a time of its own.
             call = expected()

@@ -52,9 +52,13 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
    * The longest time to hold the lease. Afterwards the lease counts as lost, with the cause
    * MAX_HOLD, and is released when the work has ended or the deadline has passed. Heartbeats prove
    * that the process runs; this option catches work that hangs. Default: no bound.
+   *
+   * @throws IllegalArgumentException for a time that is not greater than 0
    */
   public final R maxHold(Duration maxHold) {
-    Durations.checked(maxHold, "maxHold");
+    if (Durations.checked(maxHold, "maxHold") == 0) {
+      throw new IllegalArgumentException("maxHold must be greater than 0");
+    }
     return with(copy -> copy.maxHold = maxHold);
   }
 

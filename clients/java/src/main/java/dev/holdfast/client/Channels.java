@@ -17,9 +17,6 @@ final class Channels {
   static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
-  private static final long KEEPALIVE_SECONDS = 30;
-  private static final long KEEPALIVE_TIMEOUT_SECONDS = 10;
-
   private final @Nullable Tls tls;
   private final Set<ManagedChannel> open = new HashSet<>();
 
@@ -39,8 +36,8 @@ final class Channels {
   ManagedChannel openForCalls(String address, ChannelCredentials credentials) {
     return open(
         builder(address, credentials)
-            .keepAliveTime(KEEPALIVE_SECONDS, TimeUnit.SECONDS)
-            .keepAliveTimeout(KEEPALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS));
+            .keepAliveTime(Numbers.Calls.KEEPALIVE_MS, TimeUnit.MILLISECONDS)
+            .keepAliveTimeout(Numbers.Calls.KEEPALIVE_TIMEOUT_MS, TimeUnit.MILLISECONDS));
   }
 
   /**

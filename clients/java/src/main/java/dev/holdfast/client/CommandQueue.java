@@ -10,9 +10,6 @@ import java.util.Set;
 
 /** The commands of a session that wait to be sent, in messages within the bounds of the server. */
 final class CommandQueue {
-  /** The commands in a message have at most this share of its size. The rest is for the start. */
-  private static final double SHARE = 0.9;
-
   private final Map<Long, CommandOwner> owners;
   private final ArrayDeque<SessionCommand> waiting = new ArrayDeque<>();
 
@@ -64,7 +61,7 @@ final class CommandQueue {
         break;
       }
       bytes += command.getSerializedSize() + 8;
-      if (!commands.isEmpty() && bytes > maxBytes * SHARE) {
+      if (!commands.isEmpty() && bytes > maxBytes * Numbers.Session.COMMANDS_SHARE_OF_MESSAGE) {
         break;
       }
       if (command.hasAttach()) {

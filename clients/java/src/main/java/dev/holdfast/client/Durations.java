@@ -45,6 +45,11 @@ final class Durations {
     return sum;
   }
 
+  /** A span, several times. */
+  static long times(long span, long count) {
+    return span > NEVER / count ? NEVER : span * count;
+  }
+
   /** The time from {@code now} until {@code time}. */
   static long until(long time, long now) {
     return plus(time, -now);

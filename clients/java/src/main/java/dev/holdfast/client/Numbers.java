@@ -40,8 +40,17 @@ final class Numbers {
     /** The next session is opened after this share of the life of a credential. */
     static final double CREDENTIAL_LIFE_USED = 0.8;
 
+    /** A token that has ended already must not open one session after the other. */
+    static final long SHORTEST_TOKEN_LIFE_MS = 1000;
+
+    /** The longest wait for the end of the stream after a half-close. */
+    static final long HALF_CLOSE_MS = 1000;
+
     static final int MAX_COMMANDS_IN_MESSAGE = 1000;
     static final int MAX_MESSAGE_BYTES = 1 << 20;
+
+    /** The commands in a message have at most this share of its size. The rest is for the start. */
+    static final double COMMANDS_SHARE_OF_MESSAGE = 0.9;
 
     /**
      * Attaches without an answer. The bound keeps thousands of them from one server's queue at
@@ -72,6 +81,26 @@ final class Numbers {
     static final double ATTACH_SHARE = 0.5;
   }
 
+  /** The numbers of calls outside of the session. */
+  static final class Calls {
+    private Calls() {}
+
+    /**
+     * The first attempt has this share of the time, so that a second server is tried. A dictionary
+     * may load for 5 s.
+     */
+    static final double ATTEMPT_SHARE = 0.6;
+
+    /** Calls leave a server that answers no call for this time. */
+    static final long SILENCE_MS = 1000;
+
+    /** A connection that carries calls is pinged after so long without data. */
+    static final long KEEPALIVE_MS = 30_000;
+
+    /** A connection without an answer to a ping is broken. */
+    static final long KEEPALIVE_TIMEOUT_MS = 10_000;
+  }
+
   /** The limits of waits. */
   static final class Limits {
     private Limits() {}
@@ -90,6 +119,9 @@ final class Numbers {
 
     /** The longest wait of a caller for the answer to a release. */
     static final long RELEASE_MS = 5000;
+
+    /** A release is repeated for this number of ttls. Then the lease has surely ended. */
+    static final long RELEASE_IS_REPEATED_FOR_TTLS = 2;
 
     static final long CLOSE_MS = 5000;
   }
@@ -124,5 +156,11 @@ final class Numbers {
 
     static final Set<String> CREDENTIAL_IS_FETCHED_ONCE_MORE =
         Set.of("BAD_CREDENTIAL", "NO_CREDENTIAL");
+
+    /** No next session can help: the client and all of its waits fail. */
+    static final Set<String> CLIENT_FAILS = Set.of("INVALID_FIELD");
+
+    /** Before the first session has started, no next session can help. */
+    static final Set<String> CONNECT_FAILS = Set.of("NOT_ALLOWED");
   }
 }

@@ -24,7 +24,7 @@ final class ReleaseTask implements CommandOwner {
     // A session renews a lease for at most one ttl after the release.
     this.timer =
         tasks.later(
-            Durations.plus(ttl, ttl),
+            Durations.times(ttl, Numbers.Limits.RELEASE_IS_REPEATED_FOR_TTLS),
             () -> fail(Errors.noAnswer("no server answered the release in time", null)));
   }
 

@@ -8,14 +8,7 @@ import java.util.OptionalLong;
  * its call.
  */
 final class Repetition {
-  /** Calls leave a server that answers no call for this time. */
-  static final long SILENCE = Durations.millis(1000);
-
-  /**
-   * The first attempt has this share of the time, so that a second server is tried. A dictionary
-   * may load for 5 s.
-   */
-  private static final double ATTEMPT_SHARE = 0.6;
+  static final long SILENCE = Durations.millis(Numbers.Calls.SILENCE_MS);
 
   private final boolean isIdempotent;
 
@@ -92,6 +85,9 @@ final class Repetition {
    * next attempts, because the server may be silent.
    */
   static long attemptNanos(long left, boolean isIdempotent) {
-    return isIdempotent ? Math.min(left, Math.max(SILENCE, (long) (left * ATTEMPT_SHARE))) : left;
+    if (!isIdempotent) {
+      return left;
+    }
+    return Math.min(left, Math.max(SILENCE, (long) (left * Numbers.Calls.ATTEMPT_SHARE)));
   }
 }

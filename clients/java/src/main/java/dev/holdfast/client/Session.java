@@ -33,9 +33,6 @@ final class Session implements Wire.Listener {
     void ended(Session session, @Nullable HoldfastException error);
   }
 
-  /** The longest wait for the end of the stream after a half-close. */
-  private static final long HALF_CLOSE_NANOS = Durations.millis(1000);
-
   final long number;
   final String address;
 
@@ -101,7 +98,7 @@ final class Session implements Wire.Listener {
     }
     flush();
     isHalfClosed = true;
-    setTimer(HALF_CLOSE_NANOS, this::leave);
+    setTimer(Durations.millis(Numbers.Session.HALF_CLOSE_MS), this::leave);
     wire.halfClose();
   }
 

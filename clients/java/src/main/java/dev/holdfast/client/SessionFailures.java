@@ -33,7 +33,7 @@ final class SessionFailures {
 
   /** Whether an immediate next session cannot help. Call once for each failed session. */
   boolean isRefused(HoldfastException error) {
-    if (error.reason().equals("INVALID_FIELD")) {
+    if (Numbers.Reasons.CLIENT_FAILS.contains(error.reason())) {
       return true;
     }
     if (hasStarted) {
@@ -41,7 +41,7 @@ final class SessionFailures {
       // attempts.
       return false;
     }
-    if (error.reason().equals("NOT_ALLOWED")) {
+    if (Numbers.Reasons.CONNECT_FAILS.contains(error.reason()) || isForbidden(error)) {
       return true;
     }
     if (error.code() == Status.Code.UNAUTHENTICATED.value()) {
@@ -49,6 +49,11 @@ final class SessionFailures {
       return refusals > 1;
     }
     return error.code() == Status.Code.UNIMPLEMENTED.value() && failures >= addressCount;
+  }
+
+  /** The answer of a proxy, which gives no reason. */
+  private static boolean isForbidden(HoldfastException error) {
+    return error.reason().isEmpty() && error.code() == Status.Code.PERMISSION_DENIED.value();
   }
 
   /**

@@ -4,9 +4,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Tells the end of the token of the current session early enough. Belongs to the loop. */
 final class TokenWatch {
-  /** A token that has ended already must not open one session after the other. */
-  private static final long SHORTEST_LIFE = Durations.millis(1000);
-
   private final Loop loop;
   private Loop.@Nullable Timer timer;
 
@@ -20,7 +17,8 @@ final class TokenWatch {
     if (token != null && token.expiresIn().isPresent()) {
       double life = Durations.nanos(token.expiresIn().get());
       long delay = (long) (life * Numbers.Session.CREDENTIAL_LIFE_USED);
-      timer = loop.schedule(Math.max(SHORTEST_LIFE, delay), onEnd);
+      long shortest = Durations.millis(Numbers.Session.SHORTEST_TOKEN_LIFE_MS);
+      timer = loop.schedule(Math.max(shortest, delay), onEnd);
     }
   }
 

@@ -12,6 +12,13 @@ final class Failures {
   static JsonObject of(Throwable error) {
     JsonObject failure = new JsonObject();
     failure.addProperty("text", String.valueOf(error.getMessage()));
+    if (error instanceof IllegalArgumentException) {
+      // The library itself has refused an argument.
+      failure.addProperty("class", "invalid_request");
+      failure.addProperty("reason", "INVALID_FIELD");
+      failure.addProperty("code", Status.Code.INVALID_ARGUMENT.value());
+      return failure;
+    }
     if (!(error instanceof HoldfastException)) {
       failure.addProperty("class", "other");
       failure.addProperty("reason", "");
