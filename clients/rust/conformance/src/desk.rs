@@ -26,10 +26,11 @@ impl Fields {
         self.0[name].as_f64().map(|number| number as u64)
     }
 
+    /// A `Duration` has no negative values, so they are read as zero.
     pub fn time(&self, name: &str) -> Option<Duration> {
         self.0[name]
             .as_f64()
-            .map(|ms| Duration::from_secs_f64(ms / 1000.0))
+            .map(|ms| Duration::from_secs_f64(ms.max(0.0) / 1000.0))
     }
 
     pub fn pairs(&self, name: &str) -> Vec<(String, String)> {
