@@ -5,7 +5,7 @@
  */
 import { once } from 'node:events';
 import { connect, LeaseLostError, type Election } from '@holdfast/client';
-import { readArguments } from './arguments';
+import { failed, readArguments } from './program';
 
 const given = readArguments('leader', { value: '', servers: '127.0.0.1:50051', 'ttl-ms': '10000' });
 const stop = new AbortController();
@@ -48,7 +48,4 @@ async function main(): Promise<void> {
   }
 }
 
-main().catch((error: Error) => {
-  console.error(`failed: ${error.message}`);
-  process.exitCode = 1;
-});
+main().catch(failed);

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, LeaseLostError, type Holdfast } from '@holdfast/client';
-import { readArguments } from './arguments';
+import { failed, readArguments } from './program';
 
 const given = readArguments('pool', {
   holder: `pool-${process.pid}`,
@@ -47,7 +47,4 @@ async function main(): Promise<void> {
   }
 }
 
-main().catch((error: Error) => {
-  console.error(`failed: ${error.message}`);
-  process.exitCode = 1;
-});
+main().catch(failed);

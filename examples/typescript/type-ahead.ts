@@ -6,7 +6,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { connect, type Dictionary, type Entry, type TypeAhead } from '@holdfast/client';
-import { readArguments } from './arguments';
+import { failed, readArguments } from './program';
 
 const given = readArguments('type-ahead', { import: '', servers: '127.0.0.1:50051', 'debounce-ms': '30' });
 
@@ -44,11 +44,6 @@ async function main(): Promise<void> {
   } finally {
     await hf.close();
   }
-}
-
-function failed(error: Error): void {
-  console.error(`failed: ${error.message}`);
-  process.exitCode = 1;
 }
 
 main().catch(failed);

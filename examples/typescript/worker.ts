@@ -6,7 +6,7 @@
 import { Console } from 'node:console';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, LeaseLostError, type Lease, type LockOptions } from '@holdfast/client';
-import { readArguments } from './arguments';
+import { failed, readArguments, stopSignal } from './program';
 
 const given = readArguments('worker', {
   holder: `worker-${process.pid}`,
@@ -15,9 +15,7 @@ const given = readArguments('worker', {
   'ttl-ms': '10000',
   'step-ms': '1000',
 });
-const stop = new AbortController();
-// Not `once`: Ctrl-C under npm gives two signals.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
+const stop = stopSignal();
 
 class RefusedError extends Error {}
 
@@ -32,8 +30,8 @@ async function write({ signal }: Lease, token: bigint, text: string): Promise<vo
 
 async function work(lease: Lease): Promise<void> {
   console.log(`granted: token ${lease.fencingToken}`);
-  const signal = AbortSignal.any([stop.signal, lease.signal]);
-  for (let step = 1; !stop.signal.aborted; step++) {
+  const signal = AbortSignal.any([stop, lease.signal]);
+  for (let step = 1; !stop.aborted; step++) {
     const token = lease.fencingToken; // compares the clock, and throws a LeaseLostError after the deadline
     await write(lease, token, `${given.holder}: step ${step}`);
     console.log(`step ${step} under token ${token}`);
@@ -46,13 +44,13 @@ async function main(): Promise<void> {
   try {
     const options: LockOptions = {
       ttl: Number(given['ttl-ms']),
-      signal: stop.signal,
+      signal: stop,
       onQueued: ({ position, waiterCount }) => console.log(`queued: place ${position} of ${waiterCount}`),
     };
     await hf.withLock(given.name, options, work);
     console.log('released');
   } catch (error) {
-    if (error === stop.signal.reason) return; // it was in the queue
+    if (error === stop.reason) return; // it was in the queue
     if (error instanceof LeaseLostError) console.log(`lease lost: ${error.lossCause}, stopping`);
     else if (error instanceof RefusedError) console.log(error.message);
     else throw error;
@@ -62,7 +60,4 @@ async function main(): Promise<void> {
   }
 }
 
-main().catch(({ message, cause }: Error) => {
-  console.error(`failed: ${message}${cause instanceof Error ? `: ${cause.message}` : ''}`);
-  process.exitCode = 1;
-});
+main().catch(failed);

@@ -24,3 +24,17 @@ export function readArguments<T extends Readonly<Record<string, string>>>(
     process.exit(2);
   }
 }
+
+/** Aborts at Ctrl-C or SIGTERM. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  // Not `once`: Ctrl-C under npm gives two signals.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
+  return stop.signal;
+}
+
+/** Prints the error. The process ends with exit code 1. */
+export function failed({ message, cause }: Error): void {
+  console.error(`failed: ${message}${cause instanceof Error ? `: ${cause.message}` : ''}`);
+  process.exitCode = 1;
+}
