@@ -14,7 +14,7 @@ import { Intents } from './intents';
 import { Lease, type LeaseKeeper, type ReleaseAnswer } from './lease';
 import { AttachOwner, LeaseOwner, type OwnerKeeper } from './lease-owner';
 import type { CommandOwner, OpenSession, Receipt } from './open-session';
-import { ReleaseTask, type ReleaseKeeper } from './release-task';
+import { Releases } from './releases';
 import { Repeats } from './repeats';
 import type { SessionNews } from './session-news';
 import { UpdateTask } from './update-task';
@@ -22,18 +22,21 @@ import { UpdateTask } from './update-task';
 const { maxAcquiresUnanswered } = NUMBERS.session;
 
 /** What outlives a session: leases, acquires without an answer, releases without an answer. */
-export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, ReleaseKeeper {
+export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper {
   readonly leases = new HeldLeases();
   /** The session that gets new commands. */
   current: OpenSession | undefined;
   /** Why no session lasts. Undefined: a session has started. */
   lastError: HoldfastError | undefined;
   private readonly intents = new Intents();
-  private readonly releases = new Map<string, ReleaseTask>();
   private readonly repeats = new Repeats();
+  private readonly releases = new Releases(
+    this.repeats,
+    () => this.current,
+    () => this.tellEmpty(),
+  );
   /** Leases that were held for too long. Their work may still run, and may end before their deadlines. */
   private readonly heldTooLong = new Set<Lease>();
-  private failure: HoldfastError | undefined;
   private onEmpty: (() => void) | undefined;
 
   constructor(private readonly tell: (news: SessionNews) => void) {}
@@ -42,7 +45,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   moveTo(session: OpenSession): void {
     this.current = session;
     for (const lease of this.leases.byDeadline()) this.attach(lease, session);
-    for (const release of this.releases.values()) release.place(session);
+    this.releases.moveTo(session);
     for (const intent of this.intents) this.place(intent, session);
   }
 
@@ -84,11 +87,9 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
 
   /** No next session will come. */
   fail(error: HoldfastError): void {
-    this.failure = error;
     for (const intent of this.intents) intent.reject(error);
-    for (const release of this.releases.values()) release.fail(error);
     this.intents.clear();
-    this.releases.clear();
+    this.releases.fail(error);
     this.tellEmpty();
   }
 
@@ -185,7 +186,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     // The lease is held elsewhere, and is not this client's to end.
     const isElsewhere = lease.loss?.lossCause === 'SUPERSEDED';
     const elsewhere = Promise.resolve<ReleaseAnswer>({ released: false, lossCause: 'SUPERSEDED' });
-    const answer = isElsewhere ? elsewhere : this.releaseId(lease.id, lease.ttl);
+    const answer = isElsewhere ? elsewhere : this.releases.add(lease.id, lease.ttl);
     this.tellEmpty();
     return answer;
   }
@@ -216,7 +217,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
   }
 
   releaseUnwanted(leaseId: string, ttlMs: number): void {
-    this.releaseId(leaseId, ttlMs).catch(() => undefined);
+    this.releases.add(leaseId, ttlMs).catch(() => undefined);
   }
 
   repeatAttach(lease: Lease, error: HoldfastError, session: OpenSession): void {
@@ -226,18 +227,8 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     this.repeats.later(pauseBeforeAttach(attachFailures, error.retryAfterMs, deadline - now()), again);
   }
 
-  answered(task: ReleaseTask): void {
-    this.releases.delete(task.leaseId);
-    this.tellEmpty();
-  }
-
-  repeat(task: ReleaseTask, error: HoldfastError, session: OpenSession): boolean {
-    const again = () => task.home === session && this.releases.has(task.leaseId) && task.place(session);
-    return this.repeats.repeat(task, error, session, again);
-  }
-
   private get isEmpty(): boolean {
-    return this.intents.isEmpty && this.releases.size === 0 && this.leases.working.size === 0;
+    return this.intents.isEmpty && this.releases.isEmpty && this.leases.working.size === 0;
   }
 
   private tellEmpty(): void {
@@ -292,16 +283,6 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Rel
     this.repeats.later(lease.deadline - now(), () => {
       if (this.heldTooLong.delete(lease)) this.releaseUnwanted(lease.id, lease.ttl);
     });
-  }
-
-  private releaseId(leaseId: string, ttlMs: number): Promise<ReleaseAnswer> {
-    const known = this.releases.get(leaseId);
-    if (known) return known.promise;
-    if (this.failure) return Promise.reject(this.failure);
-    const task = new ReleaseTask(leaseId, NUMBERS.limits.releaseIsRepeatedForTtls * ttlMs, this);
-    this.releases.set(leaseId, task);
-    if (this.current) task.place(this.current);
-    return task.promise;
   }
 }
 
