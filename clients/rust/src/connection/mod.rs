@@ -83,15 +83,10 @@ impl Connector {
             .connect_timeout(FIRST_ANSWER);
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
-            let config = tls.read().await;
-            return config
-                .and_then(|config| Ok(endpoint.tls_config(config)?))
-                .map_err(|error| {
-                    let text = "the connection has no certificate";
-                    Failure::new("NO_CREDENTIAL", Code::Unauthenticated, text)
-                        .with_source(error)
-                        .into()
-                });
+            let config = tls.read().await?;
+            return endpoint
+                .tls_config(config)
+                .map_err(|error| no_certificate("TLS to the servers cannot be set up", error));
         }
         Ok(endpoint)
     }
@@ -152,6 +147,17 @@ pub(crate) fn authorized<T>(message: T, bearer: Option<&Bearer>) -> Request<T> {
 
 fn no_token(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
     let text = "the client has no token";
+    Failure::new("NO_CREDENTIAL", Code::Unauthenticated, text)
+        .with_source(error)
+        .into()
+}
+
+/// A file may come later, as that of a token, so the client tries again.
+#[cfg(feature = "tls")]
+fn no_certificate(
+    text: impl Into<String>,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
     Failure::new("NO_CREDENTIAL", Code::Unauthenticated, text)
         .with_source(error)
         .into()

@@ -3,7 +3,12 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use rustls_pki_types::pem::{Error as PemError, PemObject};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
+
+use super::no_certificate;
+use crate::error::Error;
 
 /// TLS to the servers. Files are read again for each connection, so a renewed certificate needs no
 /// restart.
@@ -71,16 +76,16 @@ impl TlsOptions {
         }
     }
 
-    pub(super) async fn read(
-        &self,
-    ) -> Result<ClientTlsConfig, Box<dyn std::error::Error + Send + Sync>> {
+    /// Fails if a file cannot be read, or has no certificate or key.
+    pub(super) async fn read(&self) -> Result<ClientTlsConfig, Error> {
         let mut config = ClientTlsConfig::new();
         config = match &self.ca {
-            Some(ca) => config.ca_certificate(Certificate::from_pem(ca.read().await?)),
+            Some(ca) => config.ca_certificate(Certificate::from_pem(ca.certificates().await?)),
             None => config.with_enabled_roots(),
         };
         if let Some((cert, key)) = &self.identity {
-            config = config.identity(Identity::from_pem(cert.read().await?, key.read().await?));
+            let cert = cert.certificates().await?;
+            config = config.identity(Identity::from_pem(cert, key.key().await?));
         }
         if let Some(name) = &self.server_name {
             config = config.domain_name(name);
@@ -90,22 +95,47 @@ impl TlsOptions {
 }
 
 impl Pem {
-    /// Errors of a file name its path.
-    async fn read(&self) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
-        let (bytes, name) = match self {
+    /// rustls itself ignores an authority that is no certificate, and then trusts no server.
+    async fn certificates(&self) -> Result<Vec<u8>, Error> {
+        self.read("certificate", |pem| {
+            let certificates: Vec<_> =
+                CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>()?;
+            match certificates.is_empty() {
+                true => Err(PemError::NoItemsFound),
+                false => Ok(()),
+            }
+        })
+        .await
+    }
+
+    async fn key(&self) -> Result<Vec<u8>, Error> {
+        self.read("key", |pem| PrivateKeyDer::from_pem_slice(pem).map(drop))
+            .await
+    }
+
+    async fn read(
+        &self,
+        what: &str,
+        check: impl FnOnce(&[u8]) -> Result<(), PemError>,
+    ) -> Result<Vec<u8>, Error> {
+        let (pem, name) = match self {
             Pem::Bytes(bytes) => (bytes.clone(), "the given text".to_owned()),
             Pem::File(path) => {
                 let name = path.display().to_string();
                 let read = tokio::fs::read(path).await;
-                (read.map_err(|error| format!("{name}: {error}"))?, name)
+                let pem = read.map_err(|error| {
+                    no_certificate(format!("the {what} of {name} cannot be read"), error)
+                })?;
+                (pem, name)
             }
         };
-        // An authority that is no certificate would trust no server.
-        let begin: &[u8] = b"-----BEGIN ";
-        if !bytes.windows(begin.len()).any(|part| part == begin) {
-            return Err(format!("{name} has no certificate or key in PEM").into());
+        match check(&pem) {
+            Ok(()) => Ok(pem),
+            Err(error) => Err(no_certificate(
+                format!("{name} has no {what} in PEM"),
+                error,
+            )),
         }
-        Ok(bytes)
     }
 }
 
@@ -115,5 +145,50 @@ impl fmt::Debug for TlsOptions {
         f.debug_struct("TlsOptions")
             .field("server_name", &self.server_name)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::with_sources;
+
+    /// A PEM of this kind, which no check of a signature has seen.
+    fn pem(kind: &str) -> String {
+        format!("-----BEGIN {kind}-----\nMAA=\n-----END {kind}-----\n")
+    }
+
+    async fn refused(tls: TlsOptions) -> String {
+        let error = tls.read().await.err().unwrap();
+        assert!(matches!(error, Error::Credential(_)), "{error:?}");
+        assert_eq!(error.reason(), "NO_CREDENTIAL");
+        with_sources(&error)
+    }
+
+    #[tokio::test]
+    async fn a_missing_file_is_a_credential_error_that_names_the_file_and_the_cause() {
+        let text = refused(TlsOptions::new().ca_file("/none/ca.pem")).await;
+        assert!(text.contains("/none/ca.pem"), "{text}");
+        assert!(text.contains("No such file"), "{text}");
+        let tls = TlsOptions::new().ca_pem(pem("CERTIFICATE"));
+        let text = refused(tls.identity_files("/none/client.pem", "/none/client.key")).await;
+        assert!(text.contains("/none/client.pem"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_text_that_is_no_pem_is_a_credential_error_without_the_text() {
+        let text = refused(TlsOptions::new().ca_pem("no certificate")).await;
+        assert!(text.contains("certificate in PEM"), "{text}");
+        let tls = TlsOptions::new().ca_pem(pem("CERTIFICATE"));
+        let text = refused(tls.identity_pem(pem("CERTIFICATE"), "my secret")).await;
+        assert!(text.contains("key in PEM"), "{text}");
+        assert!(!text.contains("secret"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn certificates_and_a_key_in_pem_are_taken() {
+        let tls = TlsOptions::new().ca_pem(pem("CERTIFICATE"));
+        let tls = tls.identity_pem(pem("CERTIFICATE"), pem("PRIVATE KEY"));
+        assert!(tls.read().await.is_ok());
     }
 }
