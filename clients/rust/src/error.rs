@@ -175,6 +175,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_error_without_a_known_reason_has_the_variant_of_its_code() {
+        let class = |reason, code| Error::from(Failure::new(reason, code, "text"));
+        for reason in ["", "MOON_IS_FULL"] {
+            for code in [Code::Unavailable, Code::DeadlineExceeded] {
+                assert!(matches!(class(reason, code), Error::Unavailable(_)));
+            }
+            let error = class(reason, Code::Unauthenticated);
+            assert!(matches!(error, Error::Credential(_)));
+            let error = class(reason, Code::PermissionDenied);
+            assert!(matches!(error, Error::NotAllowed(_)));
+            let error = class(reason, Code::ResourceExhausted);
+            assert!(matches!(error, Error::LimitReached(_)));
+            let error = class(reason, Code::InvalidArgument);
+            assert!(matches!(error, Error::InvalidRequest(_)));
+            let error = class(reason, Code::FailedPrecondition);
+            assert!(matches!(error, Error::Other(_)));
+        }
+    }
+
+    #[test]
     fn an_error_shows_its_own_text_and_not_its_source() {
         let failure = Failure::new("", Code::Unavailable, "no server").with_source("refused");
         let error = Error::Unavailable(failure);

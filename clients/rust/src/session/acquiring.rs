@@ -190,18 +190,27 @@ impl Engine {
             timer: Some(timer),
             update: None,
         });
-        if home != number
-            && let Some(later) = self.sessions.get_mut(&home)
-        {
-            later
-                .owners
-                .insert(intent.command_id, Owner::Attach(lease.clone()));
+        if home != number {
+            self.take_over(&lease, home, intent.command_id);
         }
         if waiter.send(Ok(lease.clone())).is_err() {
             self.release(&lease, now);
         }
         self.check_empty(now);
         Some(Owner::Lease(lease))
+    }
+
+    /// The later session speaks for a lease that the older session has got. The answer of the later one
+    /// to the repeated acquire is an answer to an attach. After a failure of the repetition the session
+    /// attaches itself.
+    fn take_over(&mut self, lease: &Arc<LeaseState>, later: u64, command_id: i64) {
+        let Some(session) = self.sessions.get_mut(&later) else {
+            return;
+        };
+        match session.owners.get_mut(&command_id) {
+            Some(owner) => *owner = Owner::Attach(lease.clone()),
+            None => self.attach(lease, later),
+        }
     }
 
     pub(super) fn acquire_cancelled(&mut self, id: u64, now: Time) {

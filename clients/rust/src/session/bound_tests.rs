@@ -3,38 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use holdfast_proto::holdfast::v1::LeaseUpdated;
 use holdfast_proto::holdfast::v1::session_command::Command;
 use holdfast_proto::holdfast::v1::session_event::Event;
-use holdfast_proto::holdfast::v1::{CommandFailed, LeaseUpdated};
-use tonic::{Code, Status};
+use tonic::Code;
 
 use super::lease_state::Verdict;
 use super::world::*;
-use crate::clock::message_span;
 use crate::error::Error;
 use crate::numbers::MAX_ACQUIRES_UNANSWERED;
 
 const MINUTE: Duration = Duration::from_secs(60);
-
-fn failed(reason: &str, retry_delay: Option<Duration>) -> Event {
-    Event::Failed(CommandFailed {
-        code: Code::Unavailable.into(),
-        reason_text: reason.to_owned(),
-        message: reason.to_owned(),
-        retry_delay: retry_delay.map(message_span),
-        ..Default::default()
-    })
-}
-
-/// The status of a server. An empty reason: of a proxy or the gRPC library.
-fn refused(code: Code, reason: &str) -> Status {
-    let mut status = Status::new(code, "refused");
-    if !reason.is_empty() {
-        let reason = reason.parse().unwrap();
-        status.metadata_mut().insert("holdfast-reason", reason);
-    }
-    status
-}
 
 impl World {
     fn update(&mut self, stage: &str) -> Result<UpdateAnswer, Error> {
@@ -59,6 +38,7 @@ async fn a_refusal_of_the_session_after_a_first_one_ends_no_lease_and_no_wait() 
     for status in [
         refused(Code::Unimplemented, ""),
         refused(Code::PermissionDenied, "NOT_ALLOWED"),
+        refused(Code::PermissionDenied, ""),
         refused(Code::Unauthenticated, ""),
     ] {
         let mut world = World::new();
@@ -66,8 +46,7 @@ async fn a_refusal_of_the_session_after_a_first_one_ends_no_lease_and_no_wait() 
         let (_, mut grant) = world.acquire(lock("taken"));
         for _ in 0..4 {
             let session = world.engine.current.unwrap();
-            let now = world.clock.now();
-            world.engine.ended(session, Some(&status), now);
+            world.end_with(session, &status);
             while world.engine.current.is_none() {
                 world.advance(Duration::from_millis(50)).await;
             }
@@ -90,7 +69,7 @@ async fn the_advice_of_an_ended_session_leaves_half_of_the_time_to_the_deadline(
     status
         .metadata_mut()
         .insert("grpc-retry-pushback-ms", minute);
-    world.engine.ended(1, Some(&status), world.clock.now());
+    world.end_with(1, &status);
     world.advance(Duration::from_millis(3990)).await;
     assert!(world.attached(2).is_empty());
     world.advance(Duration::from_millis(20)).await;

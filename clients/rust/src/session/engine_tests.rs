@@ -6,7 +6,7 @@ use std::time::Duration;
 use holdfast_proto::holdfast::v1::session_command::Command;
 use holdfast_proto::holdfast::v1::session_event::Event;
 use holdfast_proto::holdfast::v1::{
-    LeaseReleased, LeaseRenewal, OpenSessionResponse, SessionEndCause, SessionLeaving,
+    LeaseReleased, LeaseRenewal, OpenSessionResponse, SessionEndCause,
 };
 
 use super::lease_state::Verdict;
@@ -124,16 +124,7 @@ async fn a_released_lease_is_never_attached_and_its_release_is_repeated_until_th
 async fn superseded_is_no_loss_if_this_client_has_moved_the_lease() {
     let mut world = World::new();
     let lease = world.hold("report", TTL);
-    let leaving = Some(SessionLeaving {
-        retry_delay: Some(message_span(Duration::from_millis(50))),
-    });
-    world.respond(
-        1,
-        OpenSessionResponse {
-            leaving,
-            ..Default::default()
-        },
-    );
+    world.leaving(1);
     world.advance(Duration::from_millis(100)).await;
     assert_eq!(world.attached(2), ["secret-report"]);
     world.start(2);

@@ -3,23 +3,13 @@
 use std::time::Duration;
 
 use holdfast_proto::holdfast::v1::session_event::Event;
-use holdfast_proto::holdfast::v1::{CommandFailed, CommandQueued, SessionEndCause};
-use tonic::{Code, Status};
+use holdfast_proto::holdfast::v1::{CommandQueued, SessionEndCause};
 
 use super::lease_state::Verdict;
 use super::tasks::Acquire;
 use super::world::*;
 use crate::error::Error;
 use crate::loss::{LossCause, NoticedBy};
-
-fn failed(reason: &str) -> Event {
-    Event::Failed(CommandFailed {
-        code: Code::Unavailable.into(),
-        reason_text: reason.to_owned(),
-        message: reason.to_owned(),
-        ..Default::default()
-    })
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_release_that_this_process_did_not_ask_for_is_a_loss() {
@@ -85,7 +75,7 @@ async fn an_attach_that_fails_again_and_again_is_repeated_with_growing_pauses() 
             && session == 2
             && world.attached(2).len() == id as usize
         {
-            world.tell(2, id, failed("STORE_UNAVAILABLE"));
+            world.tell(2, id, failed("STORE_UNAVAILABLE", None));
         }
         world.advance(Duration::from_millis(20)).await;
     }
@@ -102,7 +92,7 @@ async fn a_wait_without_an_answer_has_the_last_reason_of_the_server() {
         ..lock("report")
     };
     let (_, mut grant) = world.acquire(acquire);
-    world.tell(1, 1, failed("QUARANTINED"));
+    world.tell(1, 1, failed("QUARANTINED", None));
     world.advance(seconds(6)).await;
     let error = grant.try_recv().unwrap().unwrap_err();
     assert!(matches!(error, Error::Unavailable(_)));
@@ -117,7 +107,7 @@ async fn a_place_in_the_queue_makes_the_earlier_reason_void() {
         ..lock("report")
     };
     let (_, mut grant) = world.acquire(acquire);
-    world.tell(1, 1, failed("QUARANTINED"));
+    world.tell(1, 1, failed("QUARANTINED", None));
     world.advance(seconds(1)).await;
     world.tell(1, 2, Event::Queued(CommandQueued::default()));
     world.advance(seconds(8)).await;
@@ -133,23 +123,4 @@ async fn an_abandoned_wait_is_forgotten_although_no_server_answers() {
     assert_eq!(world.engine.intents.len(), 1);
     world.advance(TTL + seconds(1)).await;
     assert!(world.engine.intents.is_empty());
-}
-
-#[tokio::test(start_paused = true)]
-async fn credentials_that_are_refused_after_a_first_session_are_fetched_again() {
-    let mut world = World::new();
-    let lease = world.hold("report", seconds(60));
-    let mut status = Status::new(Code::Unauthenticated, "refused");
-    let reason = "BAD_CREDENTIAL".parse().unwrap();
-    status.metadata_mut().insert("holdfast-reason", reason);
-    for session in 1..=4 {
-        world
-            .engine
-            .ended(session, Some(&status), world.clock.now());
-        world.poll();
-        world.advance(Duration::from_millis(5100)).await;
-    }
-    world.start(5);
-    assert_eq!(world.attached(5), ["secret-report"]);
-    assert_eq!(world.judge(&lease), Verdict::Valid);
 }

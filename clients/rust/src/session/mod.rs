@@ -9,6 +9,8 @@ mod driver;
 mod engine;
 #[cfg(test)]
 mod engine_tests;
+#[cfg(test)]
+mod handover_tests;
 mod heartbeats;
 mod held;
 mod holding;
@@ -17,6 +19,8 @@ mod lease_state;
 mod loss_tests;
 mod news;
 mod opening;
+#[cfg(test)]
+mod refusal_tests;
 mod releasing;
 mod repeating;
 mod stream;

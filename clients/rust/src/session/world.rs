@@ -7,8 +7,8 @@ use std::time::Duration;
 use holdfast_proto::holdfast::v1::session_command::Command;
 use holdfast_proto::holdfast::v1::session_event::Event;
 use holdfast_proto::holdfast::v1::{
-    Lease as LeaseMessage, LeaseEnded, LeaseGranted, LockMode, OpenSessionRequest,
-    OpenSessionResponse, SessionEndCause, SessionEvent, SessionStarted,
+    CommandFailed, Lease as LeaseMessage, LeaseEnded, LeaseGranted, LockMode, OpenSessionRequest,
+    OpenSessionResponse, SessionEndCause, SessionEvent, SessionLeaving, SessionStarted,
 };
 use tokio::sync::oneshot;
 use tonic::{Code, Status};
@@ -40,6 +40,13 @@ pub(super) struct World {
 impl World {
     /// With a first session that has started.
     pub(super) fn new() -> World {
+        let mut world = World::before_first_session();
+        world.start(1);
+        world
+    }
+
+    /// The first session waits for the answer of a server.
+    pub(super) fn before_first_session() -> World {
         let clock = Clock::tokio();
         let settings = EngineSettings {
             addresses: vec!["one:1".into(), "two:2".into()],
@@ -56,7 +63,6 @@ impl World {
             heartbeats: BTreeMap::new(),
         };
         world.poll();
-        world.start(1);
         world
     }
 
@@ -163,9 +169,24 @@ impl World {
     }
 
     pub(super) fn end(&mut self, session: u64) {
-        let status = Status::new(Code::Unavailable, "broken");
-        self.engine.ended(session, Some(&status), self.clock.now());
+        self.end_with(session, &refused(Code::Unavailable, ""));
+    }
+
+    pub(super) fn end_with(&mut self, session: u64, status: &Status) {
+        self.engine.ended(session, Some(status), self.clock.now());
         self.poll();
+    }
+
+    /// The server asks to leave the session, with a delay of 50 ms.
+    pub(super) fn leaving(&mut self, session: u64) {
+        let leaving = Some(SessionLeaving {
+            retry_delay: Some(message_span(Duration::from_millis(50))),
+        });
+        let response = OpenSessionResponse {
+            leaving,
+            ..Default::default()
+        };
+        self.respond(session, response);
     }
 
     /// All commands that were sent: session, id, command.
@@ -221,6 +242,26 @@ pub(super) fn granted(name: &str, ttl: Duration) -> Event {
             expire_offset: Some(message_span(ttl)),
             ..Default::default()
         }),
+    })
+}
+
+/// The status of a server. An empty reason: of a proxy or the gRPC library.
+pub(super) fn refused(code: Code, reason: &str) -> Status {
+    let mut status = Status::new(code, "refused");
+    if !reason.is_empty() {
+        let reason = reason.parse().unwrap();
+        status.metadata_mut().insert("holdfast-reason", reason);
+    }
+    status
+}
+
+pub(super) fn failed(reason: &str, retry_delay: Option<Duration>) -> Event {
+    Event::Failed(CommandFailed {
+        code: Code::Unavailable.into(),
+        reason_text: reason.to_owned(),
+        message: reason.to_owned(),
+        retry_delay: retry_delay.map(message_span),
+        ..Default::default()
     })
 }
 
