@@ -237,6 +237,8 @@ export class AcquireAttempt implements AttemptFacts {
     try {
       reply = await context.withdrawals.leaveQueue(resource, wanted);
     } catch (error) {
+      // No call continues a wait that its client has given up, so its place goes back.
+      if (this.ending === 'given-up' && errors.isQuarantined(error)) this.giveBackLater();
       throw notWithdrawn(this, this.ending, error);
     }
     return this.afterWithdraw(reply);

@@ -75,7 +75,8 @@ export function notGranted(
 
 /**
  * The error for a wait after its withdrawal has failed with `error`. In a quarantine the store keeps the place in the
- * queue, so the caller may continue the wait with another call.
+ * queue, so the caller may continue the wait with another call. A client that has given up its command must not read
+ * QUARANTINED as a confirmation that nothing is held: the store may keep an offer or a grant of the request.
  */
 export function notWithdrawn(
   { resource, wanted, end, stream }: AttemptFacts,
@@ -83,6 +84,7 @@ export function notWithdrawn(
   error: unknown,
 ): unknown {
   if (!errors.isQuarantined(error)) return error;
+  if (ending === 'given-up') return errors.notAnswered(resource, 'request_id', wanted.clientRequestId);
   if (ending === 'draining') return errors.draining(wanted.clientRequestId);
   return stream && end.byAge ? errors.reattach(resource) : error;
 }

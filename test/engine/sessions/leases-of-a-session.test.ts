@@ -6,9 +6,10 @@ import {
 } from '../../../src/engine/sessions/session-requests';
 import type { Session } from '../../../src/engine/sessions/session';
 import { Sessions } from '../../../src/engine/sessions/sessions';
+import { HoldfastError } from '../../../src/engine/errors';
 import { answerTouch, answerWaiting, EngineFixture } from '../../support/engine-fixture';
 import { ALICE, acquireRequest, FakeCall } from '../../support/fake-call';
-import { grantedAt } from '../../support/fake-store';
+import { EMPTY_SNAPSHOT, grantedAt } from '../../support/fake-store';
 import { settled } from '../../support/manual-clock';
 
 /** A session over the engine of leases, with a store that the test answers. */
@@ -39,6 +40,18 @@ class Fixture {
   acquire(commandId: number, ttlMs = 30_000): void {
     const request = { ...acquireRequest({ ttlMs, waitTimeoutMs: Infinity }), requestId: ALICE };
     this.session.run(commandId, { kind: 'acquire', service: 'lock', request }, RIGHTS, this.on.clock.now());
+  }
+
+  cancel(commandId: number, cancelled: number): void {
+    const command = { kind: 'cancel', commandId: cancelled } as const;
+    this.session.run(commandId, command, RIGHTS, this.on.clock.now());
+  }
+
+  /** The reasons of all commands that have failed. */
+  get failures(): unknown[] {
+    return this.told.map((event) =>
+      event.kind === 'failed' && event.error instanceof HoldfastError ? event.error.reason : event.kind,
+    );
   }
 
   async granted(ttlMs: number): Promise<void> {
@@ -111,4 +124,19 @@ test('a lease whose renewal has no answer ends with store-unavailable', async ()
   expect(one.events).not.toContainEqual(['ended', 'store-unavailable']);
   await one.pass(1000);
   expect(one.events.at(-1)).toEqual(['ended', 'store-unavailable']);
+});
+
+test('a command that is cancelled during a quarantine ends with OUTCOME_UNKNOWN, and gives its place back', async () => {
+  const one = new Fixture();
+  one.acquire(1);
+  await answerWaiting(one.on);
+  one.cancel(2, 1);
+  await settled();
+  await (await one.on.store.next('withdraw')).fail('no', 'quarantined', 10_000);
+  await settled();
+  expect(one.failures).toEqual(['queued', 'OUTCOME_UNKNOWN']);
+  const giveBack = await one.on.store.next('withdraw');
+  expect(giveBack.command).toMatchObject({ giveBack: true });
+  await giveBack.answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
+  expect(one.on.permits.stats()).toMatchObject({ waitingCount: 0, givingBackCount: 0 });
 });
