@@ -67,8 +67,8 @@ local function advance_tombstones()
 end
 
 -- Forgets the tombstones that are due.
+-- @rare
 local function forget_tombstones()
-  if tombs == '' or struct.unpack(ELEMENT, tombs) > now then return end
   forget((take_tombstones(function(_, time) return time <= now end)))
 end
 

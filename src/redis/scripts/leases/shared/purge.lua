@@ -169,16 +169,25 @@ local function forget_old_places()
   forget(forgotten)
 end
 
+local function is_set_back() return meta.seen > now + SET_BACK_US end
+
+-- Whether leases, offers, kept places and tombstones are due.
+local function due_steps()
+  return has_lease_to_end(), now >= meta.offers_due, now >= meta.detached_due,
+    tombs ~= '' and struct.unpack(ELEMENT, tombs) <= now
+end
+
 -- Ends expired leases, takes lapsed offers back, forgets old places and tombstones. A member has no record if the record
--- was deleted manually. `is_quiet` (quiet.lua) asks whether any of these steps is due.
+-- was deleted manually.
 local function purge()
   if own_only then return check_own_request() end
-  if meta.seen > now + SET_BACK_US then follow_step_back() end
+  if is_set_back() then follow_step_back() end
   if change.back then shorten_leases() end
   if change.dissolving then end_all_requests() elseif change.recall then recall_offers() end
-  if has_lease_to_end() then end_expired_leases() end
-  if now >= meta.offers_due then take_lapsed_offers_back() end
-  if now >= meta.detached_due then forget_old_places() end
-  forget_tombstones()
+  local leases_due, offers_due, places_due, tombstones_due = due_steps()
+  if leases_due then end_expired_leases() end
+  if offers_due then take_lapsed_offers_back() end
+  if places_due then forget_old_places() end
+  if tombstones_due then forget_tombstones() end
   check_own_request()
 end
