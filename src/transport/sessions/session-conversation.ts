@@ -30,6 +30,11 @@ export interface ConversationParts {
 const MOST_BEFORE_PAUSE = 1000;
 /** The same for the bytes of requests with commands that have not begun. */
 const MOST_BYTES_BEFORE_PAUSE = 2 ** 20;
+/**
+ * The messages of a session that are read in one turn of the event loop. 64 KiB of heartbeats are 5,000 messages, and
+ * their reading in one turn took 60 ms.
+ */
+const MOST_MESSAGES_PER_TURN = 16;
 
 /** One stream of OpenSession: reads the client's messages, and passes heartbeats and commands to the session. */
 export class SessionConversation {
@@ -41,6 +46,8 @@ export class SessionConversation {
   private arrivedCount = 0;
   /** The bytes of the requests with such commands. */
   private arrivedBytes = 0;
+  /** The messages that were read in this turn of the event loop. */
+  private readCount = 0;
   /** True: the stream ends, and further messages of the client are ignored. */
   private isOver = false;
   private stuckTimer: Timer | undefined;
@@ -99,10 +106,12 @@ export class SessionConversation {
   private receive(message: SessionRequest): void {
     if (this.isOver) return;
     const receivedAt = this.clock.now();
+    this.countRead();
     try {
       if (this.session === undefined) this.start(message, receivedAt);
       else this.takeHeartbeat(this.session, message, receivedAt);
       this.takeCommands(message, receivedAt);
+      if (this.mustPause) this.parts.stream.pause();
     } catch (error) {
       if (error instanceof HoldfastError) this.end(error);
       else this.settle?.reject(error);
@@ -150,10 +159,19 @@ export class SessionConversation {
         this.begin(commandId, command, receivedAt);
       });
     }
-    if (this.mustPause) this.parts.stream.pause();
+  }
+
+  private countRead(): void {
+    this.readCount += 1;
+    if (this.readCount > 1) return;
+    setImmediate(() => {
+      this.readCount = 0;
+      this.readOn();
+    });
   }
 
   private get mustPause(): boolean {
+    if (this.readCount >= MOST_MESSAGES_PER_TURN) return true;
     if (this.arrivedBytes >= MOST_BYTES_BEFORE_PAUSE) return true;
     return this.arrivedCount + this.outbox.waitingCount >= MOST_BEFORE_PAUSE;
   }

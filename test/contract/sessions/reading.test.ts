@@ -42,3 +42,13 @@ test('nothing of a session begins after its first message was refused', async ()
   expect(one.sessions.size).toBe(0);
   expect(one.engine.takes).toEqual([]);
 });
+
+test('a burst of messages is read in several turns of the event loop', async () => {
+  await one.start();
+  for (let id = 2n; id <= 100n; id += 1n) one.stream.deliver({ heartbeatId: id });
+  await one.turns(1);
+  const first = Number(one.stream.sent.at(-1)?.heartbeatId);
+  expect(first).toBeLessThan(50);
+  await one.turns();
+  expect(one.stream.sent.at(-1)?.heartbeatId).toBe(100n);
+});
