@@ -486,6 +486,7 @@ describe('HeldLease', () => {
         await held.until(last + ttlMs - interval);
         expect(held.store.inFlight).toEqual([]);
         signs.receive(3, held.clock.now());
+        await held.clock.advance(SLOT_MS);
         expect(held.store.inFlight).toHaveLength(1);
       },
     );
@@ -527,6 +528,7 @@ describe('HeldLease', () => {
       await held.renew();
       await held.until(4000);
       signs.receive(2, held.clock.now());
+      await held.clock.advance(SLOT_MS);
       await held.renew();
       await held.clock.jump(60_000);
       expect(held.meters.lock.lost).toMatchObject({ 'client-silent': 0, expired: 1 });

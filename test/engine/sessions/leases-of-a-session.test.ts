@@ -61,11 +61,15 @@ class Fixture {
     await settled();
   }
 
+  heartbeat(): void {
+    this.session.heartbeat(this.session.heartbeats.id + 1, this.on.clock.now());
+  }
+
   /** Lets time pass while the client sends heartbeats. */
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += HEARTBEAT_MS) {
       await this.on.clock.advance(Math.min(HEARTBEAT_MS, ms - passed));
-      this.session.heartbeat(this.session.heartbeats.id + 1, this.on.clock.now());
+      this.heartbeat();
       await settled();
     }
   }
@@ -139,4 +143,23 @@ test('a command that is cancelled during a quarantine ends with OUTCOME_UNKNOWN,
   expect(giveBack.command).toMatchObject({ giveBack: true });
   await giveBack.answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
   expect(one.on.permits.stats()).toMatchObject({ waitingCount: 0, givingBackCount: 0 });
+});
+
+test('a heartbeat after silence renews no lease in the turn in which it is read, because there may be thousands', async () => {
+  const one = new Fixture();
+  const { store, clock } = one.on;
+  const answerRenewal = async (): Promise<void> => {
+    await clock.advance(1000);
+    const sent = await store.next('renew');
+    await sent.answer(grantedAt(sent.at, { remainingMs: 3000, ttlMs: 3000 }));
+  };
+  await one.granted(3000);
+  await answerRenewal();
+  await answerRenewal();
+  await clock.advance(2000);
+  expect(store.count('renew')).toBe(2);
+  one.heartbeat();
+  expect(store.count('renew')).toBe(2);
+  await clock.advance(10);
+  expect(store.count('renew')).toBe(3);
 });
