@@ -1,3 +1,4 @@
+import type { ServerHttp2Session } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 import { ServerReflectionClient } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { holdfastError } from '../../clients/typescript';
@@ -90,6 +91,24 @@ test('a drain closes open connections after the drain timeout, and logs warnings
   expect(stopwatch.chargedMs).toBeLessThan(2000);
   expect((await ended).error).toBeDefined();
   expect(harness.logged.map(({ level }) => level)).toEqual(['warn', 'warn']);
+});
+
+test('a drain does not wait for a connection that is just closing', async () => {
+  const client = harness.locks();
+  let connection: ServerHttp2Session | undefined;
+  harness.permits.answers.acquire = (given) => {
+    connection = given.connection as ServerHttp2Session;
+    return Promise.resolve(someLease);
+  };
+  await call(client, client.acquireLock, acquireRequest());
+  harness.permits.onDrain = () => {
+    connection?.destroy();
+    return Promise.resolve();
+  };
+  const stopwatch = new Stopwatch();
+  await harness.drain(10_000);
+  expect(stopwatch.chargedMs).toBeLessThan(2000);
+  expect(harness.logged).toEqual([]);
 });
 
 test('a drain completes even if the engine fails to drain, and logs the error', async () => {

@@ -31,6 +31,7 @@ export interface MovingStreams {
 export class Connections {
   private readonly calls = new OpenCalls();
   private readonly open = new Map<ServerHttp2Session, Socket>();
+  private whenNoneOpen: (() => void) | undefined;
   readonly interceptor = this.calls.interceptor;
 
   constructor(
@@ -48,7 +49,7 @@ export class Connections {
       gate.connected(session);
       const onEnd = (): void => gate.disconnected(session);
       socket.once('end', onEnd).once('error', onEnd);
-      session.once('close', () => this.open.delete(session));
+      session.once('close', () => this.forget(session));
       const cut = (error: HoldfastError): void => {
         this.endCalls(session, error);
         setTimeout(() => disconnect(socket), FAREWELL_MS).unref();
@@ -62,6 +63,17 @@ export class Connections {
       }
     };
     watchSessions(server, onSession, (stream, headers, serve) => gate.arrive(stream, headers, serve));
+  }
+
+  /** Resolves when no connection is open. Must be called once, after the server has stopped listening. */
+  noneOpen(): Promise<void> {
+    if (this.open.size === 0) return Promise.resolve();
+    return new Promise((resolve) => (this.whenNoneOpen = resolve));
+  }
+
+  private forget(session: ServerHttp2Session): void {
+    this.open.delete(session);
+    if (this.open.size === 0) this.whenNoneOpen?.();
   }
 
   /** Ends all calls, and closes all connections. Resolves after at most `FAREWELL_MS`. */

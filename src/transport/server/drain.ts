@@ -31,7 +31,7 @@ export async function drainServer(parts: DrainParts, timeoutMs: number): Promise
       log.warn({}, 'waits and streams are still open after the drain timeout');
     health.endWatches();
     reflection.endStreams();
-    if (await timeout.expiresBefore(shutdown(server))) {
+    if (await timeout.expiresBefore(shutdown(server, connections))) {
       log.warn({}, 'connections are still open after the drain timeout and are closed now');
     }
   } finally {
@@ -42,10 +42,12 @@ export async function drainServer(parts: DrainParts, timeoutMs: number): Promise
 }
 
 /** Stops listening and sends GOAWAY to all clients. Resolves when the last call has ended. */
-function shutdown(server: Server): Promise<void> {
-  return new Promise((resolve) => {
+function shutdown(server: Server, connections: Connections): Promise<void> {
+  const completed = new Promise<void>((resolve) => {
     server.tryShutdown(() => resolve());
   });
+  // Node never calls the callback of a connection that is destroyed but has not closed yet, and grpc-js waits for it.
+  return Promise.race([completed, connections.noneOpen()]);
 }
 
 interface Timeout {
