@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, credentials, type ChannelOptions } from '@grpc/grpc-js';
 import { present, promised } from '../../test/support/clients/unary-call';
-import { BenchService, type LoopDelay } from '../support/bench-service';
+import { BenchService, type LoopDelay, type MemoryInUse } from '../support/bench-service';
 
 interface BenchMethod<Answer> {
   readonly path: string;
@@ -21,12 +21,18 @@ export class BenchClient {
     await this.call(BenchService.empty);
   }
 
-  /** Collects garbage several times, so that the server's resident memory has no garbage any more. */
+  /** Collects garbage several times, because objects with finalizers need more than one run. */
   async collectGarbage(): Promise<void> {
     for (let turn = 0; turn < 3; turn += 1) {
       await this.call(BenchService.collectGarbage);
       await sleep(300);
     }
+  }
+
+  /** The memory of the server without garbage. */
+  async memoryInUse(): Promise<MemoryInUse> {
+    await this.collectGarbage();
+    return this.call(BenchService.memoryInUse);
   }
 
   loopDelay(): Promise<LoopDelay> {

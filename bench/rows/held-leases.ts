@@ -25,7 +25,7 @@ async function measure(stage: Stage, group: Group, { quick, say }: RowContext): 
   const name = (what: string) => `${streams.toLocaleString('en')} streams: ${what}`;
   const { listen: address } = stage.server;
   const each = { address, streams: streams / PROCESSES };
-  const bytes = await memoryGrowth(stage, () =>
+  const { resident } = await memoryGrowth(stage, () =>
     group.askEach('open', (index) => ({
       ...each,
       wanted: { name: `bench-${index}`, ttlMs: TTL_MS, waitMs: 0 },
@@ -45,7 +45,7 @@ async function measure(stage: Stage, group: Group, { quick, say }: RowContext): 
     ];
   });
   say(`${counts.rounds} rounds of ${RENEWAL_INTERVAL_MS / 1000} s`);
-  return [figure(name('memory a stream'), 'kB', bytes / streams / 1000, { most: 12 }), ...costs];
+  return [figure(name('memory a stream'), 'kB', resident / streams / 1000, { most: 12 }), ...costs];
 }
 
 async function run(context: RowContext): Promise<Figure[]> {

@@ -41,11 +41,20 @@ export interface LoopDelay {
   readonly max: number;
 }
 
+/** The memory of the server (bytes). */
+export interface MemoryInUse {
+  /** Values of JavaScript and buffers. Without garbage if read after `collectGarbage`. */
+  readonly held: number;
+  /** Resident memory: also the program, and pages that V8 keeps for later values. */
+  readonly resident: number;
+}
+
 /** An additional service of the benchmark's server. Its empty call is the yardstick. */
 export const BenchService = {
   empty: method('Empty'),
   collectGarbage: method('CollectGarbage'),
   loopDelay: asking<LoopDelay>('LoopDelay'),
+  memoryInUse: asking<MemoryInUse>('MemoryInUse'),
   /** The largest number of layers of a dictionary since the last time of asking. */
   mostLayers: asking<number>('MostLayers'),
 } satisfies ServiceDefinition;
@@ -62,6 +71,10 @@ export function benchHandlers(context: CallContext): Record<keyof typeof BenchSe
       return Promise.resolve({});
     }),
     loopDelay: unary(context, () => Promise.resolve(readDelay())),
+    memoryInUse: unary(context, () => {
+      const { heapUsed, external, rss } = process.memoryUsage();
+      return Promise.resolve({ held: heapUsed + external, resident: rss });
+    }),
     mostLayers: unary(context, () => Promise.resolve(readLayers())),
   };
 }

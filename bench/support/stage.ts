@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { ServerProcess } from '../../test/support/processes/server-process';
 import { BenchClient } from '../load/bench-client';
 import type { UnaryTasks } from '../load/unary';
-import { cpuDuring, residentBytes } from './cpu';
+import type { MemoryInUse } from './bench-service';
+import { cpuDuring } from './cpu';
 import { LoadGroup } from './load-process';
 import { BenchRedis } from './redis';
 
@@ -126,13 +127,12 @@ export async function growthOf(count: () => Promise<number>, forMs: number): Pro
   return (await count()) - before;
 }
 
-/** Resolves to the growth of the server's resident memory by some work, without garbage (bytes). */
-export async function memoryGrowth({ server }: Stage, work: () => Promise<unknown>): Promise<number> {
+/** Resolves to the growth of the server's memory by some work, without garbage. */
+export async function memoryGrowth({ server }: Stage, work: () => Promise<unknown>): Promise<MemoryInUse> {
   const bench = new BenchClient(server.listen);
-  await bench.collectGarbage();
-  const before = residentBytes(server.pid);
+  const before = await bench.memoryInUse();
   await work();
-  await bench.collectGarbage();
+  const after = await bench.memoryInUse();
   bench.close();
-  return residentBytes(server.pid) - before;
+  return { held: after.held - before.held, resident: after.resident - before.resident };
 }
