@@ -116,6 +116,30 @@ test('shows a semaphore with its permits, and what is above a lowered limit', ()
   `);
 });
 
+test('shows a semaphore with the limit 0 as paused, with and without holders', () => {
+  const states = [0, 2].map((holderCount) => {
+    const paused = Semaphore.create({ name: 'gpu', holderCount, usedCount: holderCount, waiterCount: 1 });
+    return [
+      ...resourceLines(semaphoreKind, paused, PIPE, 0),
+      ...table([paused], semaphoreKind.columns, PIPE).slice(1),
+    ];
+  });
+  expect(text(states.flat())).toMatchInlineSnapshot(`
+   "
+   semaphore  gpu
+   state      paused by its limit of 0
+   permits    0 of 0 used
+   waiters    1
+   gpu      0      0        0        1  paused
+   semaphore  gpu
+   state      held by 2, paused by its limit of 0
+   permits    2 of 0 used
+   waiters    1
+   gpu      2      0        2        1  (not readable)
+   "
+  `);
+});
+
 test('shows a list', () => {
   const rows = [lock, Lock.create({ name: 'free' }), Lock.create({ name: 'hidden', holderCount: 2 })];
   expect(text(table(rows, lockKind.columns, PIPE))).toMatchInlineSnapshot(`

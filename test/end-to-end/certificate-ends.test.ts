@@ -72,17 +72,76 @@ test('the metrics have the end of each certificate in use, and that of a renewed
   });
 });
 
-test('`holdfast status` shows the days that the certificate of the port has left', async () => {
+async function status(...args: string[]): Promise<string> {
   // The server asks for a client certificate, and answers GetServerInfo only with one.
   const { cert: own, key: ownKey } = authority.issue({ names: 'DNS:operator.example' });
   const { out, err, code } = await runProgram(
-    [...['status', '--ca', authority.cert, '--cert', own, '--key', ownKey], ...['--timeout', '60s']],
+    [...['status', '--ca', authority.cert, '--cert', own, '--key', ownKey, '--timeout', '60s'], ...args],
     { env: { HOLDFAST_ADDRESS: server.address } },
   );
   expect({ err, code }).toEqual({ err: '', code: 0 });
+  return out;
+}
+
+test('`holdfast status` shows the days that the certificate of the port has left', async () => {
+  const out = await status();
   const end = new Date(endOf(cert) * 1000).toISOString();
   expect(out).toMatch(/^certificate +127\.0\.0\.1:\d+: \d+d(\d+h)? left, until /m);
   expect(out).toContain(`left, until ${end}`);
+});
+
+test('`holdfast status` shows the certificate of the port as json and jsonl', async () => {
+  const end = endOf(cert) * 1000;
+  /** The text with fixed values in place of the port, the end and the features of this build. */
+  const plain = (text: string): string =>
+    text
+      .replace(server.address, 'ADDRESS')
+      .replace(new Date(end).toISOString(), 'END')
+      .replace(/("daysLeft": ?)(\d+)/, (_, name: string, days: string) => {
+        expect(Number(days)).toBe(Math.floor((end - Date.now()) / 86_400_000));
+        return `${name}DAYS`;
+      })
+      .replace(/"version": ?"[^"]+"/, '"version":"VERSION"')
+      .replace(/"features": ?\[[^\]]*\]/, '"features":[]');
+  expect(plain(await status('-o', 'json'))).toMatchInlineSnapshot(`
+   "{
+     "version":"VERSION",
+     "minTtl": "0.100s",
+     "maxTtl": "120s",
+     "defaultTtl": "30s",
+     "maxStreamAge": "3600s",
+     "maxWaiterCount": 10000,
+     "features":[],
+     "storeState": "STORE_STATE_READY",
+     "certificates": [
+       {
+         "address": "ADDRESS",
+         "names": [
+           "IP:127.0.0.1",
+           "DNS:localhost"
+         ],
+         "endTime": "END",
+         "daysLeft": DAYS
+       }
+     ]
+   }
+   "
+  `);
+  expect(plain(await status('-o', 'jsonl'))).toMatchInlineSnapshot(`
+   "{"version":"VERSION","minTtl":"0.100s","maxTtl":"120s","defaultTtl":"30s","maxStreamAge":"3600s","maxWaiterCount":10000,"features":[],"storeState":"STORE_STATE_READY","certificates":[{"address":"ADDRESS","names":["IP:127.0.0.1","DNS:localhost"],"endTime":"END","daysLeft":DAYS}]}
+   "
+  `);
+});
+
+test('`holdfast status` names an address without an answer beside the certificates of the others', async () => {
+  const silent = `127.0.0.1:${await freePort()}`;
+  const { certificates } = JSON.parse(await status('-o', 'json', '-a', `${server.address},${silent}`)) as {
+    certificates: readonly object[];
+  };
+  expect(certificates).toEqual([
+    expect.objectContaining({ address: server.address, names: ['IP:127.0.0.1', 'DNS:localhost'] }),
+    { address: silent, error: expect.stringContaining('ECONNREFUSED') as unknown },
+  ]);
 });
 
 test('`holdfast status` says that the certificate of the port has ended, and ends with 69', async () => {

@@ -1,4 +1,5 @@
 import type { Holdfast } from '../../../clients/typescript';
+import type { WatchOptions } from '../../../clients/typescript/calls/call-options';
 import type { Timestamp } from '../../../generated/typescript/google/protobuf/timestamp';
 import type { Holder, Waiter } from '../../../generated/typescript/holdfast/v1/lease';
 import type { Column } from '../output/table';
@@ -11,6 +12,8 @@ export interface Resource {
   readonly lastFencingToken: bigint;
   readonly holders: readonly Holder[];
   readonly waiters: readonly Waiter[];
+  /** Only semaphores have a limit. 0 pauses the semaphore. */
+  readonly limit?: number;
 }
 
 export interface ListQuery {
@@ -53,7 +56,7 @@ export interface ResourceKind<T extends Resource> {
   readonly word: 'lock' | 'semaphore';
   get(hf: Holdfast, name: string): Promise<T>;
   list(hf: Holdfast, query: ListQuery): Promise<Page<T>>;
-  watch(hf: Holdfast, name: string, signal: AbortSignal): AsyncIterable<T>;
+  watch(hf: Holdfast, name: string, options: WatchOptions): AsyncIterable<T>;
   revoke(hf: Holdfast, revocation: Revocation): Promise<Revoked>;
   toJson(resource: T): unknown;
   readonly columns: readonly Column<T>[];

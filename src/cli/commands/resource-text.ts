@@ -9,10 +9,17 @@ export function label({ holderId, identity }: Holder | Waiter): string {
   return holderId || identity || '(no label)';
 }
 
-export function firstHolder({ holders, holderCount }: Resource): string {
+export function firstHolder({ holders, holderCount, limit }: Resource): string {
   const [first] = holders;
-  if (first === undefined) return holderCount > 0 ? '(not readable)' : 'free';
+  if (first === undefined && holderCount > 0) return '(not readable)';
+  if (first === undefined) return limit === 0 ? 'paused' : 'free';
   return `${label(first)}${holderCount > 1 ? ` and ${holderCount - 1} more` : ''}`;
+}
+
+function stateText({ holderCount, limit }: Resource): string {
+  const held = holderCount > 0 ? `held by ${holderCount}` : undefined;
+  if (limit === 0) return `${held === undefined ? '' : `${held}, `}paused by its limit of 0`;
+  return held ?? 'free';
 }
 
 /** Times of the store are compared with the own wall clock, so the ages are right to the difference of the clocks. */
@@ -75,7 +82,7 @@ export function resourceLines<T extends Resource>(
   const { name, holders, holderCount, waiters, waiterCount, lastFencingToken } = resource;
   const lines = fields([
     [kind.word, name],
-    ['state', holderCount === 0 ? 'free' : `held by ${holderCount}`],
+    ['state', stateText(resource)],
     ...kind.fields(resource),
     ['waiters', String(waiterCount)],
     ['last token', lastFencingToken === 0n ? undefined : String(lastFencingToken)],

@@ -12,6 +12,7 @@ import { timeOfDayMs, timeOfDayText } from '../time-of-day';
 import { timeMs } from './requests';
 import type { Resource, ResourceKind, RevokeTarget } from './resource-kind';
 import { firstHolder, resourceLines } from './resource-text';
+import { WatchGap } from './watch-gap';
 
 type Flags = ConnectionFlags & OutputFlags;
 
@@ -93,13 +94,16 @@ function addWatch<T extends Resource>(parent: Command, kind: ResourceKind<T>, te
     .command('watch')
     .summary(`show each change of a ${kind.word}`)
     .description(
-      `Shows the state of a ${kind.word} at once, and after each change, until Ctrl-C. A slow reader gets the latest state.`,
+      `Shows the state of a ${kind.word} at once, and after each change, until Ctrl-C. A slow reader gets the latest state. If the watch is interrupted, stderr says so once.`,
     )
     .argument('<name>', `name of the ${kind.word}`);
   connected(printing(command)).action(async (name: string, flags: Flags) => {
     const output = outputOf(terminal, flags);
+    const gap = new WatchGap(terminal, `${kind.word} ${quoted(name)}`);
+    const options = { signal: terminal.interrupted, onFailure: (error: Error) => gap.failed(error) };
     await withClient(terminal, flags, async (hf) => {
-      for await (const state of kind.watch(hf, name, terminal.interrupted)) {
+      for await (const state of kind.watch(hf, name, options)) {
+        gap.ended();
         if (output.format === 'table') await output.write(`${watchLine(state)}\n`);
         else await output.write(`${jsonText(kind.toJson(state))}\n`);
       }

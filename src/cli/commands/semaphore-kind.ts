@@ -22,8 +22,8 @@ export const semaphoreKind: ResourceKind<Semaphore> = {
     });
     return { rows: semaphores, nextPageToken, sampled };
   },
-  async *watch(hf, name, signal) {
-    for await (const { semaphore } of hf.watch(service.watchSemaphore, { name }, { signal })) {
+  async *watch(hf, name, options) {
+    for await (const { semaphore } of hf.watch(service.watchSemaphore, { name }, options)) {
       yield required(semaphore, `semaphore "${name}"`);
     }
   },

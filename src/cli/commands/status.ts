@@ -11,7 +11,7 @@ import { durationToMs } from '../../../clients/typescript/duration';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
 import { connectionSettings, type ConnectionFlags } from '../connection/settings';
-import { certificateEnd } from '../connection/shown-certificate';
+import { shownCertificate, type ShownCertificate } from '../connection/shown-certificate';
 import { fields } from '../output/table';
 import { spanText } from '../output/spans';
 import type { Terminal } from '../terminal';
@@ -22,12 +22,13 @@ export function addStatus(program: Command, terminal: Terminal): void {
     .command('status')
     .summary('show a server, its store and a quarantine')
     .description(
-      'Shows the version of a server, the state of its store, the warnings about the store, a quarantine, and the end of the TLS certificate of each address.',
+      'Shows the version of a server, the state of its store, the warnings about the store, a quarantine, and the end of the TLS certificate of each address. JSON has its names and days left, too.',
     );
   connected(printing(command)).action(async (flags: ConnectionFlags & OutputFlags) => {
     const info = await withClient(terminal, flags, (hf) => hf.call(service.getServerInfo, {}));
-    const certificates = flags.output === 'table' ? await certificateRows(flags, terminal.env) : [];
-    await outputOf(terminal, flags).one(GetServerInfoResponse.toJSON(info), () => lines(info, certificates));
+    const certificates = await certificatesOf(flags, terminal.env);
+    const json = { ...(GetServerInfoResponse.toJSON(info) as object), ...certificatesJson(certificates) };
+    await outputOf(terminal, flags).one(json, () => lines(info, certificates));
   });
 
   const end = program
@@ -49,16 +50,38 @@ export function addStatus(program: Command, terminal: Terminal): void {
 
 type Row = readonly [title: string, value: string];
 
-/** A row for each address. None without TLS. */
-async function certificateRows(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<Row[]> {
-  const { address, options } = connectionSettings(flags, env);
+type Certificate = { readonly address: string } & (ShownCertificate | { readonly error: string });
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The certificate of each address. None without TLS. */
+async function certificatesOf(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<Certificate[]> {
+  const { address: addresses, options } = connectionSettings(flags, env);
   const { tls } = options;
   if (tls === undefined) return [];
-  const row = async (one: string): Promise<Row> => {
-    const text = await certificateEnd(one, tls).then(endText, (error: Error) => `unknown: ${error.message}`);
-    return ['certificate', `${one}: ${text}`];
+  const read = async (address: string): Promise<Certificate> => {
+    const failed = ({ message }: Error): Certificate => ({ address, error: message });
+    return shownCertificate(address, tls).then((shown) => ({ address, ...shown }), failed);
   };
-  return Promise.all(addressList(address).map(row));
+  return Promise.all(addressList(addresses).map(read));
+}
+
+/** The field `certificates` of the JSON. No field without TLS. */
+function certificatesJson(certificates: readonly Certificate[]): object {
+  if (certificates.length === 0) return {};
+  const json = certificates.map((one) => {
+    if ('error' in one) return one;
+    const { address, names, endMs } = one;
+    // Negative after the end.
+    const daysLeft = Math.floor((endMs - timeOfDayMs()) / DAY_MS);
+    return { address, names, endTime: timeOfDayText(endMs), daysLeft };
+  });
+  return { certificates: json };
+}
+
+function certificateRow(one: Certificate): Row {
+  const text = 'error' in one ? `unknown: ${one.error}` : endText(one.endMs);
+  return ['certificate', `${one.address}: ${text}`];
 }
 
 function endText(endMs: number): string {
@@ -66,7 +89,7 @@ function endText(endMs: number): string {
   return `${leftMs > 0 ? `${spanText(leftMs)} left` : 'has ended'}, until ${timeOfDayText(endMs)}`;
 }
 
-function lines(info: GetServerInfoResponse, certificates: readonly Row[]): string[] {
+function lines(info: GetServerInfoResponse, certificates: readonly Certificate[]): string[] {
   const { version, minTtl, defaultTtl, maxTtl, features, storeState, storeWarnings, quarantine } = info;
   return fields([
     ['version', version],
@@ -77,7 +100,7 @@ function lines(info: GetServerInfoResponse, certificates: readonly Row[]): strin
         `${ms(quarantine.remainingDuration)} left, because of ${quarantineCauseToJSON(quarantine.cause).replace('QUARANTINE_CAUSE_', '')}`,
     ],
     ...storeWarnings.map((warning) => ['warning', warning] as const),
-    ...certificates,
+    ...certificates.map(certificateRow),
     ['ttl', `${ms(minTtl)} to ${ms(maxTtl)}, default ${ms(defaultTtl)}`],
     ['features', features.map((one) => featureToJSON(one).replace('FEATURE_', '').toLowerCase()).join(', ')],
   ]);

@@ -48,7 +48,7 @@ export function addTop(program: Command, terminal: Terminal): void {
         'Without a terminal, or with another format than table, shows them once.',
     )
     .argument('[prefix]', 'only names that begin with this text', '')
-    .option('--interval <time>', 'time between two looks, at least 500ms', timeSpan, 2000)
+    .option('--interval <time>', 'time between two answers, at least 500ms', timeSpan, 2000)
     .option('--limit <count>', 'the largest number of names, at most 500', wholeNumber(1), 20)
     .option('--once', 'show them once');
   connected(printing(command)).action(async (prefix: string, flags: TopFlags) => {

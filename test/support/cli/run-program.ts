@@ -14,6 +14,8 @@ export interface FakeTerminal {
   readonly signal?: AbortSignal;
   /** Called with all of stdout after each write. */
   readonly onOut?: (text: string) => void;
+  /** Called with all of stderr after each write. */
+  readonly onErr?: (text: string) => void;
 }
 
 export interface ProgramResult {
@@ -24,7 +26,7 @@ export interface ProgramResult {
 
 /** Runs `holdfast` in this process, with a terminal of the test. */
 export async function runProgram(args: readonly string[], fake: FakeTerminal = {}): Promise<ProgramResult> {
-  const { env = {}, columns, input = '', onOut } = fake;
+  const { env = {}, columns, input = '', onOut, onErr } = fake;
   const printed = { out: '', err: '' };
   let code: number = EXIT.done;
   const stream = (key: 'out' | 'err') =>
@@ -32,6 +34,7 @@ export async function runProgram(args: readonly string[], fake: FakeTerminal = {
       write(chunk: Buffer, _encoding, done) {
         printed[key] += String(chunk);
         if (key === 'out') onOut?.(printed.out);
+        else onErr?.(printed.err);
         done();
       },
     });
