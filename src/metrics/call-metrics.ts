@@ -17,6 +17,12 @@ function* sessionFailuresOf({ calls }: MetricSources) {
   for (const [reason, value] of calls?.sessionFailures.all() ?? []) yield { labels: { reason }, value };
 }
 
+function* queryFailuresOf({ calls }: MetricSources) {
+  for (const [reason, value] of calls?.queryFailures.all() ?? []) {
+    yield { labels: { grpc_method: 'SuggestStream', reason }, value };
+  }
+}
+
 function metersOf({ calls }: MetricSources): readonly MethodMeter[] {
   return calls === undefined ? [] : [...calls.all()];
 }
@@ -48,7 +54,7 @@ export const callMetrics: readonly MetricDefinition[] = [
     type: 'counter',
     unit: 'count',
     labels: { ...METHOD_LABELS, grpc_code: 'name of the status, such as `OK` or `UNAVAILABLE`' },
-    help: 'Calls that have ended, by status. A session is one call: its failed commands are in holdfast_session_failures_total.',
+    help: 'Calls that have ended, by status. A session is one call: its failed commands are in holdfast_session_failures_total. A SuggestStream is one call: its failed queries are in holdfast_query_failures_total.',
     rising:
       'With `UNAVAILABLE`: the store does not answer, or the server drains. With `RESOURCE_EXHAUSTED`: overload or quotas. With `PERMISSION_DENIED` or `UNAUTHENTICATED`: refused callers, named by the audit log.',
     read: (sources) => metersOf(sources).flatMap(handledOf),
@@ -62,6 +68,19 @@ export const callMetrics: readonly MetricDefinition[] = [
     rising:
       'With `OVERLOADED`, `QUOTA_EXCEEDED`, `QUEUE_FULL` or `STORE_FULL`: overload, quotas or full queues. With `STORE_UNAVAILABLE`: Redis does not answer. With `NOT_ALLOWED`: refused callers, named by the audit log. `CONTENDED` counts acquires that give up.',
     read: sessionFailuresOf,
+  },
+  {
+    name: 'holdfast_query_failures_total',
+    type: 'counter',
+    unit: 'count',
+    labels: {
+      grpc_method: '`SuggestStream`',
+      reason: 'name of the reason, such as `OVERLOADED`: [errors.md](../errors.md) has all reasons',
+    },
+    help: 'Queries of SuggestStream that have failed, by reason. The stream continues after a failed query.',
+    rising:
+      'With `OVERLOADED` or `QUOTA_EXCEEDED`: overload or quotas. With `DICTIONARY_LOADING`: dictionaries are loaded, or have too little memory. With `STORE_UNAVAILABLE`: Redis does not answer. With `NO_SUCH_DICTIONARY` or `NOT_ALLOWED`: wrong names or refused callers.',
+    read: queryFailuresOf,
   },
   {
     name: 'grpc_server_msg_received_total',

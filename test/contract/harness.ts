@@ -14,6 +14,7 @@ import { AcquireLockRequest, LockServiceClient } from '../../generated/typescrip
 import { ServerServiceClient } from '../../generated/typescript/holdfast/v1/server_service';
 import type { AutocompleteLimits } from '../../src/engine/autocomplete/limits';
 import { systemClock } from '../../src/engine/clock';
+import type { Reason } from '../../src/engine/errors';
 import { defaultLimits } from '../../src/engine/leases/limits';
 import { defaultSessionLimits } from '../../src/engine/sessions/session-requests';
 import { Sessions } from '../../src/engine/sessions/sessions';
@@ -153,6 +154,11 @@ export class Harness {
     const meter = [...this.server.calls.all()].find((one) => one.method === method);
     if (meter === undefined) throw new Error(`there is no method ${method}`);
     return meter;
+  }
+
+  /** The number of failed queries of SuggestStream with this reason. */
+  queryFailures(reason: Reason): number {
+    return new Map(this.server.calls.queryFailures.all()).get(reason) ?? 0;
   }
 
   /** Counts of the requests that have not arrived completely. */

@@ -82,11 +82,14 @@ test.each(rules.map(({ alert, expr }) => [alert, expr]))(
   },
 );
 
-test('HoldfastOverloaded counts the failed commands with each reason of the status RESOURCE_EXHAUSTED', () => {
+test('HoldfastOverloaded counts the failed commands and queries with each reason of the status RESOURCE_EXHAUSTED', () => {
   const { expr } = rules.find(({ alert }) => alert === 'HoldfastOverloaded') ?? { expr: '' };
   const exhausted = Object.entries(ERROR_TABLE).filter(([, { code }]) => code === status.RESOURCE_EXHAUSTED);
-  const counted = /reason=~"([A-Z_|]+)"/.exec(expr)?.[1]?.split('|');
-  expect(counted?.sort()).toEqual(exhausted.map(([reason]) => reason).sort());
+  const reasons = exhausted.map(([reason]) => reason).sort();
+  for (const metric of ['holdfast_session_failures_total', 'holdfast_query_failures_total']) {
+    const counted = new RegExp(`${metric}\\{reason=~"([A-Z_|]+)"`).exec(expr)?.[1]?.split('|');
+    expect([metric, counted?.sort()]).toEqual([metric, reasons]);
+  }
 });
 
 test('each alert has a runbook, a case in which the alert fires, and a case in which the alert is silent', () => {

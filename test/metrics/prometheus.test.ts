@@ -76,6 +76,17 @@ test('counts the failed commands of sessions by reason, and shows each reason fr
   expect(reasons.map(([, reason]) => reason).sort()).toEqual(Object.keys(ERROR_TABLE).sort());
 });
 
+test('counts the failed queries of SuggestStream by reason, and shows each reason from the start', async () => {
+  const calls = new CallMeters();
+  calls.queryFailures.add('QUOTA_EXCEEDED');
+  const text = await textOf({ calls });
+  const labels = (reason: string): string => `{grpc_method="SuggestStream",reason="${reason}"}`;
+  expect(text).toContain(`holdfast_query_failures_total${labels('QUOTA_EXCEEDED')} 1\n`);
+  for (const reason of Object.keys(ERROR_TABLE)) {
+    expect(text).toContain(`holdfast_query_failures_total${labels(reason)} `);
+  }
+});
+
 test('bounds the number of Redis nodes with numbers of their own', () => {
   const meters = new CommandMeters();
   for (let port = 0; port < 300; port += 1) meters.of(`10.0.0.1:${port}`);

@@ -28,6 +28,7 @@ import {
 } from '../../engine/autocomplete/limits';
 import type { SuggestRequest as EngineRequest } from '../../engine/autocomplete/suggestion';
 import { bidi, clientStream, unary, type CallContext, type HandledCall } from '../grpc/call';
+import type { FailureCounts } from '../grpc/failure-counts';
 import { checkName, checkPageSize, requireName, Violations } from '../grpc/fields';
 import { OpenStreams, within } from '../grpc/open-streams';
 import { serializer } from '../../wire/serialize';
@@ -91,6 +92,7 @@ export function autocompleteHandlers(
   context: CallContext,
   engine: AutocompleteEngine,
   limits: AutocompleteLimits,
+  queryFailures: FailureCounts,
 ): AutocompleteHandlers {
   const requests = new EntryRequests(context.clock);
   const starts = new OpenStreams(MAX_STARTS, 'imports without a start');
@@ -100,7 +102,7 @@ export function autocompleteHandlers(
     ...recentsHandlers(context, engine),
     ...dictionaryHandlers(context, engine),
     ...entryHandlers(context, engine, requests),
-    ...suggestHandlers(context, engine, suggestStreams),
+    ...suggestHandlers(context, engine, suggestStreams, queryFailures),
 
     importDictionary: clientStream<ImportMessage, ImportDictionaryResponse>(
       context,
@@ -175,7 +177,12 @@ function recentsHandlers(context: CallContext, engine: AutocompleteEngine) {
   };
 }
 
-function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open: OpenStreams) {
+function suggestHandlers(
+  context: CallContext,
+  engine: AutocompleteEngine,
+  open: OpenStreams,
+  failures: FailureCounts,
+) {
   /** Answers an invalid query with an error message, so that the stream continues. */
   const answer = async (message: SuggestStreamRequest, call: HandledCall): Promise<SuggestStreamResponse> => {
     const { queryId, suggest } = message;
@@ -186,8 +193,9 @@ function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open:
       const value = suggestMessage(await engine.suggest(request));
       return { queryId, result: { $case: 'suggestions', value } };
     } catch (error) {
-      const value = suggestErrorMessage(call.summaryOf(error));
-      return { queryId, result: { $case: 'error', value } };
+      const summary = call.summaryOf(error);
+      failures.add(summary.reason);
+      return { queryId, result: { $case: 'error', value: suggestErrorMessage(summary) } };
     }
   };
 

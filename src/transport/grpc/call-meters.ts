@@ -47,6 +47,8 @@ export class MethodMeter {
 export class CallMeters {
   /** The failed commands of sessions. The status of the session's stream does not tell them. */
   readonly sessionFailures = new FailureCounts();
+  /** The failed queries of SuggestStream. The status of the stream does not tell them. */
+  readonly queryFailures = new FailureCounts();
   private readonly methods = new Map<string, MethodMeter>();
 
   constructor(services: readonly ServiceDefinition[] = []) {

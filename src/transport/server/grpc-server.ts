@@ -221,7 +221,8 @@ export class GrpcServer {
 
   private addAutocomplete(context: CallContext): AutocompleteHandlers {
     const { autocomplete, autocompleteLimits = defaultAutocompleteLimits } = this.parts;
-    const added = autocompleteHandlers(context, autocomplete, autocompleteLimits);
+    const { queryFailures } = this.calls;
+    const added = autocompleteHandlers(context, autocomplete, autocompleteLimits, queryFailures);
     this.server.addService(autocompleteServiceDefinition, added.handlers);
     return added;
   }
