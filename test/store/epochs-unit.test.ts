@@ -33,6 +33,10 @@ class Scene {
   /** Throws if the node does not have the epoch key. */
   beforeAdoption: (key: string) => void = () => undefined;
   settledCount = 0;
+  /** Answers a read of an epoch. */
+  readEpoch: (key: string) => string | null = () => `L2:${RUN} w ${QUARANTINE_MS} 12000`;
+  /** The keys of the epochs that were read. */
+  readonly read: string[] = [];
   readonly epochs: Epochs;
 
   constructor() {
@@ -53,6 +57,10 @@ class Scene {
         },
       },
       probeNode: () => Promise.resolve(this.report()),
+      ask: async (_get: string, key: string) => {
+        this.read.push(key);
+        return Promise.resolve(this.readEpoch(key));
+      },
       changed: () => undefined,
     } as unknown as RedisConnection;
     const nodeBuckets = {
@@ -161,6 +169,42 @@ describe('the epochs of a node', () => {
     expect(stepped.map(({ key }) => key)).toEqual([epochKey('test', 2)]);
     expect(Number(stepped[0]?.args[SET_FORWARD_AT])).toBeGreaterThan(59_000_000);
     expect(scene.commandArguments(2)?.[1]).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['without an epoch', null],
+    ['of another layout', `L3:${RUN} w ${QUARANTINE_MS} 12000`],
+    ['of a layout without a number', `${RUN} w ${QUARANTINE_MS} 12000`],
+    ['with a pause that another server has begun', `L2:${RUN} w ${QUARANTINE_MS} 12000 5 9 0 forgotten`],
+  ])('are adopted again if a report finds a bucket %s, although no command comes', async (_, epoch) => {
+    const scene = new Scene();
+    scene.buckets = [[1, 2], [3]];
+    await scene.pass(1000);
+    const adopt = jest.spyOn(scene.epochs, 'adopt');
+    for (let second = 0; second < 4; second += 1) {
+      await scene.clock.advance(1000);
+      scene.report();
+    }
+    expect(scene.read).toEqual([1, 3, 1, 3].map((bucket) => epochKey('test', bucket)));
+    expect(adopt).not.toHaveBeenCalled();
+    scene.readEpoch = () => epoch;
+    await scene.clock.advance(1000);
+    scene.report();
+    await scene.clock.advance(1);
+    expect(adopt).toHaveBeenCalledTimes(1);
+  });
+
+  it('are not adopted again if an epoch cannot be read', async () => {
+    const scene = new Scene();
+    await scene.pass(1000);
+    const adopt = jest.spyOn(scene.epochs, 'adopt');
+    scene.readEpoch = () => {
+      throw new Error('MOVED 9842 10.0.0.2:6379');
+    };
+    await scene.clock.advance(1000);
+    scene.report();
+    await scene.clock.advance(1);
+    expect([scene.read.length, adopt.mock.calls.length]).toEqual([1, 0]);
   });
 
   it('ask for the source runs again if the answer is too old for the adoption', async () => {

@@ -259,6 +259,17 @@ describe('a server over a Redis that may have lost leases', () => {
     ).toBeLessThan(1500);
   });
 
+  it('starts a quarantine at each server after FLUSHALL, although no command comes', async () => {
+    const redis = await start({ appendfsync: 'no' });
+    const servers = [await connect(redis.url), await connect(redis.url)];
+    await redis.command('FLUSHALL');
+    for (const { node } of servers) {
+      await eventually('the quarantine', () => node.quarantine?.cause === 'forgotten');
+      await quarantined(on(servers[0]!).try());
+    }
+    expect(await redis.command('EXISTS', 'test:{5}:epoch', 'test:{1023}:epoch')).toBe('2');
+  });
+
   it('ends the quarantine after its time, for all servers', async () => {
     const redis = await start({ appendfsync: 'no' });
     const quick = { storeIsNew: false, quarantineMs: 2500 };

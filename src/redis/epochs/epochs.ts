@@ -20,6 +20,7 @@ import {
 } from './epoch-buckets';
 import { longestOf, type Adopted, type EndedPause } from './epoch-replies';
 import { again, EpochScripts } from './epoch-scripts';
+import { EpochWatch } from './epoch-watch';
 import { KnownRun } from './known-run';
 import { StoreTime } from './store-time';
 
@@ -47,6 +48,7 @@ export class Epochs implements ProbeListener, EpochGuard {
   private readonly run: KnownRun;
   private readonly time = new StoreTime();
   private readonly scripts: EpochScripts;
+  private readonly watch: EpochWatch;
   private readonly nodeBuckets: NodeBuckets;
   /** True if some epochs are not adopted yet. */
   private isDue = true;
@@ -68,9 +70,12 @@ export class Epochs implements ProbeListener, EpochGuard {
     this.run = new KnownRun(options.storeIsNew);
     this.bounds = { longestMs: options.quarantineMs, durability: 'a', overlapMs: 0 };
     this.nodeBuckets = options.nodeBuckets ?? ALL_BUCKETS;
+    const { nodeBuckets } = this;
+    const onDoubt = () => this.adoptInBackground();
+    this.watch = new EpochWatch({ prefix: options.prefix, nodeBuckets, connection, onDoubt });
     this.scripts = new EpochScripts({
       quarantineMs: options.quarantineMs,
-      nodeBuckets: this.nodeBuckets,
+      nodeBuckets,
       clock: options.clock,
       connection,
       run: this.run,
@@ -121,6 +126,7 @@ export class Epochs implements ProbeListener, EpochGuard {
     this.takeTime(sample);
     if (change === 'weaker' || this.pause) this.isDue = true;
     if (this.isDue) this.adoptInBackground();
+    else this.watch.check();
     if (this.leaving.size > 0) this.adoptLeaving().catch((error: unknown) => this.onFailed(error));
   }
 
