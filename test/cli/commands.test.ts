@@ -1,9 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Holdfast } from '../../clients/typescript';
 import { runProgram, type FakeTerminal, type ProgramResult } from '../support/cli/run-program';
 import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
-import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from '../end-to-end/in-process-server';
 
@@ -137,45 +135,6 @@ describe('watch', () => {
     expect(out.endsWith('\n')).toBe(true);
     if (format === 'table') expect(plain(out).split('\n')[0]).toBe('TIME  free  waiters 0');
     await lease.release();
-  });
-});
-
-describe('a watch whose server is gone for a time', () => {
-  test('says so once on stderr, says once that states arrive again, and keeps stdout clean', async () => {
-    const proxy = await TcpProxy.open({ targetPort: Number(server.address.split(':')[1]), protocol: 'tcp' });
-    const ctrlC = new AbortController();
-    const shown = { out: '', err: '' };
-    const watching = holdfast('lock watch watch/gap -o jsonl', {
-      env: { HOLDFAST_ADDRESS: proxy.address },
-      signal: ctrlC.signal,
-      onOut: (text) => (shown.out = text),
-      onErr: (text) => (shown.err = text),
-    });
-    const states = (): number => shown.out.split('\n').length - 1;
-    await eventually('the first state', () => states() === 1);
-    for (const gap of [1, 2]) {
-      proxy.refuseNew();
-      proxy.cutAll();
-      await eventually(
-        'the line about the gap',
-        () => shown.err.split('is interrupted: ').length === gap + 1,
-      );
-      // The client asks several times more in this time, and says nothing.
-      await sleep(2000);
-      proxy.passEverything();
-      await eventually('a state after the gap', () => states() === gap + 1);
-    }
-    ctrlC.abort(new Error('ended by SIGINT'));
-    const { out, err } = await watching;
-    await proxy.close();
-    for (const line of out.trimEnd().split('\n')) expect(parsed(line)).toMatchObject({ name: 'watch/gap' });
-    const gap = [
-      expect.stringMatching(
-        /^holdfast: lock "watch\/gap" may have changed unseen, because the watch is interrupted: /,
-      ),
-      'holdfast: the states of lock "watch/gap" arrive again',
-    ];
-    expect(err.trimEnd().split('\n').slice(0, 4)).toEqual([...gap, ...gap]);
   });
 });
 

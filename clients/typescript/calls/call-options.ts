@@ -1,4 +1,3 @@
-import type { HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
 import { toMs, type TimeSpan } from '../time-span';
 
@@ -20,8 +19,6 @@ export interface RawCallOptions extends CallOptions {
 export interface WatchOptions {
   /** Ends the iteration without an error. */
   readonly signal?: AbortSignal | undefined;
-  /** Called after each failed attempt that another attempt follows. */
-  readonly onFailure?: ((error: HoldfastError) => void) | undefined;
 }
 
 /** The first message of a watch comes within this time. Then the next server is tried. */

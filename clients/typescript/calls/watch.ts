@@ -13,12 +13,12 @@ export async function* watch<Request, Response>(
   channel: CallChannel,
   method: Method<Request, Response>,
   request: Request,
-  { signal, onFailure }: WatchOptions = {},
+  { signal }: WatchOptions = {},
 ): AsyncGenerator<Response, void, undefined> {
   if (channel.closed.aborted) throw new ClosedError();
   const joined = either(signal, channel.closed);
   try {
-    yield* repeat(channel, method, request, joined.signal, onFailure);
+    yield* repeat(channel, method, request, joined.signal);
     if (channel.closed.aborted && !signal?.aborted) throw new ClosedError();
   } finally {
     joined.dispose();
@@ -30,7 +30,6 @@ async function* repeat<Request, Response>(
   method: Method<Request, Response>,
   request: Request,
   ends: AbortSignal,
-  onFailure: WatchOptions['onFailure'],
 ): AsyncGenerator<Response, void, undefined> {
   const repetition = new Repetition(true);
   while (!ends.aborted) {
@@ -50,7 +49,6 @@ async function* repeat<Request, Response>(
     if (client) channel.failed(client, failed);
     const pauseMs = repetition.pauseAfter(failed, client !== undefined);
     if (pauseMs === undefined) throw failed;
-    onFailure?.(failed);
     await pause(pauseMs, ends).catch(() => undefined);
   }
 }

@@ -16,8 +16,8 @@ export const lockKind: ResourceKind<Lock> = {
     const { locks, nextPageToken, sampled } = await hf.call(service.listLocks, { ...query, orderBy });
     return { rows: locks, nextPageToken, sampled };
   },
-  async *watch(hf, name, options) {
-    for await (const { lock } of hf.watch(service.watchLock, { name }, options)) {
+  async *watch(hf, name, signal) {
+    for await (const { lock } of hf.watch(service.watchLock, { name }, { signal })) {
       yield required(lock, `lock "${name}"`);
     }
   },

@@ -1,5 +1,4 @@
 import type { Holdfast } from '../../../clients/typescript';
-import type { WatchOptions } from '../../../clients/typescript/calls/call-options';
 import type { Timestamp } from '../../../generated/typescript/google/protobuf/timestamp';
 import type { Holder, Waiter } from '../../../generated/typescript/holdfast/v1/lease';
 import type { Column } from '../output/table';
@@ -56,7 +55,7 @@ export interface ResourceKind<T extends Resource> {
   readonly word: 'lock' | 'semaphore';
   get(hf: Holdfast, name: string): Promise<T>;
   list(hf: Holdfast, query: ListQuery): Promise<Page<T>>;
-  watch(hf: Holdfast, name: string, options: WatchOptions): AsyncIterable<T>;
+  watch(hf: Holdfast, name: string, signal: AbortSignal): AsyncIterable<T>;
   revoke(hf: Holdfast, revocation: Revocation): Promise<Revoked>;
   toJson(resource: T): unknown;
   readonly columns: readonly Column<T>[];

@@ -94,18 +94,23 @@ function addWatch<T extends Resource>(parent: Command, kind: ResourceKind<T>, te
     .command('watch')
     .summary(`show each change of a ${kind.word}`)
     .description(
-      `Shows the state of a ${kind.word} at once, and after each change, until Ctrl-C. A slow reader gets the latest state. If the watch is interrupted, stderr says so once.`,
+      `Shows the state of a ${kind.word} at once, and after each change, until Ctrl-C. A slow reader gets the latest state. If no server answers, or the server does not reach its store, stderr says so once.`,
     )
     .argument('<name>', `name of the ${kind.word}`);
   connected(printing(command)).action(async (name: string, flags: Flags) => {
     const output = outputOf(terminal, flags);
     const gap = new WatchGap(terminal, `${kind.word} ${quoted(name)}`);
-    const options = { signal: terminal.interrupted, onFailure: (error: Error) => gap.failed(error) };
     await withClient(terminal, flags, async (hf) => {
-      for await (const state of kind.watch(hf, name, options)) {
-        gap.ended();
-        if (output.format === 'table') await output.write(`${watchLine(state)}\n`);
-        else await output.write(`${jsonText(kind.toJson(state))}\n`);
+      const ended = new AbortController();
+      const observed = gap.observe(hf, AbortSignal.any([terminal.interrupted, ended.signal]));
+      try {
+        for await (const state of kind.watch(hf, name, terminal.interrupted)) {
+          if (output.format === 'table') await output.write(`${watchLine(state)}\n`);
+          else await output.write(`${jsonText(kind.toJson(state))}\n`);
+        }
+      } finally {
+        ended.abort();
+        await observed;
       }
     });
   });

@@ -22,8 +22,8 @@ export const semaphoreKind: ResourceKind<Semaphore> = {
     });
     return { rows: semaphores, nextPageToken, sampled };
   },
-  async *watch(hf, name, options) {
-    for await (const { semaphore } of hf.watch(service.watchSemaphore, { name }, options)) {
+  async *watch(hf, name, signal) {
+    for await (const { semaphore } of hf.watch(service.watchSemaphore, { name }, { signal })) {
       yield required(semaphore, `semaphore "${name}"`);
     }
   },
