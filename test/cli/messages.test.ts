@@ -11,10 +11,19 @@ const OPEN_SSL = 'error:0A00010B:SSL routines:ssl3_get_record:wrong version numb
 test.each([
   ['connect ECONNREFUSED 127.0.0.1:1', 'Error: connect ECONNREFUSED 127.0.0.1:1. '],
   ['Port should be >= 0', 'RangeError [ERR_SOCKET_BAD_PORT]: Port should be >= 0.. '],
+  [
+    'the connection ended before an answer (does the server want TLS?)',
+    'Error: Failed to connect (2026-11-27T00:06:15.928Z). ',
+  ],
   ['TLS: wrong version number (does the server have TLS?)', `Error: 80C0AD137F0000:${OPEN_SSL}. `],
 ])('a failed connection says %j, without the words of gRPC', (problem, inner) => {
   const message = `no server answered in time: No connection established. Last error: ${inner}${NOTE}`;
   expect(problemText(new Error(message))).toBe(`no server answered in time: ${problem}`);
+});
+
+test('a server that did not answer in time is silent, without the times of gRPC', () => {
+  const message = 'Deadline exceeded after 0.019s,name resolution: 0.001s,Waiting for LB pick';
+  expect(problemText(new Error(message))).toBe('the server is silent');
 });
 
 test('a problem is one line, and steers no terminal', () => {
