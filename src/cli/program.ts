@@ -35,6 +35,8 @@ export function createProgram(terminal: Terminal): Command {
       getOutHasColors: () => terminal.outHasColour,
       getErrHasColors: () => wantsColour(terminal.env, terminal.errIsTerminal),
     })
+    // Beside a long command, the text wraps in what is left of 80 columns.
+    .configureHelp({ minWidthToWrap: 20 })
     .addHelpText('after', exitCodeHelp());
   addLock(program, terminal);
   addSemaphore(program, terminal);

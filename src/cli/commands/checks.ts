@@ -46,7 +46,7 @@ export function addChecks(program: Command, terminal: Terminal): void {
     .option('--name <name>', 'name of the lock, semaphore or dictionary (default: the empty name)')
     .addHelpText(
       'after',
-      '\nExample:\n  holdfast check-policy policy.yaml --identity token:alice --verb use --service LockService --name jobs/1',
+      '\nExample:\n  holdfast check-policy policy.yaml --identity token:alice --verb use \\\n    --service LockService --name jobs/1',
     )
     .action((file: string, flags: QuestionFlags) => checkPolicy(terminal, file, flags));
 }

@@ -169,12 +169,15 @@ function addImport(parent: Command, terminal: Terminal): void {
 
 const IMPORT_HELP = `
 Formats:
-  jsonl  one entry per line: {"entryId":"3","text":"New York","aliases":["NYC"],"weight":90}
-  csv    a header with the columns id, text, aliases, weight, payload; aliases are divided by |
+  jsonl  one entry per line:
+         {"entryId":"3","text":"New York","aliases":["NYC"],"weight":90}
+  csv    a header with the columns id, text, aliases, weight, payload;
+         aliases are divided by |
   tsv    as csv, with tabs and without quotes
   text   one text per line, which is also the id
 
-Without "id", the text is the id. The payload is in base64. If an id comes twice, the last entry counts.
+Without "id", the text is the id. The payload is in base64. If an id comes
+twice, the last entry counts.
 
 Example:
   holdfast complete import words /usr/share/dict/words --format text`;

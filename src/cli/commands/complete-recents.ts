@@ -10,7 +10,10 @@ import { SUGGESTION_COLUMNS, suggestionToJson } from './suggestion-kind';
 
 /** `holdfast complete recents`: the latest choices of one user. */
 export function addRecents(parent: Command, terminal: Terminal): void {
-  const recents = parent.command('recents').description('Keep the latest choices of a user.');
+  const recents = parent
+    .command('recents')
+    .summary('keep the latest choices of a user')
+    .description('Keep the latest choices of a user.');
   addAdd(recents, terminal);
   addList(recents, terminal);
   addRemove(recents, terminal);

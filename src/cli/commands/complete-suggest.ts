@@ -128,7 +128,8 @@ async function* mapped<T, U>(source: AsyncIterable<T>, map: (value: T) => U) {
 }
 
 const TYPE_HELP = `
-Keys: ↑ ↓ choose, Enter prints the choice, Esc or Ctrl-C ends without a choice, Ctrl-U clears the line.
+Keys: ↑ ↓ choose, Enter prints the choice, Esc or Ctrl-C ends without a choice,
+Ctrl-U clears the line.
 
 Examples:
   town=$(holdfast complete type towns)
