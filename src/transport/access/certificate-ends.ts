@@ -61,7 +61,8 @@ export class CertificateEnds {
     if (leftMs > WARNING_MS) return;
     this.warnedAt.set(use, performance.now());
     const fields = { setting, end: showTimeOfDay(endsAtMs) };
-    if (leftMs > 0) this.log.warn(fields, `a certificate ends in ${Math.ceil(leftMs / DAY_MS)} days`);
+    const days = Math.ceil(leftMs / DAY_MS);
+    if (leftMs > 0) this.log.warn(fields, `a certificate ends in ${days} ${days === 1 ? 'day' : 'days'}`);
     else this.log.error(fields, 'a certificate has ended');
   }
 }
