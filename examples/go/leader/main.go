@@ -18,10 +18,9 @@ var (
 )
 
 func main() {
-	name := example.Name()
 	stop, cancel := example.StopSignal()
 	defer cancel()
-	example.Exit(run(stop, name))
+	example.Exit(run(stop, example.Name()))
 }
 
 func run(stop context.Context, name string) error {

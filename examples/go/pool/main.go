@@ -25,8 +25,7 @@ var (
 )
 
 func main() {
-	name := example.Name()
-	example.Exit(run(context.Background(), name))
+	example.Exit(run(context.Background(), example.Name()))
 }
 
 func run(ctx context.Context, name string) error {
@@ -36,8 +35,7 @@ func run(ctx context.Context, name string) error {
 	}
 	defer hf.Close(context.Background())
 	permits := hf.Semaphore(name, holdfast.WithLimit(*limit), holdfast.WithTTL(*ttl))
-	var done atomic.Int64
-	done.Store(int64(*jobs))
+	var lostJobs atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
 	for job := 1; job <= *jobs; job++ {
 		group.Go(func() error {
@@ -47,7 +45,7 @@ func run(ctx context.Context, name string) error {
 			var lost *holdfast.LeaseLostError
 			if errors.As(err, &lost) {
 				fmt.Printf("%s: job %d lost its permit: %s\n", *holder, job, lost.Cause)
-				done.Add(-1)
+				lostJobs.Add(1)
 				return nil
 			}
 			return err
@@ -56,8 +54,8 @@ func run(ctx context.Context, name string) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	fmt.Printf("%s: %d jobs done\n", *holder, done.Load())
-	if done.Load() < int64(*jobs) {
+	fmt.Printf("%s: %d jobs done\n", *holder, int64(*jobs)-lostJobs.Load())
+	if lostJobs.Load() > 0 {
 		return example.ErrStopped
 	}
 	return nil

@@ -23,8 +23,7 @@ var (
 )
 
 func main() {
-	name := example.Name()
-	example.Exit(run(context.Background(), name))
+	example.Exit(run(context.Background(), example.Name()))
 }
 
 func run(ctx context.Context, name string) error {

@@ -21,10 +21,9 @@ var (
 )
 
 func main() {
-	name := example.Name()
 	stop, cancel := example.StopSignal()
 	defer cancel()
-	example.Exit(run(stop, name))
+	example.Exit(run(stop, example.Name()))
 }
 
 // run waits for the lock, and works until stop ends.

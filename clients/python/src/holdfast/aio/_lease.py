@@ -35,9 +35,12 @@ class Lease(LeaseState):
         self._body: Optional[Body] = None
 
     def on_lost(self, callback: Callable[[LeaseLost], object]) -> None:
-        """Calls back in the event loop at a loss. Never after a release."""
+        """Calls back in the event loop at a loss. Never after a release.
+
+        An error of the callback is logged.
+        """
         loop = asyncio.get_running_loop()
-        self._held.listen(lambda loss: loop.call_soon(callback, loss))
+        self._held.listen(lambda loss: loop.call_soon(_tell, callback, loss))
 
     async def release(self) -> bool:
         """Releases the lease, after the work has ended. Also after a loss.
@@ -94,3 +97,10 @@ class Lease(LeaseState):
             return None
         cause = None if answer.released else _EARLY_ENDS.get(answer.cause)
         return None if cause is None else self._held.lost(cause)
+
+
+def _tell(callback: Callable[[LeaseLost], object], loss: LeaseLost) -> None:
+    try:
+        callback(loss)
+    except Exception:
+        _logger.exception("a callback has raised")
