@@ -25,7 +25,14 @@ afterAll(() =>
   ),
 );
 
-test.each([
+interface Gap {
+  readonly title: string;
+  readonly begin: () => void | Promise<void>;
+  readonly end: () => void | Promise<void>;
+  readonly text: RegExp;
+}
+
+test.each<Gap>([
   {
     title: 'no server answers',
     begin: () => {
