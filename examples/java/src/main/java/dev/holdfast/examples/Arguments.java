@@ -40,6 +40,11 @@ final class Arguments {
     return text("servers", "127.0.0.1:50051");
   }
 
+  /** The name of this process that others see. */
+  String holder(String kind) {
+    return text("holder", kind + "-" + ProcessHandle.current().pid());
+  }
+
   boolean has(String option) {
     return values.containsKey(option);
   }

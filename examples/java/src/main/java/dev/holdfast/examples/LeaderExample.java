@@ -11,13 +11,8 @@ import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 
-/**
- * Shows the leader of an election. With a value it also campaigns, leads until a signal, and then
- * resigns.
- */
+/** Shows the leaders of an election. With a value the program also leads until a signal. */
 public final class LeaderExample {
-  private LeaderExample() {}
-
   public static void main(String[] args) {
     Arguments given = new Arguments(args, "servers", "value", "ttl-ms");
     String value = given.text("value", "");

@@ -9,20 +9,15 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/**
- * Runs jobs, each under one permit of a semaphore. Several processes share the permits. Those of a
- * killed process come back after the ttl.
- */
+/** Runs jobs, each under one permit of a semaphore that several processes share. */
 public final class PoolExample {
-  private PoolExample() {}
-
   public static void main(String[] args) {
     Arguments given = new Arguments(args, "servers", "holder", "jobs", "limit", "ttl-ms", "job-ms");
     Program.run(() -> run(given));
   }
 
   private static int run(Arguments given) throws Exception {
-    String holder = given.text("holder", "pool-" + ProcessHandle.current().pid());
+    String holder = given.holder("pool");
     int count = given.number("jobs", 6);
     int done = 0;
     try (Holdfast hf = Holdfast.builder(given.servers()).holderId(holder).connect()) {
