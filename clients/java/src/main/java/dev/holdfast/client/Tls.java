@@ -2,9 +2,7 @@ package dev.holdfast.client;
 
 import io.grpc.ChannelCredentials;
 import io.grpc.TlsChannelCredentials;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -13,10 +11,6 @@ import org.jspecify.annotations.Nullable;
  * certificate needs no restart. Immutable: each method returns a copy.
  */
 public final class Tls {
-  private interface Pem {
-    byte[] read() throws IOException;
-  }
-
   private static final Tls SYSTEM = new Tls(null, null, null, null);
 
   private final @Nullable Pem authorities;
@@ -42,29 +36,22 @@ public final class Tls {
 
   /** The file of the certificate authorities of the servers. */
   public Tls authorities(Path file) {
-    return new Tls(() -> Files.readAllBytes(file), certificate, key, serverName);
+    return new Tls(Pem.of(file), certificate, key, serverName);
   }
 
   /** The certificate authorities of the servers. */
   public Tls authorities(byte[] pem) {
-    byte[] copy = pem.clone();
-    return new Tls(() -> copy, certificate, key, serverName);
+    return new Tls(Pem.of(pem), certificate, key, serverName);
   }
 
   /** The files of the client's certificate with its chain, and of its key in PKCS #8 form. */
   public Tls clientCertificate(Path certificateFile, Path keyFile) {
-    return new Tls(
-        authorities,
-        () -> Files.readAllBytes(certificateFile),
-        () -> Files.readAllBytes(keyFile),
-        serverName);
+    return new Tls(authorities, Pem.of(certificateFile), Pem.of(keyFile), serverName);
   }
 
   /** The client's certificate with its chain, and its key in PKCS #8 form. */
   public Tls clientCertificate(byte[] certificatePem, byte[] keyPem) {
-    byte[] certificateCopy = certificatePem.clone();
-    byte[] keyCopy = keyPem.clone();
-    return new Tls(authorities, () -> certificateCopy, () -> keyCopy, serverName);
+    return new Tls(authorities, Pem.of(certificatePem), Pem.of(keyPem), serverName);
   }
 
   /** The name in the server's certificate, if it differs from the address. For tests. */
@@ -79,11 +66,10 @@ public final class Tls {
   ChannelCredentials credentials() throws IOException {
     TlsChannelCredentials.Builder builder = TlsChannelCredentials.newBuilder();
     if (authorities != null) {
-      builder.trustManager(new ByteArrayInputStream(authorities.read()));
+      builder.trustManager(authorities.certificates());
     }
     if (certificate != null && key != null) {
-      builder.keyManager(
-          new ByteArrayInputStream(certificate.read()), new ByteArrayInputStream(key.read()));
+      builder.keyManager(certificate.certificates(), key.key());
     }
     return builder.build();
   }

@@ -1,6 +1,6 @@
 package dev.holdfast.client;
 
-import java.nio.file.Files;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
 /** Gives a bearer token for each session and each call. */
@@ -15,6 +15,6 @@ public interface TokenSource {
 
   /** A file that is read again for each session and each call. */
   static TokenSource file(Path path) {
-    return () -> Token.of(Files.readString(path));
+    return () -> Token.of(new String(Pem.readFile(path), StandardCharsets.UTF_8));
   }
 }
