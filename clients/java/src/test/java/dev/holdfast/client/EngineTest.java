@@ -17,10 +17,6 @@ import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.logging.Handler;
-import java.util.logging.Level;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -339,47 +335,5 @@ class EngineTest {
     stop.complete(null);
     loop.settle();
     assertTrue(lease.isValid());
-  }
-
-  @Test
-  @DisplayName("the levels of the log are those of all clients")
-  void levelsOfTheLog() {
-    List<LogRecord> records = new ArrayList<>();
-    Handler handler =
-        new Handler() {
-          @Override
-          public void publish(LogRecord record) {
-            records.add(record);
-          }
-
-          @Override
-          public void flush() {}
-
-          @Override
-          public void close() {}
-        };
-    Logger logger = Logger.getLogger(Holdfast.class.getName());
-    Level before = logger.getLevel();
-    logger.setLevel(Level.ALL);
-    logger.addHandler(handler);
-    try {
-      acquire("report");
-      server.latest().breakOff();
-      loop.advance(Duration.ofSeconds(2));
-      server.latest().end(1, SessionEndCause.SESSION_END_CAUSE_REVOKED);
-      loop.settle();
-    } finally {
-      logger.removeHandler(handler);
-      logger.setLevel(before);
-    }
-    List<String> levels = new ArrayList<>();
-    records.forEach(record -> levels.add(record.getLevel() + " " + record.getMessage()));
-    assertEquals(
-        List.of(
-            "WARNING the session with {0} has ended: {1}",
-            "INFO a session with {0} has started",
-            "FINE {0} renews the lease of {1}",
-            "WARNING the lease of {0} is over: {1}"),
-        levels);
   }
 }

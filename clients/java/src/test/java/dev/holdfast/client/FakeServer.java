@@ -101,7 +101,11 @@ final class FakeServer implements Wire.Opener {
     }
 
     void breakOff() {
-      listener.ended(Errors.ofCall(io.grpc.Status.UNAVAILABLE, null));
+      fail(io.grpc.Status.UNAVAILABLE);
+    }
+
+    void fail(io.grpc.Status status) {
+      listener.ended(Errors.ofCall(status, null));
     }
 
     void renew(long leaseNumber, long seconds) {
