@@ -37,18 +37,22 @@ final class Pem {
     return new Pem("the given text", () -> copy);
   }
 
-  InputStream certificates() throws IOException {
-    byte[] text = read(CERTIFICATE, "certificate");
+  byte[] certificates() throws IOException {
+    return read(CERTIFICATE, "certificate");
+  }
+
+  byte[] key() throws IOException {
+    return read(KEY, "private key");
+  }
+
+  /** Refuses damaged certificates. */
+  InputStream parsed(byte[] text) throws IOException {
     try {
       CertificateFactory.getInstance("X.509").generateCertificates(new ByteArrayInputStream(text));
     } catch (CertificateException e) {
       throw new IOException(name + " has a damaged certificate: " + e.getMessage(), e);
     }
     return new ByteArrayInputStream(text);
-  }
-
-  InputStream key() throws IOException {
-    return new ByteArrayInputStream(read(KEY, "private key"));
   }
 
   private byte[] read(Pattern begin, String kind) throws IOException {

@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import io.grpc.ChannelCredentials;
 import io.grpc.TlsChannelCredentials;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
@@ -64,12 +65,16 @@ public final class Tls {
   }
 
   ChannelCredentials credentials() throws IOException {
+    // Reads all files before the first parse, because the first parse of a process is slow.
+    byte[] trusted = authorities == null ? new byte[0] : authorities.certificates();
+    byte[] own = certificate == null ? new byte[0] : certificate.certificates();
+    byte[] ownKey = key == null ? new byte[0] : key.key();
     TlsChannelCredentials.Builder builder = TlsChannelCredentials.newBuilder();
     if (authorities != null) {
-      builder.trustManager(authorities.certificates());
+      builder.trustManager(authorities.parsed(trusted));
     }
-    if (certificate != null && key != null) {
-      builder.keyManager(certificate.certificates(), key.key());
+    if (certificate != null) {
+      builder.keyManager(certificate.parsed(own), new ByteArrayInputStream(ownKey));
     }
     return builder.build();
   }

@@ -63,6 +63,14 @@ class TlsTest {
   }
 
   @Test
+  @DisplayName("a missing key is found before the certificates are parsed")
+  void missingKey() throws IOException {
+    Files.writeString(text, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+    String error = failure(Tls.system().authorities(text).clientCertificate(text, missing));
+    assertTrue(error.startsWith(missing + " cannot be read: "), error);
+  }
+
+  @Test
   @DisplayName("a token file is read again for each token")
   void tokenFile() throws Exception {
     TokenSource source = TokenSource.file(text);
