@@ -1,34 +1,43 @@
+/** Begins a command, which must call `answered` when the store has answered. */
+type Begin = (answered: () => void) => void;
+
 /**
  * Lets the commands of a session on one name begin in the order of their ids. The next command begins when the store has
  * answered the command before, because the window of commands to a busy store sends a release before an acquire.
  */
 export class NameTurns {
   /** The commands that wait, by name. A name without an entry has no unanswered command. */
-  private readonly waiting = new Map<string, (() => void)[]>();
+  private readonly waiting = new Map<string, Begin[]>();
 
-  /** Runs `begin` now or later. Its command must call the passed function once, when the store has answered. */
-  run(name: string, begin: (answered: () => void) => void): void {
+  /** Runs `begin` now or later. */
+  run(name: string, begin: Begin): void {
     const queue = this.waiting.get(name);
     if (queue !== undefined) {
-      queue.push(() => this.begin(name, begin));
+      queue.push(begin);
       return;
     }
     this.waiting.set(name, []);
-    this.begin(name, begin);
+    this.beginFrom(name, begin);
   }
 
-  private begin(name: string, begin: (answered: () => void) => void): void {
-    let isAnswered = false;
-    begin(() => {
-      if (isAnswered) return;
-      isAnswered = true;
-      this.next(name);
-    });
+  /** Begins one command after the other in a loop, because thousands that answer at once would overflow the stack. */
+  private beginFrom(name: string, first: Begin | undefined): void {
+    for (let begin = first; begin !== undefined; begin = this.take(name)) {
+      let isAnswered = false;
+      let isInLoop = true;
+      begin(() => {
+        if (isAnswered) return;
+        isAnswered = true;
+        if (!isInLoop) this.beginFrom(name, this.take(name));
+      });
+      isInLoop = false;
+      if (!isAnswered) return;
+    }
   }
 
-  private next(name: string): void {
+  private take(name: string): Begin | undefined {
     const next = this.waiting.get(name)?.shift();
     if (next === undefined) this.waiting.delete(name);
-    else next();
+    return next;
   }
 }
