@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
 
@@ -22,7 +22,7 @@ export interface TlsOptions {
 export function channelCredentials(tls: TlsOptions | true | undefined): ChannelCredentials {
   if (tls === undefined) return credentials.createInsecure();
   const { ca, cert, key } = tls === true ? {} : tls;
-  return credentials.createSsl(certificates(ca), bytes(key), certificates(cert));
+  return credentials.createSsl(certificates(ca), privateKey(key), certificates(cert));
 }
 
 /** The name that the server's certificate must have, as options of a channel. */
@@ -35,12 +35,21 @@ export function channelOptions(tls: TlsOptions | true | undefined): Record<strin
 
 /** Node itself ignores an authority that is no certificate, and then trusts no server. */
 function certificates(pem: Pem | undefined): Buffer | null {
+  return readable(pem, 'certificate', (read) => new X509Certificate(read));
+}
+
+/** The error of Node names no file. */
+function privateKey(pem: Pem | undefined): Buffer | null {
+  return readable(pem, 'private key', createPrivateKey);
+}
+
+function readable(pem: Pem | undefined, what: string, parse: (read: Buffer) => unknown): Buffer | null {
   const read = bytes(pem);
   if (read === null) return null;
   try {
-    new X509Certificate(read);
+    parse(read);
   } catch (cause) {
-    throw new Error(`${nameOf(pem)} has no certificate in PEM`, { cause });
+    throw new Error(`${nameOf(pem)} has no ${what} in PEM`, { cause });
   }
   return read;
 }
