@@ -1,33 +1,17 @@
 //! What the programs share: the options, the protected store, the end by a signal, and the exit codes.
 
+mod args;
 mod ledger;
 
 use std::fmt;
-use std::num::ParseIntError;
 use std::process;
-use std::time::Duration;
 
-use clap::Args;
 use holdfast_client::{Error, LeaseLost};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+pub use args::{LeaderArgs, PoolArgs, Target, TypeAheadArgs, WorkerArgs};
 pub use ledger::Ledger;
-
-/// The first argument, and where to find the name.
-#[derive(Args, Clone)]
-pub struct Target {
-    /// The name of the lock, the semaphore, the election or the dictionary
-    pub name: String,
-    /// The addresses of the servers, with commas
-    #[arg(long, default_value = "127.0.0.1:50051")]
-    pub servers: String,
-}
-
-/// Reads the value of an option in milliseconds.
-pub fn millis(text: &str) -> Result<Duration, ParseIntError> {
-    text.parse().map(Duration::from_millis)
-}
 
 /// The program has stopped its work, because others may do the same work, and has said so.
 #[derive(Debug)]

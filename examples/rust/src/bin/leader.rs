@@ -1,37 +1,21 @@
 //! Shows the leader of an election. With a value it also campaigns, leads until a signal, and then
 //! resigns.
 
-use std::time::Duration;
-
 use anyhow::Result;
 use clap::Parser;
 use futures_util::StreamExt;
-use holdfast_client::{ConnectOptions, Election};
-use holdfast_examples::{Target, exit, millis, stop_signal, told};
+use holdfast_client::Election;
+use holdfast_examples::{LeaderArgs, exit, stop_signal, told};
 use tokio_util::sync::CancellationToken;
-
-#[derive(Parser)]
-struct Args {
-    #[command(flatten)]
-    election: Target,
-    /// What the others see of this leader; without it the program only observes
-    #[arg(long)]
-    value: Option<String>,
-    /// The time after which another process can lead if this one is killed
-    #[arg(long, default_value = "10000", value_parser = millis)]
-    ttl_ms: Duration,
-}
 
 #[tokio::main]
 async fn main() {
-    exit(run(Args::parse()).await)
+    exit(run(LeaderArgs::parse()).await)
 }
 
-async fn run(args: Args) -> Result<()> {
+async fn run(args: LeaderArgs) -> Result<()> {
     let stop = stop_signal()?;
-    let hf = ConnectOptions::new()
-        .connect(&args.election.servers)
-        .await?;
+    let hf = holdfast_client::connect(&args.election.servers).await?;
     let election = hf.election(&args.election.name).ttl(args.ttl_ms);
     let result = tokio::select! {
         result = observe(&election) => result,
@@ -46,10 +30,7 @@ async fn observe(election: &Election) -> Result<()> {
     let mut leaders = election.observe();
     while let Some(leader) = leaders.next().await {
         match leader? {
-            Some(leader) => println!(
-                "leader: {} under token {}",
-                leader.value, leader.fencing_token
-            ),
+            Some(one) => println!("leader: {} under token {}", one.value, one.fencing_token),
             None => println!("leader: none"),
         }
     }
@@ -58,17 +39,16 @@ async fn observe(election: &Election) -> Result<()> {
 
 async fn lead(election: &Election, value: Option<String>, stop: &CancellationToken) -> Result<()> {
     let Some(value) = value else {
-        stop.cancelled().await;
+        stop.cancelled().await; // only observes
         return Ok(());
     };
-    let lease = tokio::select! {
-        lease = election.campaign(value) => lease?,
-        () = stop.cancelled() => return Ok(()),
+    let Some(lease) = stop.run_until_cancelled(election.campaign(value)).await else {
+        return Ok(());
     };
+    let lease = lease?;
     println!("elected under token {}", lease.fencing_token()?);
-    tokio::select! {
-        lost = lease.lost() => return Err(lost.into()),
-        () = stop.cancelled() => {}
+    if let Some(lost) = stop.run_until_cancelled(lease.lost()).await {
+        return Err(lost.into());
     }
     lease.release().await?;
     println!("resigned");

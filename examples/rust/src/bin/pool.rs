@@ -7,35 +7,14 @@ use anyhow::{Result, bail};
 use clap::Parser;
 use futures_util::future::try_join_all;
 use holdfast_client::{ConnectOptions, Error, Semaphore};
-use holdfast_examples::{Stopped, Target, exit, millis};
-
-#[derive(Parser)]
-struct Args {
-    #[command(flatten)]
-    semaphore: Target,
-    /// What others see of this process
-    #[arg(long, default_value_t = format!("pool-{}", std::process::id()))]
-    holder: String,
-    /// The number of jobs
-    #[arg(long, default_value_t = 6)]
-    jobs: u32,
-    /// The permits of a semaphore that does not exist yet
-    #[arg(long, default_value_t = 2)]
-    limit: u32,
-    /// The time after which the permits of a killed process are free
-    #[arg(long, default_value = "10000", value_parser = millis)]
-    ttl_ms: Duration,
-    /// The time of a job
-    #[arg(long, default_value = "1000", value_parser = millis)]
-    job_ms: Duration,
-}
+use holdfast_examples::{PoolArgs, Stopped, exit};
 
 #[tokio::main]
 async fn main() {
-    exit(run(Args::parse()).await)
+    exit(run(PoolArgs::parse()).await)
 }
 
-async fn run(args: Args) -> Result<()> {
+async fn run(args: PoolArgs) -> Result<()> {
     let options = ConnectOptions::new().holder_id(&args.holder);
     let hf = options.connect(&args.semaphore.servers).await?;
     let permits = hf.semaphore(&args.semaphore.name).limit(args.limit);

@@ -2,36 +2,23 @@
 //! file it imports the dictionary first.
 
 use std::future::ready;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use anyhow::{Error, Result};
 use clap::Parser;
 use futures_util::{Stream, TryStreamExt};
 use holdfast_client::{Entry, SuggestOptions, TypeAhead};
-use holdfast_examples::{Target, exit, millis};
+use holdfast_examples::{TypeAheadArgs, exit};
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader, stdin};
 use tokio_stream::wrappers::LinesStream;
 
-#[derive(Parser)]
-struct Args {
-    #[command(flatten)]
-    dictionary: Target,
-    /// A file: its lines replace all entries of the dictionary
-    #[arg(long)]
-    import: Option<PathBuf>,
-    /// The pause after a key before the query is sent
-    #[arg(long, default_value = "30", value_parser = millis)]
-    debounce_ms: Duration,
-}
-
 #[tokio::main]
 async fn main() {
-    exit(run(&Args::parse()).await)
+    exit(run(&TypeAheadArgs::parse()).await)
 }
 
-async fn run(args: &Args) -> Result<()> {
+async fn run(args: &TypeAheadArgs) -> Result<()> {
     let hf = holdfast_client::connect(&args.dictionary.servers).await?;
     let dictionary = hf.dictionary(&args.dictionary.name);
     if let Some(file) = &args.import {
