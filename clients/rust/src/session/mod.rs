@@ -18,6 +18,8 @@ mod lease_state;
 #[cfg(test)]
 mod loss_tests;
 mod news;
+#[cfg(test)]
+mod news_tests;
 mod opening;
 #[cfg(test)]
 mod refusal_tests;
