@@ -186,8 +186,8 @@ class SessionTasks:
             return self._place(intent, session)
 
         def again() -> None:
-            if intent.home is session and intent in self._intents:
-                self._place(intent, session)
+            if intent.home is session:
+                self._repeat(intent, session)
 
         if self._repeats.later(intent, error, session, again):
             intent.last_error = error
@@ -291,6 +291,14 @@ class SessionTasks:
         intent.command_id = session.run(intent.command(), intent)
         if intent.is_abandoned:
             self._cancel(intent, session)
+
+    def _repeat(self, intent: AcquireIntent, session: OpenSession) -> None:
+        lease = intent.lease
+        if intent in self._intents:
+            self._place(intent, session)
+        elif lease is not None and lease.home is session and not lease.is_over:
+            # An older session was granted the lease meanwhile, and renews it only until its end.
+            self._attach(lease, session)
 
     def _cancel(self, intent: AcquireIntent, session: OpenSession) -> None:
         session.run(SessionCommand(cancel=CancelCommand(command_id=intent.command_id)), None)
