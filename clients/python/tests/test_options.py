@@ -8,7 +8,7 @@ import grpc
 
 from holdfast import ContendedError, LeaseLost, LossCause
 from holdfast._core import numbers
-from holdfast._core.durations import duration, seconds_of, to_seconds
+from holdfast._core.durations import duration, hold_limit, seconds_of, to_seconds
 from holdfast._options import Tls, address_list, channel_options
 from holdfast.errors import Facts
 
@@ -26,6 +26,13 @@ class Options(unittest.TestCase):
     def test_a_short_wait_does_not_become_zero(self) -> None:
         self.assertEqual(duration(1e-9).nanos, 1)
         self.assertAlmostEqual(seconds_of(duration(-1.25)), -1.25)
+
+    def test_a_longest_hold_is_greater_than_zero(self) -> None:
+        self.assertIsNone(hold_limit(None))
+        self.assertEqual(hold_limit(0.5), 0.5)
+        for wrong in (0, -1, timedelta(0)):
+            with self.assertRaisesRegex(ValueError, "^max_hold must be"):
+                hold_limit(wrong)
 
     def test_addresses_need_a_port(self) -> None:
         self.assertEqual(address_list("a:1, b:2"), ["a:1", "b:2"])

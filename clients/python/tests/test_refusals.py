@@ -12,6 +12,7 @@ from .fakes import World
 
 TOO_OLD = error_of("not found", Facts("", grpc.StatusCode.UNIMPLEMENTED))
 NOT_ALLOWED = error_of("not allowed", Facts("NOT_ALLOWED", grpc.StatusCode.PERMISSION_DENIED))
+FORBIDDEN = error_of("403", Facts("", grpc.StatusCode.PERMISSION_DENIED))
 NO_REASON = error_of("who are you", Facts("", grpc.StatusCode.UNAUTHENTICATED))
 
 
@@ -27,11 +28,13 @@ class BeforeTheFirstSession(unittest.TestCase):
         self.assertIs(ready.error, TOO_OLD)
 
     def test_not_allowed_is_final_at_once(self) -> None:
-        world = World()
-        ready = world.client.ready(60)
-        world.wire.break_off(NOT_ALLOWED)
-        self.assertIsInstance(ready.error, NotAllowedError)
-        self.assertIsInstance(world.acquire().outcome.error, NotAllowedError)
+        for refusal in (NOT_ALLOWED, FORBIDDEN):
+            with self.subTest(refusal.reason):
+                world = World()
+                ready = world.client.ready(60)
+                world.wire.break_off(refusal)
+                self.assertIsInstance(ready.error, NotAllowedError)
+                self.assertIsInstance(world.acquire().outcome.error, NotAllowedError)
 
     def test_a_refused_credential_without_a_reason_is_final_at_the_second_time(self) -> None:
         world = World()
@@ -57,8 +60,8 @@ class BeforeTheFirstSession(unittest.TestCase):
 
 class AfterTheFirstSession(unittest.TestCase):
     def test_refusals_end_neither_a_lease_nor_a_wait(self) -> None:
-        for refusal in (TOO_OLD, NOT_ALLOWED, NO_REASON):
-            with self.subTest(refusal.code):
+        for refusal in (TOO_OLD, NOT_ALLOWED, FORBIDDEN, NO_REASON):
+            with self.subTest(str(refusal)):
                 self._refuse(refusal)
 
     def _refuse(self, refusal: HoldfastError) -> None:
