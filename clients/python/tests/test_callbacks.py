@@ -36,7 +36,7 @@ class AsyncCallbacks(unittest.IsolatedAsyncioTestCase):
         held = intent.outcome.value
         assert held is not None
         Lease(held).on_lost(refuse)
-        with self.assertLogs("holdfast", "ERROR") as logs:
+        with self.assertLogs("holdfast.tests", "ERROR") as logs:
             held.end(LossCause.REVOKED)
             await asyncio.sleep(0)
         self.assertIn("no REVOKED", logs.output[0])

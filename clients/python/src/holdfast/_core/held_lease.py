@@ -13,6 +13,7 @@ from .runtime import Runtime, Timer
 
 if TYPE_CHECKING:
     from .acquire_intent import Acquire
+    from .news import News
     from .open_session import OpenSession
 
 #: A timer that fires just before the deadline is set again, and not at once.
@@ -41,6 +42,7 @@ class LeaseKeeper(Protocol):
     """What a lease asks of the client that holds the lease."""
 
     runtime: Runtime
+    news: "News"
 
     def over(self, lease: "HeldLease") -> None: ...
 
@@ -72,6 +74,7 @@ class HeldLease:
         self.update: Optional[PendingUpdate] = None
         self._keeper = keeper
         self._runtime = keeper.runtime
+        self.news = keeper.news
         self._belief = Belief(deadline)
         self._kept = acquire.kept
         max_hold = acquire.max_hold

@@ -31,10 +31,13 @@ class News:
     def lost(self, lease: HeldLease) -> None:
         self._say(logging.WARNING, "%s", lease.loss)
 
-    def raised(self, error: Exception) -> None:
+    def not_released(self, lease: HeldLease, error: HoldfastError) -> None:
+        self._say(logging.WARNING, "%s: %s", _quoted(lease), error)
+
+    def raised(self, error: BaseException) -> None:
         self._say(logging.ERROR, "a callback has raised", error=error)
 
-    def _say(self, level: int, text: str, *values: Any, error: Optional[Exception] = None) -> None:
+    def _say(self, level: int, text: str, *values: Any, error: Optional[BaseException] = None) -> None:
         """A logger that raises ends no session. There is nowhere to report its error."""
         try:
             self._logger.log(level, text, *values, exc_info=error)

@@ -3,7 +3,6 @@
 import asyncio
 import atexit
 import concurrent.futures
-import logging
 import os
 import threading
 from typing import Any, AsyncGenerator, Callable, Coroutine, Generator, Optional, Set, TypeVar
@@ -14,8 +13,6 @@ T = TypeVar("T")
 
 #: The longest wait for the end of the thread (seconds).
 _JOIN = 2.0
-
-_logger = logging.getLogger("holdfast")
 
 
 class Portal:
@@ -169,13 +166,18 @@ if hasattr(os, "register_at_fork"):
 
 
 def harmless(callback: Callable[[T], object]) -> Callable[[T], None]:
-    """A callback that raises does not end the thread of all clients, not even by SystemExit."""
+    """A callback does not end the thread of all clients, not even by SystemExit.
+
+    The client logs every other error.
+    """
 
     def call(value: T) -> None:
         try:
             callback(value)
-        except BaseException:
-            _logger.exception("a callback has raised")
+        except Exception:
+            raise
+        except BaseException as error:
+            raise RuntimeError(f"the callback has raised {error!r}") from error
 
     return call
 

@@ -1,8 +1,6 @@
 """A held lock, or held permits."""
 
 import asyncio
-import json
-import logging
 from types import TracebackType
 from typing import Callable, Dict, Mapping, Optional, Type
 
@@ -13,8 +11,6 @@ from ..errors import HoldfastError, LeaseLost, LossCause, no_answer
 from ..v1 import lease_pb2
 from ._body import Body
 from ._runtime import future_of
-
-_logger = logging.getLogger("holdfast")
 
 #: After these ends others may have held the lease before its deadline. An expired lease ends
 #: after the deadline.
@@ -37,10 +33,10 @@ class Lease(LeaseState):
     def on_lost(self, callback: Callable[[LeaseLost], object]) -> None:
         """Calls back in the event loop at a loss. Never after a release.
 
-        An error of the callback is logged.
+        An error of the callback is logged by the logger of the client.
         """
         loop = asyncio.get_running_loop()
-        self._held.listen(lambda loss: loop.call_soon(_tell, callback, loss))
+        self._held.listen(lambda loss: loop.call_soon(self._tell, callback, loss))
 
     async def release(self) -> bool:
         """Releases the lease, after the work has ended. Also after a loss.
@@ -93,14 +89,13 @@ class Lease(LeaseState):
         try:
             answer = await self._answer()
         except HoldfastError as error:
-            _logger.warning("%s: %s", json.dumps(self.name), error)
+            self._held.news.not_released(self._held, error)
             return None
         cause = None if answer.released else _EARLY_ENDS.get(answer.cause)
         return None if cause is None else self._held.lost(cause)
 
-
-def _tell(callback: Callable[[LeaseLost], object], loss: LeaseLost) -> None:
-    try:
-        callback(loss)
-    except Exception:
-        _logger.exception("a callback has raised")
+    def _tell(self, callback: Callable[[LeaseLost], object], loss: LeaseLost) -> None:
+        try:
+            callback(loss)
+        except Exception as error:
+            self._held.news.raised(error)
