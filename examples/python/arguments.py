@@ -1,7 +1,12 @@
-"""The command line of the examples, NAME --option VALUE …, and their output."""
+"""The command line of the examples, NAME --option VALUE …, their output, and their end."""
 
 import argparse
-from typing import Union
+import logging
+import signal
+import sys
+from typing import Callable, NoReturn, Union
+
+import holdfast
 
 
 def read_arguments(**defaults: Union[str, int]) -> argparse.Namespace:
@@ -17,3 +22,15 @@ def read_arguments(**defaults: Union[str, int]) -> argparse.Namespace:
 def say(text: str) -> None:
     """Prints a line at once, also into a pipe."""
     print(text, flush=True)
+
+
+def run(main: Callable[[], int]) -> NoReturn:
+    """Ends the process with the exit code of main, with 0 after a signal, with 1 after an error."""
+    logging.basicConfig(level=logging.INFO)  # the client tells which server renews the lease
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(0)
+    except (holdfast.HoldfastError, OSError) as error:  # OSError: the ledger does not answer
+        sys.exit(f"failed: {error}")

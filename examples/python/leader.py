@@ -4,13 +4,11 @@ python examples/python/leader.py scheduler --value 10.0.0.7:8080
 """
 
 import contextlib
-import signal
-import sys
 import threading
 
 import holdfast
 
-from arguments import read_arguments, say
+from arguments import read_arguments, run, say
 
 given = read_arguments(value="", servers="127.0.0.1:50051", ttl_ms=10_000)
 
@@ -44,15 +42,9 @@ def main() -> int:
                 lead(lease)
             say("resigned")
             return 0
-        except KeyboardInterrupt:
-            return 0  # it was an observer or a candidate
         except holdfast.LeaseLost as lost:
             say(f"lease lost: {lost.loss_cause.value}, stopping")
             return 3
 
 
-signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
-try:
-    sys.exit(main())
-except holdfast.HoldfastError as error:
-    sys.exit(f"failed: {error}")
+run(main)

@@ -4,15 +4,13 @@ python examples/python/worker.py report --holder alice
 """
 
 import itertools
-import logging
 import os
 import queue
 import signal
-import sys
 
 import holdfast
 
-from arguments import read_arguments, say
+from arguments import read_arguments, run, say
 from ledger import Refused, write
 
 given = read_arguments(
@@ -54,8 +52,6 @@ def main() -> int:
                 work(lease)
             say("released")
             return 0
-        except KeyboardInterrupt:
-            return 0  # it was in the queue
         except holdfast.LeaseLost as lost:
             say(f"lease lost: {lost.loss_cause.value}, stopping")
         except Refused as refused:
@@ -63,9 +59,4 @@ def main() -> int:
         return 3
 
 
-logging.basicConfig(level=logging.INFO)  # the client tells which server renews the lease
-signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
-try:
-    sys.exit(main())
-except (holdfast.HoldfastError, OSError) as error:  # OSError: the ledger does not answer
-    sys.exit(f"failed: {error}")
+run(main)
