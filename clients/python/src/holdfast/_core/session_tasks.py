@@ -21,13 +21,13 @@ from .held_leases import HeldLeases
 from .lease_owner import AttachOwner, LeaseOwner
 from .news import News
 from .open_session import CommandOwner, OpenSession, Receipt
-from .outcome import Outcome, rejected
+from .outcome import Outcome
 from .releases import Releases
 from .repeats import Repeats
 from .runtime import Runtime
 from .status import error_of_command
 from .timers import Timers
-from .update_task import UpdateTask
+from .update_task import start_update
 
 
 class SessionTasks:
@@ -226,23 +226,7 @@ class SessionTasks:
         return outcome
 
     def update(self, lease: HeldLease, metadata: Mapping[str, str]) -> Outcome[None]:
-        cause = lease.cause
-        if cause is not None:
-            return rejected(lease.lost(cause))
-        if lease.update is not None:
-            return rejected(RuntimeError("an earlier update of this lease has no answer yet"))
-
-        def repeat(task: UpdateTask, error: HoldfastError, session: OpenSession) -> bool:
-            def again() -> None:
-                if lease.update is task and lease.home is session:
-                    task.place()
-
-            return self._repeats.later(task, error, session, again)
-
-        update = UpdateTask(lease, metadata, self.runtime, repeat)
-        lease.update = update
-        update.place()
-        return update.outcome
+        return start_update(lease, metadata, self.runtime, self._repeats)
 
     def attached(self, lease: HeldLease, session: OpenSession, number: int) -> None:
         lease.failed_attaches = 0

@@ -1,6 +1,6 @@
 """One update of metadata."""
 
-from typing import Callable, Mapping, Optional
+from typing import Mapping, Optional
 
 from ..errors import HoldfastError, no_answer
 from ..v1.lease_pb2 import MetadataUpdate
@@ -8,7 +8,8 @@ from ..v1.session_service_pb2 import SessionCommand, SessionEvent, UpdateCommand
 from . import numbers
 from .held_lease import HeldLease
 from .open_session import CommandOwner, OpenSession, Receipt
-from .outcome import Outcome
+from .outcome import Outcome, rejected
+from .repeats import Repeats
 from .runtime import Runtime
 from .status import error_of_command
 
@@ -21,14 +22,13 @@ class UpdateTask(CommandOwner):
         lease: HeldLease,
         metadata: Mapping[str, str],
         runtime: Runtime,
-        repeat: Callable[["UpdateTask", HoldfastError, OpenSession], bool],
+        repeats: Repeats,
     ) -> None:
-        """repeat: repeats the update after a pause. False: the error is final."""
         self.outcome: Outcome[None] = Outcome()
         self.attempts = 0
         self._lease = lease
         self._metadata = dict(metadata)
-        self._repeat = repeat
+        self._repeats = repeats
         #: Why the last attempt was repeated.
         self._last_error: Optional[HoldfastError] = None
         timer = runtime.call_later(numbers.CALL, self._late)
@@ -59,9 +59,27 @@ class UpdateTask(CommandOwner):
         elif kind == "failed" and self._lease.home is session:
             error = error_of_command(event.failed)
             self._last_error = error
-            if not self._repeat(self, error, session):
+            if not self._repeats.later(self, error, session, lambda: self._again(session)):
                 self.reject(error)
         return None
 
+    def _again(self, session: OpenSession) -> None:
+        if self._lease.update is self and self._lease.home is session:
+            self.place()
+
     def _late(self) -> None:
         self.reject(no_answer("no server answered the update in time", self._last_error))
+
+
+def start_update(
+    lease: HeldLease, metadata: Mapping[str, str], runtime: Runtime, repeats: Repeats
+) -> Outcome[None]:
+    cause = lease.cause
+    if cause is not None:
+        return rejected(lease.lost(cause))
+    if lease.update is not None:
+        return rejected(RuntimeError("an earlier update of this lease has no answer yet"))
+    update = UpdateTask(lease, metadata, runtime, repeats)
+    lease.update = update
+    update.place()
+    return update.outcome
