@@ -25,7 +25,7 @@ def say(text: str) -> None:
 
 
 def run(main: Callable[[], int]) -> NoReturn:
-    """Ends the process with the exit code of main, with 0 after a signal, with 1 after an error."""
+    """Ends the process with the code of main, with 0 after a signal, or with 1 after an error."""
     logging.basicConfig(level=logging.INFO)  # the client tells which server renews the lease
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:

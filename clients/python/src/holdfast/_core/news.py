@@ -37,7 +37,9 @@ class News:
     def raised(self, error: BaseException) -> None:
         self._say(logging.ERROR, "a callback has raised", error=error)
 
-    def _say(self, level: int, text: str, *values: Any, error: Optional[BaseException] = None) -> None:
+    def _say(
+        self, level: int, text: str, *values: Any, error: Optional[BaseException] = None
+    ) -> None:
         """A logger that raises ends no session. There is nowhere to report its error."""
         try:
             self._logger.log(level, text, *values, exc_info=error)
