@@ -115,6 +115,7 @@ func (e *engine) begin(w wanted) (*intent, error) {
 
 func (e *engine) place(in *intent, s *session) {
 	in.home = s
+	in.isPausing = false
 	in.commandID = s.send(in.command(), in)
 	if in.isAbandoned {
 		e.cancelCommand(in)
@@ -186,12 +187,15 @@ func (e *engine) granted(
 	l := newLease(e, in, message, until)
 	e.leases.add(l)
 	in.lease = l
-	if in.home != nil && in.home.number > s.number {
+	switch {
+	case in.home == nil || in.home.number <= s.number:
+		l.settleIn(s, number)
+	case in.isPausing:
+		e.attach(l, in.home)
+	default:
 		// The repetition in a later session attaches to the lease, so only that
 		// session speaks for the lease.
 		l.home = in.home
-	} else {
-		l.settleIn(s, number)
 	}
 	in.settle(l, nil)
 	return &leaseOwner{l, number}
@@ -231,6 +235,7 @@ func (e *engine) acquireFailed(in *intent, failed *Error, s *session) {
 	}
 	if isRepeatedCommand(failed) && in.isWorthAttempts(failed) {
 		in.attempts++
+		in.isPausing = true
 		// The next session sends the acquire again.
 		if s.isLeaving && failed.Reason == "DRAINING" {
 			return

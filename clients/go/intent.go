@@ -49,6 +49,8 @@ type intent struct {
 	commandID int64
 	attempts  int // failed attempts in a row
 	lastErr   *Error
+	// isPausing: the latest attempt has failed, and the next one is not sent yet.
+	isPausing bool
 	// lease is set by the grant.
 	lease *Lease
 	// isAbandoned: the caller does not want the lease any more. A late grant is

@@ -65,6 +65,8 @@ export class AcquireIntent implements CommandOwner {
   attempts = 0;
   /** Why the last attempt failed. Undefined after an answer that lets the intent wait. */
   lastError: HoldfastError | undefined;
+  /** The latest attempt has failed, and the next one is not sent yet. */
+  isPausing = false;
   /** The lease after the grant. */
   lease: Lease | undefined;
   /** The caller does not want the lease any more. A late grant is released. */

@@ -127,8 +127,9 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper {
     this.leases.add(lease);
     intent.lease = lease;
     // A repetition in a later session attaches to the lease, so only that session speaks for the lease.
-    if (intent.home && intent.home.number > session.number) lease.home = intent.home;
-    else this.settleIn(lease, session, number);
+    if (!intent.home || intent.home.number <= session.number) this.settleIn(lease, session, number);
+    else if (intent.isPausing) this.attach(lease, intent.home);
+    else lease.home = intent.home;
     intent.resolve(lease);
     this.tellEmpty();
     return new LeaseOwner(lease, this);
@@ -148,7 +149,8 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper {
     const error = errorOfCommand(failed);
     if (error.reason === 'REQUEST_FINISHED' && intent.takeNewId()) return this.place(intent, session);
     const again = () => intent.home === session && this.intents.has(intent) && this.place(intent, session);
-    if (this.repeats.repeat(intent, error, session, again)) return;
+    intent.isPausing = this.repeats.repeat(intent, error, session, again);
+    if (intent.isPausing) return;
     this.intents.delete(intent);
     intent.reject(error);
     this.tellEmpty();
@@ -250,6 +252,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper {
 
   private place(intent: AcquireIntent, session: OpenSession): void {
     intent.home = session;
+    intent.isPausing = false;
     intent.commandId = session.run(intent.command(), intent);
     if (intent.isAbandoned) this.cancel(intent, session);
   }

@@ -135,10 +135,12 @@ final class Acquires {
     Lease lease = begin(intent, message, until);
     // A repetition in a later session attaches to the lease, so only that session speaks for the
     // lease.
-    if (intent.home != null && intent.home.number > session.number) {
-      lease.home = intent.home;
-    } else {
+    if (intent.home == null || intent.home.number <= session.number) {
       Tasks.settle(lease, session, number);
+    } else if (intent.isPausing) {
+      tasks.attach(lease, intent.home);
+    } else {
+      lease.home = intent.home;
     }
     intent.grant(lease);
     tasks.tellEmpty();
@@ -216,6 +218,7 @@ final class Acquires {
 
   private void repeatAcquire(Intent intent, HoldfastException error, Session session) {
     intent.attempts++;
+    intent.isPausing = true;
     // The next session sends the acquire again.
     if (session.isLeaving && error.reason().equals("DRAINING")) {
       return;
@@ -231,6 +234,7 @@ final class Acquires {
 
   private void place(Intent intent, Session session) {
     intent.home = session;
+    intent.isPausing = false;
     intent.commandId = session.run(intent.command(tasks.now()), intent);
     if (intent.isAbandoned) {
       cancel(intent, session);

@@ -26,6 +26,9 @@ final class Intent implements CommandOwner {
    */
   @Nullable Session home;
 
+  /** The latest attempt has failed, and the next one is not sent yet. */
+  boolean isPausing;
+
   long commandId;
 
   /** The number of failed attempts in a row. */

@@ -191,7 +191,7 @@ final class Tasks {
     Log.warning("a renewal of the lease of {0} has failed", Texts.quoted(lease.name()));
   }
 
-  private void attach(Lease lease, Session session) {
+  void attach(Lease lease, Session session) {
     lease.home = session;
     lease.number = 0;
     AttachCommand.Builder command = AttachCommand.newBuilder().setLeaseId(lease.id);
