@@ -170,8 +170,8 @@ const KINDS: readonly Kind[] = [
   {
     title: 'the launcher is killed',
     modes: ['stubborn', 'family'],
-    // The command is ended as after SIGKILL, and the lease is released in order.
-    codes: [128 + constants.signals.SIGKILL],
+    // The command is ended as after SIGKILL, and the lease is released in order. Busy cores may lose the lease before.
+    codes: [128 + constants.signals.SIGKILL, ...LOST],
     fault: (round) => round.killLauncher('SIGKILL'),
   },
   {
