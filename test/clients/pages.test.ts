@@ -10,6 +10,7 @@ const HEADINGS = [
   'Semaphores, elections, autocomplete',
   'Errors',
   'Shutdown',
+  'Logs',
   'Configuration',
   'Only the stubs',
 ];
