@@ -81,9 +81,10 @@ func (e *engine) begin(w wanted) (*intent, error) {
 	w.metadata = maps.Clone(w.metadata)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if err := w.check(); err != nil {
+		return nil, err
+	}
 	switch {
-	case w.refused != nil:
-		return nil, w.refused
 	case e.isClosing:
 		return nil, ErrClosed
 	case e.failure != nil:
@@ -241,7 +242,7 @@ func (e *engine) acquireFailed(in *intent, failed *Error, s *session) {
 			return
 		}
 		e.later(pauseBeforeRepeat(in.attempts, failed.retryDelay), func() {
-			if _, waits := e.intents[in]; waits && in.home == s {
+			if _, waits := e.intents[in]; waits && in.isPausing && in.home == s {
 				e.place(in, s)
 			}
 		})

@@ -224,7 +224,7 @@ func testCloseBesideLostWork(t *testing.T, cause LossCause) {
 	inBubble(t, func(t *testing.T, f *fakeServer) {
 		w := report
 		if cause == CauseMaxHold {
-			w.maxHold = time.Second
+			WithMaxHold(time.Second)(&w)
 		}
 		l, s, number := f.hold(w)
 		ended := make(chan error)
@@ -300,7 +300,7 @@ func TestAReleaseThatNobodyAskedForIsALoss(t *testing.T) {
 func TestCloseReleasesALeaseAfterItsMaximalHold(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fakeServer) {
 		w := report
-		w.maxHold = time.Second
+		WithMaxHold(time.Second)(&w)
 		l, s, _ := f.hold(w)
 		<-l.Done()
 		closed := make(chan error)

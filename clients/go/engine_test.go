@@ -233,7 +233,7 @@ func TestAPanicReleasesTheLease(t *testing.T) {
 func TestMaxHoldEndsHungWorkAndReleasesAtTheDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fakeServer) {
 		w := report
-		w.maxHold = 2 * time.Second
+		WithMaxHold(2 * time.Second)(&w)
 		l, s, _ := f.hold(w)
 		<-l.Done()
 		if cause := causeOf(t, l.Check()); cause != CauseMaxHold {

@@ -73,8 +73,6 @@ type Error struct {
 
 	retryDelay *time.Duration
 	cause      error
-	// isLocal: a file of this process is missing or wrong, and no server has refused anything.
-	isLocal bool
 }
 
 // A Violation is one invalid field of a request.

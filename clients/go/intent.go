@@ -18,13 +18,11 @@ type wanted struct {
 	limit    *int
 	ttl      time.Duration
 	wait     *time.Duration
-	maxHold  time.Duration
+	maxHold  *time.Duration
 	metadata map[string]string
 	// isCandidate: the metadata has the value of a leader.
 	isCandidate bool
 	onQueued    func(QueuePlace)
-	// refused says why the options ask for no lease. nil: they ask for one.
-	refused *Error
 }
 
 // grant is the answer to an intent.

@@ -59,8 +59,8 @@ func newLease(e *engine, in *intent, message *holdfastv1.Lease, until instant) *
 		shown:       in.metadata,
 		isCandidate: in.isCandidate,
 	}
-	if in.maxHold > 0 {
-		l.holdUntil = e.now().add(in.maxHold)
+	if in.maxHold != nil {
+		l.holdUntil = e.now().add(*in.maxHold)
 	}
 	l.deadline.Store(int64(until))
 	l.ctx, l.finish = context.WithCancelCause(context.Background())

@@ -53,13 +53,20 @@ func WithWait(wait time.Duration) LeaseOption {
 // WithMaxHold catches work that hangs. Greater than 0, otherwise the lease is refused
 // with ErrInvalidRequest. Default: no bound.
 func WithMaxHold(limit time.Duration) LeaseOption {
-	return func(w *wanted) {
-		w.maxHold = limit
-		w.refused = nil
-		if limit <= 0 {
-			w.refused = invalidOption("max_hold", fmt.Sprintf("must be greater than 0, not %v", limit))
-		}
+	return func(w *wanted) { w.maxHold = &limit }
+}
+
+// check returns the error of an option that no lease can have.
+func (w *wanted) check() error {
+	switch {
+	case w.maxHold != nil && *w.maxHold <= 0:
+		return invalidOption("max_hold", fmt.Sprintf("must be greater than 0, not %v", *w.maxHold))
+	case w.ttl < 0:
+		return invalidOption("ttl", fmt.Sprintf("must not be negative, as %v is", w.ttl))
+	case w.wait != nil && *w.wait < 0:
+		return invalidOption("wait", fmt.Sprintf("must not be negative, as %v is", *w.wait))
 	}
+	return nil
 }
 
 func invalidOption(field, description string) *Error {

@@ -88,8 +88,6 @@ var (
 	idempotentCallIsRepeated = []string{"OUTCOME_UNKNOWN"}
 	// A credential is fetched once more.
 	credentialIsFetchedOnceMore = []string{"BAD_CREDENTIAL", "NO_CREDENTIAL"}
-	// No next session can help: the client and all of its waits fail.
-	clientFails = []string{"INVALID_FIELD"}
 	// Before the first session has started, no next session can help.
-	connectFails = []string{"NOT_ALLOWED"}
+	connectFails = []string{"INVALID_FIELD", "NOT_ALLOWED"}
 )

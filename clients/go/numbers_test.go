@@ -62,7 +62,6 @@ func TestTheNumbersAreThoseOfAllClients(t *testing.T) {
 			"call_is_repeated":                callIsRepeated,
 			"idempotent_call_is_repeated":     idempotentCallIsRepeated,
 			"credential_is_fetched_once_more": credentialIsFetchedOnceMore,
-			"client_fails":                    clientFails,
 			"connect_fails":                   connectFails,
 		},
 	}

@@ -87,8 +87,6 @@ func (e *engine) sessionEnded(s *session, err error, isSilent bool) {
 // isRefused says whether an immediate next session cannot help.
 func (e *engine) isRefused(failed *Error) bool {
 	switch {
-	case slices.Contains(clientFails, failed.Reason):
-		return true
 	case e.hasStarted:
 		// Credential, policy and servers were right once, and leases and waits are worth
 		// the attempts.
@@ -98,9 +96,6 @@ func (e *engine) isRefused(failed *Error) bool {
 	case failed.Reason == "" && failed.Code == codes.PermissionDenied:
 		// A proxy gives no reason.
 		return true
-	case failed.isLocal:
-		// The file of a certificate may still come.
-		return false
 	case failed.Code == codes.Unauthenticated:
 		e.refusals++
 		return e.refusals > 1
@@ -141,8 +136,8 @@ func (e *engine) openAfter(delay time.Duration) {
 	}
 }
 
-// openNext is called by the timer. It opens the next session after the token
-// source has answered.
+// openNext is called by the timer. It opens the next session with a token and
+// certificates of this moment.
 func (e *engine) openNext() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -156,6 +151,10 @@ func (e *engine) openNext() {
 		ctx, cancel := context.WithTimeout(e.ctx, tokenTimeout)
 		defer cancel()
 		token, err := e.tokens.fetch(ctx)
+		if err == nil {
+			// The older session keeps the leases while a file of a certificate is replaced.
+			_, err = e.settings.transport.credentials()
+		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.isFetching = false
@@ -170,11 +169,11 @@ func (e *engine) openNext() {
 	}()
 }
 
-// notOpened plans another attempt, which may find the token.
+// notOpened plans another attempt, which may find the token or the certificate.
 func (e *engine) notOpened(err error) {
 	e.failures++
 	e.lastErr = errorOfCall(err)
-	e.notes.add(slog.LevelWarn, "the client has no token", "error", err)
+	e.notes.add(slog.LevelWarn, "the next session cannot be opened", "error", err)
 	e.openAfter(e.pauseBeforeNext(0))
 }
 

@@ -43,7 +43,6 @@ func (t transport) credentials() (credentials.TransportCredentials, error) {
 			Code:    codes.Unauthenticated,
 			Message: fmt.Sprintf("the connection has no certificate: %v", err),
 			cause:   err,
-			isLocal: true,
 		}
 	}
 	return read, nil

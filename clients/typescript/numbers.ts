@@ -88,9 +88,7 @@ export const NUMBERS = {
     /** A call is repeated only if a second run does no harm. */
     idempotentCallIsRepeated: ['OUTCOME_UNKNOWN'],
     credentialIsFetchedOnceMore: ['BAD_CREDENTIAL', 'NO_CREDENTIAL'],
-    /** No next session can help: the client and all of its waits fail. */
-    clientFails: ['INVALID_FIELD'],
     /** Before the first session has started, no next session can help. */
-    connectFails: ['NOT_ALLOWED'],
+    connectFails: ['INVALID_FIELD', 'NOT_ALLOWED'],
   },
 };

@@ -38,7 +38,7 @@ class Handover(unittest.TestCase):
         world.wire.fail(1, "OVERLOADED")
         older.grant(1, "id-1")
         self.assertIsNotNone(intent.outcome.value)
-        world.runtime.pass_time(5)
+        world.runtime.pass_time()
         (attach,) = world.wire.of_kind("attach")
         self.assertEqual(attach.attach.lease_id, "id-1")
         self.assertEqual(len(world.wire.of_kind("acquire_lock")), 1)

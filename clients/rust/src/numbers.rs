@@ -88,10 +88,8 @@ pub(crate) const CALL_IS_REPEATED: &[&str] = &[
 /// A call is repeated only if a second run does no harm.
 pub(crate) const IDEMPOTENT_CALL_IS_REPEATED: &[&str] = &["OUTCOME_UNKNOWN"];
 pub(crate) const CREDENTIAL_IS_FETCHED_ONCE_MORE: &[&str] = &["BAD_CREDENTIAL", "NO_CREDENTIAL"];
-/// No next session can help: the client and all of its waits fail.
-pub(crate) const CLIENT_FAILS: &[&str] = &["INVALID_FIELD"];
 /// Before the first session has started, no next session can help.
-pub(crate) const CONNECT_FAILS: &[&str] = &["NOT_ALLOWED"];
+pub(crate) const CONNECT_FAILS: &[&str] = &["INVALID_FIELD", "NOT_ALLOWED"];
 
 #[cfg(test)]
 mod tests {
@@ -151,7 +149,6 @@ mod tests {
                 "call_is_repeated": CALL_IS_REPEATED,
                 "idempotent_call_is_repeated": IDEMPOTENT_CALL_IS_REPEATED,
                 "credential_is_fetched_once_more": CREDENTIAL_IS_FETCHED_ONCE_MORE,
-                "client_fails": CLIENT_FAILS,
                 "connect_fails": CONNECT_FAILS,
             },
         });

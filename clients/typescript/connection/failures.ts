@@ -9,8 +9,8 @@ export function isRefusedCredential({ reason, code }: HoldfastError): boolean {
   return CREDENTIAL_REASONS.has(reason) || code === status.UNAUTHENTICATED;
 }
 
-/** The policy of the servers refuses the caller. A proxy gives no reason. */
-export function isForbidden({ reason, code }: HoldfastError): boolean {
+/** No next session can help, if none has started yet. A proxy that refuses the caller gives no reason. */
+export function isFinalAtConnect({ reason, code }: HoldfastError): boolean {
   return (
     NUMBERS.reasons.connectFails.includes(reason) || (reason === '' && code === status.PERMISSION_DENIED)
   );

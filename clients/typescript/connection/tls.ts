@@ -47,6 +47,8 @@ function readable(pem: Pem | undefined, what: string, parse: (read: Buffer) => u
   const read = bytes(pem);
   if (read === null) return null;
   try {
+    // Node reads other forms too, and gRPC does not.
+    if (!isText(read.toString('latin1'))) throw new Error('no PEM');
     parse(read);
   } catch (cause) {
     throw new Error(`${nameOf(pem)} has no ${what} in PEM`, { cause });
@@ -54,9 +56,9 @@ function readable(pem: Pem | undefined, what: string, parse: (read: Buffer) => u
   return read;
 }
 
-/** The text of a PEM stays out of errors, because it may be a key. */
+/** A text stays out of errors, because it may be a key. A key in base64 looks like a path, but is longer. */
 function nameOf(pem: Pem | undefined): string {
-  return typeof pem === 'string' && !isText(pem) ? pem : 'the given text';
+  return typeof pem === 'string' && !isText(pem) && pem.length < 256 ? pem : 'the given text';
 }
 
 function isText(pem: string): boolean {
@@ -66,5 +68,15 @@ function isText(pem: string): boolean {
 function bytes(pem: Pem | undefined): Buffer | null {
   if (pem === undefined) return null;
   if (typeof pem !== 'string') return pem;
-  return isText(pem) ? Buffer.from(pem) : readFileSync(pem);
+  return isText(pem) ? Buffer.from(pem) : fileOf(pem);
+}
+
+function fileOf(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (nameOf(path) === path) throw error;
+    // The error of Node shows the whole path.
+    throw new Error(`the given text is no PEM, and no file (${(error as NodeJS.ErrnoException).code})`);
+  }
 }

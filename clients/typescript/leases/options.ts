@@ -88,7 +88,7 @@ function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptio
   };
 }
 
-/** A lease that is lost at once helps nobody. */
+/** A lease with a maxHold of 0 would be lost at once. */
 function holdLimit(maxHold: TimeSpan): number {
   const ms = toMs(maxHold, 'maxHold');
   if (ms === 0) throw invalidOption('maxHold', 'greater than 0');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { status, type ServiceError } from '@grpc/grpc-js';
-import { isForbidden, isRefusedCredential, noToken, unreadableCertificate } from '../connection/failures';
+import { isFinalAtConnect, isRefusedCredential, noToken, unreadableCertificate } from '../connection/failures';
 import type { BearerToken, TokenSource } from '../connection/token';
 import { ClosedError, CredentialError, errorOfCall, noAnswer, type HoldfastError } from '../errors';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
@@ -27,7 +27,6 @@ export interface SessionSettings {
 }
 
 const { credentialLifeUsed, shortestTokenLifeMs } = NUMBERS.session;
-const CLIENT_FAILS: ReadonlySet<string> = new Set(NUMBERS.reasons.clientFails);
 
 /**
  * All leases of this process, over one session after the other. A broken session ends no lease: the next session
@@ -162,9 +161,8 @@ export class SessionClient implements SessionKeeper {
    * waits outlast a time in which they are refused.
    */
   private isFinal(error: HoldfastError, reason: ServiceError | undefined): boolean {
-    if (CLIENT_FAILS.has(error.reason)) return true;
     if (this.hasStarted) return false;
-    if (isForbidden(error)) return true;
+    if (isFinalAtConnect(error)) return true;
     if (isRefusedCredential(error)) return ++this.refusals > 1;
     return reason?.code === status.UNIMPLEMENTED && this.failures >= this.settings.addresses.length;
   }

@@ -148,7 +148,8 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper {
     if (!this.intents.has(intent)) return;
     const error = errorOfCommand(failed);
     if (error.reason === 'REQUEST_FINISHED' && intent.takeNewId()) return this.place(intent, session);
-    const again = () => intent.home === session && this.intents.has(intent) && this.place(intent, session);
+    const isDue = () => intent.isPausing && intent.home === session && this.intents.has(intent);
+    const again = () => isDue() && this.place(intent, session);
     intent.isPausing = this.repeats.repeat(intent, error, session, again);
     if (intent.isPausing) return;
     this.intents.delete(intent);

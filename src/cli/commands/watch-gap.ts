@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Holdfast } from '../../../clients/typescript';
+import { UnavailableError, type Holdfast } from '../../../clients/typescript';
 import {
   ServerServiceService as service,
   StoreState,
@@ -58,6 +58,8 @@ async function problemOf(hf: Holdfast, signal: AbortSignal): Promise<string | un
       ? 'the server does not reach its store'
       : undefined;
   } catch (error) {
-    return `no server answers: ${problemText(error as Error)}`;
+    // A refusal, for example by a quota, is an answer.
+    if (!(error instanceof UnavailableError)) return undefined;
+    return `no server answers: ${problemText(error)}`;
   }
 }

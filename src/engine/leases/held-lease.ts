@@ -81,7 +81,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   private renewal: RenewalInFlight | undefined;
   /** True: the last renewal has failed. */
   private failing = false;
-  /** True: the client was silent at the last look, and the lease is renewed after the next sign of life. */
+  /** True: the client was silent when the renewal was due, and the lease is renewed after the next sign of life. */
   private awaitsSign = false;
   /** True: the lease is renewed with a command of its own. */
   private isAlone = false;

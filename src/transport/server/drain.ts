@@ -41,7 +41,7 @@ export async function drainServer(parts: DrainParts, timeoutMs: number): Promise
   }
 }
 
-/** Stops listening and sends GOAWAY to all clients. Resolves when the last call has ended. */
+/** Stops listening and sends GOAWAY to all clients. Resolves when the last call has ended, or when no connection is open. */
 function shutdown(server: Server, connections: Connections): Promise<void> {
   const completed = new Promise<void>((resolve) => {
     server.tryShutdown(() => resolve());

@@ -32,4 +32,9 @@ test('the error names the file that has no certificate or no key', () => {
 test('the error does not show a key that was given as a text', () => {
   const key = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n';
   expect(read({ cert: issued.cert, key })).toThrow('the given text has no private key in PEM');
+  // A secret of Kubernetes is in base64, and looks like a long path.
+  const encoded = Buffer.from(key.repeat(5)).toString('base64');
+  expect(read({ cert: issued.cert, key: encoded })).toThrow(
+    'the given text is no PEM, and no file (ENAMETOOLONG)',
+  );
 });

@@ -39,9 +39,9 @@ class Tls:
     def __post_init__(self) -> None:
         for name in ("ca", "cert", "key"):
             given = getattr(self, name)
-            if isinstance(given, str) and "-----BEGIN" in given:
-                # The error of a missing file would show the key.
-                raise ValueError(f"{name} is a PEM text: give it as bytes, a str is a path")
+            # The error of a missing file would show the key. A key in base64 is longer than a path.
+            if isinstance(given, str) and ("-----BEGIN" in given or len(given) > 255):
+                raise ValueError(f"{name} is no path: give a PEM text as bytes, a str is a path")
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ def channel_credentials(tls: Union[Tls, bool]) -> Optional[grpc.ChannelCredentia
     given = Tls() if tls is True else tls
     try:
         return grpc.ssl_channel_credentials(
-            root_certificates=_read(given.ca),
-            private_key=_read(given.key),
-            certificate_chain=_read(given.cert),
+            root_certificates=_read(given.ca, "CERTIFICATE"),
+            private_key=_read(given.key, "PRIVATE KEY"),
+            certificate_chain=_read(given.cert, "CERTIFICATE"),
         )
     except (OSError, ValueError) as error:
         facts = Facts("NO_CREDENTIAL", grpc.StatusCode.UNAUTHENTICATED)
@@ -134,12 +134,16 @@ def channel_options(tls: Union[Tls, bool]) -> ChannelOptions:
     return options
 
 
-def _read(pem: Optional[Pem]) -> Optional[bytes]:
-    if pem is None or isinstance(pem, bytes):
-        return pem
-    with open(pem, "rb") as file:
-        text = file.read()
-    # gRPC itself takes any bytes, and then trusts no server.
-    if b"-----BEGIN " not in text:
-        raise ValueError(f"{pem} has no certificate or key in PEM")
+def _read(pem: Optional[Pem], kind: str) -> Optional[bytes]:
+    """The bytes of a PEM of this kind. gRPC takes any bytes, and then trusts no server."""
+    if pem is None:
+        return None
+    if isinstance(pem, bytes):
+        text, name = pem, "the given text"
+    else:
+        name = str(pem)
+        with open(pem, "rb") as file:
+            text = file.read()
+    if f"{kind}-----".encode() not in text:
+        raise ValueError(f"{name} has no {kind.lower()} in PEM")
     return text

@@ -15,7 +15,7 @@ use super::stream::{Owner, Session};
 use crate::clock::{Time, span};
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::numbers::{CLIENT_FAILS, CONNECT_FAILS, CREDENTIAL_LIFE_USED, SHORTEST_TOKEN_LIFE};
+use crate::numbers::{CONNECT_FAILS, CREDENTIAL_LIFE_USED, SHORTEST_TOKEN_LIFE};
 use crate::pauses;
 
 impl Engine {
@@ -217,7 +217,6 @@ impl Engine {
         let is_refused = matches!(error, Error::Credential(_)) && !session.is_started;
         self.refusals += u32::from(is_refused);
         match error.reason() {
-            reason if CLIENT_FAILS.contains(&reason) => true,
             _ if self.has_started => false,
             reason if CONNECT_FAILS.contains(&reason) => true,
             // A proxy gives no reason.

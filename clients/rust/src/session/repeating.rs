@@ -39,11 +39,14 @@ impl Engine {
     pub(super) fn repeat(&mut self, what: Repeat, session: u64, now: Time) {
         match what {
             Repeat::Acquire(id) => {
-                if self
-                    .intents
-                    .get(&id)
-                    .is_some_and(|intent| intent.home == Some(session))
-                {
+                // A command without its answer was sent meanwhile, with a new id.
+                if self.intents.get(&id).is_some_and(|intent| {
+                    intent.home == Some(session)
+                        && self
+                            .sessions
+                            .get(&session)
+                            .is_some_and(|one| !one.owners.contains_key(&intent.command_id))
+                }) {
                     self.place(id, session, now);
                 }
             }

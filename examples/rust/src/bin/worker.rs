@@ -20,8 +20,9 @@ async fn run(args: &WorkerArgs) -> Result<()> {
     let lock = hf.lock(&args.lock.name).ttl(args.ttl_ms);
     let lock = lock.on_queued(print_place);
     let result = match stop.run_until_cancelled(lock.acquire()).await {
-        Some(lease) => hold(lease?, args, &stop).await,
-        None => Ok(()),
+        Some(Ok(lease)) => hold(lease, args, &stop).await,
+        Some(Err(error)) => Err(error.into()),
+        None => Ok(()), // a signal came first
     };
     let result = told(result);
     hf.close().await; // gives back what is still held

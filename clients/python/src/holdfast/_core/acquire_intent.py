@@ -96,6 +96,8 @@ class AcquireIntent(CommandOwner):
         self.attempts = 0
         #: Why the last attempt was repeated. None: the request waits in the queue.
         self.last_error: Optional[HoldfastError] = None
+        #: The latest attempt has failed, and the next one is not sent yet.
+        self.is_pausing = False
         #: The lease after the grant.
         self.lease: Optional[HeldLease] = None
         #: The caller does not want the lease any more. A late grant is released.

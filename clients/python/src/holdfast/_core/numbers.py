@@ -99,7 +99,5 @@ CALL_IS_REPEATED = frozenset(
 #: A call is repeated only if a second run does no harm.
 IDEMPOTENT_CALL_IS_REPEATED = frozenset(["OUTCOME_UNKNOWN"])
 CREDENTIAL_IS_FETCHED_ONCE_MORE = frozenset(["BAD_CREDENTIAL", "NO_CREDENTIAL"])
-#: No next session can help: the client and all of its waits fail.
-CLIENT_FAILS = frozenset(["INVALID_FIELD"])
 #: Before the first session has started, no next session can help.
-CONNECT_FAILS = frozenset(["NOT_ALLOWED"])
+CONNECT_FAILS = frozenset(["INVALID_FIELD", "NOT_ALLOWED"])

@@ -179,8 +179,6 @@ class SessionClient:
 
     def _is_final(self, session: OpenSession, error: HoldfastError) -> bool:
         """A next session cannot help."""
-        if error.reason in numbers.CLIENT_FAILS:
-            return True
         if isinstance(error, CredentialError) and not session.is_started:
             self._refusals += 1
             is_refused = self._refusals > 1

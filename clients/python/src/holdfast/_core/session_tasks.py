@@ -162,11 +162,13 @@ class SessionTasks:
         self._wanted.discard(intent)
         self.leases.add(lease)
         intent.lease = lease
-        # A repetition in a later session attaches to the lease, so that session speaks for it.
-        if intent.home is not None and intent.home.number > session.number:
-            lease.home = intent.home
-        else:
+        if intent.home is None or intent.home.number <= session.number:
             self._settle_in(lease, session, number)
+        elif intent.is_pausing:
+            self._attach(lease, intent.home)
+        else:
+            # The repetition in a later session attaches to the lease, so that session speaks for it.
+            lease.home = intent.home
         intent.resolve(lease)
         self._tell_empty()
         return LeaseOwner(lease, self)
@@ -186,10 +188,11 @@ class SessionTasks:
             return self._place(intent, session)
 
         def again() -> None:
-            if intent.home is session:
-                self._repeat(intent, session)
+            if intent.is_pausing and intent.home is session and intent in self._intents:
+                self._place(intent, session)
 
-        if self._repeats.later(intent, error, session, again):
+        intent.is_pausing = self._repeats.later(intent, error, session, again)
+        if intent.is_pausing:
             intent.last_error = error
         else:
             self._end(intent, error)
@@ -272,17 +275,10 @@ class SessionTasks:
 
     def _place(self, intent: AcquireIntent, session: OpenSession) -> None:
         intent.home = session
+        intent.is_pausing = False
         intent.command_id = session.run(intent.command(), intent)
         if intent.is_abandoned:
             self._cancel(intent, session)
-
-    def _repeat(self, intent: AcquireIntent, session: OpenSession) -> None:
-        lease = intent.lease
-        if intent in self._intents:
-            self._place(intent, session)
-        elif lease is not None and lease.home is session and not lease.is_over:
-            # An older session was granted the lease meanwhile, and renews it only until its end.
-            self._attach(lease, session)
 
     def _cancel(self, intent: AcquireIntent, session: OpenSession) -> None:
         session.run(SessionCommand(cancel=CancelCommand(command_id=intent.command_id)), None)

@@ -226,7 +226,7 @@ final class Acquires {
     tasks.later(
         Pauses.beforeRepeat(intent.attempts, error.retryAfterNanos()),
         () -> {
-          if (intent.home == session && contains(intent)) {
+          if (intent.isPausing && intent.home == session && contains(intent)) {
             place(intent, session);
           }
         });

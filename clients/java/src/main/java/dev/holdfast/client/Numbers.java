@@ -157,10 +157,7 @@ final class Numbers {
     static final Set<String> CREDENTIAL_IS_FETCHED_ONCE_MORE =
         Set.of("BAD_CREDENTIAL", "NO_CREDENTIAL");
 
-    /** No next session can help: the client and all of its waits fail. */
-    static final Set<String> CLIENT_FAILS = Set.of("INVALID_FIELD");
-
     /** Before the first session has started, no next session can help. */
-    static final Set<String> CONNECT_FAILS = Set.of("NOT_ALLOWED");
+    static final Set<String> CONNECT_FAILS = Set.of("INVALID_FIELD", "NOT_ALLOWED");
   }
 }

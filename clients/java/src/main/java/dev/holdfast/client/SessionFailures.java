@@ -33,9 +33,6 @@ final class SessionFailures {
 
   /** Whether an immediate next session cannot help. Call once for each failed session. */
   boolean isRefused(HoldfastException error) {
-    if (Numbers.Reasons.CLIENT_FAILS.contains(error.reason())) {
-      return true;
-    }
     if (hasStarted) {
       // Credential, policy and servers were right once, and leases and waits are worth the
       // attempts.
