@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -131,38 +130,6 @@ func TestALoggerThatUsesTheClientAndPanicsHarmsNoSession(t *testing.T) {
 			t.Errorf("session %d, %d records", next.start.GetSessionNumber(), len(handler.calls))
 		}
 	}, WithLogger(slog.New(handler)))
-}
-
-// A levelHandler remembers levels and messages.
-type levelHandler struct {
-	slog.Handler
-	records *[]string
-}
-
-func (h levelHandler) Enabled(context.Context, slog.Level) bool { return true }
-
-func (h levelHandler) Handle(_ context.Context, r slog.Record) error {
-	*h.records = append(*h.records, r.Level.String()+" "+r.Message)
-	return nil
-}
-
-func TestTheLevelsOfTheLogAreThoseOfAllClients(t *testing.T) {
-	var records []string
-	inBubble(t, func(t *testing.T, f *fakeServer) {
-		_, s, _ := f.hold(report)
-		s.cut()
-		next, commands := f.accept()
-		next.grant(commands[0], "secret", 20*time.Second)
-		next.ended(commands[0].GetCommandId(), holdfastv1.SessionEndCause_SESSION_END_CAUSE_REVOKED)
-		synctest.Wait()
-		want := []string{
-			"INFO session started", "WARN session ended", "INFO session started", "DEBUG lease attached",
-			"WARN lease lost",
-		}
-		if !slices.Equal(records, want) {
-			t.Errorf("the log is %q", records)
-		}
-	}, WithLogger(slog.New(levelHandler{records: &records})))
 }
 
 func TestATracerThatPanicsLeavesTheOperationAlone(t *testing.T) {

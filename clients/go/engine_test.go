@@ -146,9 +146,10 @@ func TestALateGrantOfACancelledWaitIsReleased(t *testing.T) {
 		if id := s.command().GetCancel().GetCommandId(); id != acquire.GetCommandId() {
 			t.Errorf("command %d was cancelled", id)
 		}
+		at := time.Now()
 		s.grant(acquire, "secret", 20*time.Second)
-		if s.command().GetRelease().GetLeaseId() != "secret" {
-			t.Error("the grant was not released")
+		if s.command().GetRelease().GetLeaseId() != "secret" || time.Since(at) != 0 {
+			t.Errorf("the grant was released after %v", time.Since(at))
 		}
 	})
 }

@@ -72,7 +72,8 @@ func (t transport) read() (credentials.TransportCredentials, error) {
 	if t.files.Cert != "" || t.files.Key != "" {
 		pair, err := tls.LoadX509KeyPair(t.files.Cert, t.files.Key)
 		if err != nil {
-			return nil, fmt.Errorf("the certificate of the client: %w", err)
+			// The cause does not name a file that is no PEM.
+			return nil, fmt.Errorf("the certificate %s with the key %s: %w", t.files.Cert, t.files.Key, err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
