@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
 
@@ -125,53 +123,6 @@ func TestALeaseWithASentReleaseIsNeverAttached(t *testing.T) {
 		next.released(commands[0], true, 0)
 		if !<-done {
 			t.Error("the release was not answered")
-		}
-	})
-}
-
-func TestALateGrantOfACancelledWaitIsReleased(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *fakeServer) {
-		s, _ := f.accept()
-		ctx, cancel := context.WithCancel(context.Background())
-		failed := make(chan error)
-		go func() {
-			_, err := f.engine.acquire(ctx, report)
-			failed <- err
-		}()
-		acquire := s.command()
-		cancel()
-		if err := <-failed; !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
-		if id := s.command().GetCancel().GetCommandId(); id != acquire.GetCommandId() {
-			t.Errorf("command %d was cancelled", id)
-		}
-		at := time.Now()
-		s.grant(acquire, "secret", 20*time.Second)
-		if s.command().GetRelease().GetLeaseId() != "secret" || time.Since(at) != 0 {
-			t.Errorf("the grant was released after %v", time.Since(at))
-		}
-	})
-}
-
-func TestAWaitIsRepeatedByItsRequestIDInTheNextSession(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *fakeServer) {
-		s, _ := f.accept()
-		granted := make(chan *Lease)
-		go func() {
-			l, _ := f.engine.acquire(context.Background(), report)
-			granted <- l
-		}()
-		first := s.command().GetAcquireLock()
-		s.cut()
-		next, commands := f.accept()
-		again := commands[0].GetAcquireLock()
-		if again.GetRequestId() != first.GetRequestId() || again.GetWaitTimeout() != nil {
-			t.Errorf("%v was repeated as %v", first, again)
-		}
-		next.grant(commands[0], "secret", 20*time.Second)
-		if l := <-granted; l.FencingToken() != 7 {
-			t.Errorf("lease %v", l)
 		}
 	})
 }
@@ -340,58 +291,6 @@ func TestAnUpdateOfMetadataKeepsTheValueOfTheLeader(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
-		}
-	})
-}
-
-func TestAbandonedWaitsTakeNoPlaceOfNewOnes(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *fakeServer) {
-		s, _ := f.accept()
-		s.cut()
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		f.engine.mu.Lock()
-		gone := newSession(f.engine, "gone", &holdfastv1.SessionStart{})
-		f.engine.mu.Unlock()
-		for range maxAcquiresUnanswered + 10 {
-			in, err := f.engine.begin(report)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in.home = gone // the acquire was sent
-			_ = f.engine.giveUp(in, ctx.Err())
-		}
-		if count := len(f.engine.intents); count != maxAcquiresUnanswered || f.engine.abandonedCount != count {
-			t.Errorf("%d acquires are kept, %d of them abandoned", count, f.engine.abandonedCount)
-		}
-		f.engine.mu.Lock()
-		gone.leave()
-		f.engine.mu.Unlock()
-	})
-}
-
-func TestAnAbandonedWaitEndsWithTheFirstRefusal(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *fakeServer) {
-		s, _ := f.accept()
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error)
-		go func() {
-			_, err := f.engine.acquire(ctx, report)
-			ended <- err
-		}()
-		acquire := s.command()
-		cancel()
-		<-ended
-		s.event(&holdfastv1.SessionEvent{
-			CommandId: acquire.GetCommandId(),
-			Event: &holdfastv1.SessionEvent_Failed{Failed: &holdfastv1.CommandFailed{
-				Code: int32(codes.Unavailable), ReasonText: "QUARANTINED",
-			}},
-		})
-		f.engine.mu.Lock()
-		defer f.engine.mu.Unlock()
-		if len(f.engine.intents) != 0 {
-			t.Errorf("%d acquires are kept", len(f.engine.intents))
 		}
 	})
 }
