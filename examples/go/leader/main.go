@@ -18,9 +18,7 @@ var (
 )
 
 func main() {
-	stop, cancel := example.StopSignal()
-	defer cancel()
-	example.Exit(run(stop, example.Name()))
+	example.Exit(example.UntilSignal(run))
 }
 
 func run(stop context.Context, name string) error {

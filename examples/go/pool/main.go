@@ -7,9 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	holdfast "holdfast.dev/go"
@@ -17,7 +15,7 @@ import (
 )
 
 var (
-	holder = flag.String("holder", fmt.Sprintf("pool-%d", os.Getpid()), "what others see of this process")
+	holder = example.Holder("pool")
 	jobs   = flag.Int("jobs", 6, "the number of jobs")
 	limit  = flag.Int("limit", 2, "the permits of a semaphore that does not exist yet")
 	ttl    = example.Millis("ttl-ms", 10_000, "the time after which the permits of a killed process are free")
@@ -63,10 +61,8 @@ func run(ctx context.Context, name string) error {
 
 func work(ctx context.Context, lease *holdfast.Lease, job int) error {
 	fmt.Printf("%s: job %d begins under token %d\n", *holder, job, lease.FencingToken())
-	select {
-	case <-time.After(*length):
-	case <-ctx.Done():
-		return context.Cause(ctx) // the loss of the permit, or another job has failed
+	if err := example.Pause(ctx, *length); err != nil {
+		return err // the loss of the permit, or another job has failed
 	}
 	if err := lease.Check(); err != nil { // compares the clock: this process may have been stopped
 		return err

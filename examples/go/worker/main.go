@@ -6,24 +6,20 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"time"
 
 	holdfast "holdfast.dev/go"
 	"holdfast.dev/go/examples/internal/example"
 )
 
 var (
-	holder = flag.String("holder", fmt.Sprintf("worker-%d", os.Getpid()), "what others see of this process")
+	holder = example.Holder("worker")
 	ledger = flag.String("ledger", "http://127.0.0.1:8080", "the address of the protected store")
 	ttl    = example.Millis("ttl-ms", 10_000, "the time after which the lock of a killed process is free")
 	pause  = example.Millis("step-ms", 1000, "the pause between two steps")
 )
 
 func main() {
-	stop, cancel := example.StopSignal()
-	defer cancel()
-	example.Exit(run(stop, example.Name()))
+	example.Exit(example.UntilSignal(run))
 }
 
 // run waits for the lock, and works until stop ends.
@@ -60,10 +56,7 @@ func work(ctx context.Context, lease *holdfast.Lease, store string) error {
 			return err
 		}
 		fmt.Printf("step %d under token %d\n", step, token)
-		select {
-		case <-time.After(*pause):
-		case <-ctx.Done():
-		}
+		_ = example.Pause(ctx, *pause) // the loop ends with ctx
 	}
 	return nil
 }

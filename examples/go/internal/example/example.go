@@ -46,6 +46,12 @@ func Servers() []string {
 	return []string{*servers} // the client splits the list
 }
 
+// Holder defines the option --holder, with the name and the number of the process as its
+// default.
+func Holder(program string) *string {
+	return flag.String("holder", fmt.Sprintf("%s-%d", program, os.Getpid()), "what others see of this process")
+}
+
 // Millis defines an option with a time in milliseconds.
 func Millis(option string, value int, usage string) *time.Duration {
 	duration := time.Duration(value) * time.Millisecond
@@ -57,12 +63,24 @@ func Millis(option string, value int, usage string) *time.Duration {
 	return &duration
 }
 
-// StopSignal returns a context that ends at Ctrl-C and SIGTERM. A second signal ends
-// the program at once, because its last work may hang.
-func StopSignal() (context.Context, context.CancelFunc) {
+// UntilSignal calls run with a context that ends at Ctrl-C and SIGTERM. A second signal
+// ends the program at once, because its last work may hang.
+func UntilSignal(run func(stop context.Context, name string) error) error {
+	name := Name()
 	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
 	context.AfterFunc(stop, cancel)
-	return stop, cancel
+	return run(stop, name)
+}
+
+// Pause waits, and returns the cause if ctx ends before.
+func Pause(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-time.After(pause):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // Told prints the loss of a lease, and returns ErrStopped for it. Call Told before
