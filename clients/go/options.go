@@ -108,9 +108,10 @@ func WithMetadata(metadata map[string]string) Option {
 	return func(s *settings) { s.metadata = metadata }
 }
 
-// WithLogger sets the logger. Default: slog.Default(). The client logs a new session
-// at the level Info, an attached lease at Debug, and failed sessions, failed renewals
-// and losses at Warn. No log has the id of a lease or a token.
+// WithLogger sets the logger. Default: slog.Default(). The client logs a new session and
+// a server that asks to leave at the level Info, an attached lease at Debug, and failed
+// sessions, refusals, failed renewals and losses at Warn. No log has the id of a lease or
+// a token.
 func WithLogger(logger *slog.Logger) Option {
 	return func(s *settings) { s.logger = logger }
 }
