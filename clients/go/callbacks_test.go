@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -47,6 +48,33 @@ func TestAClientClosesWhileItsTokenSourceHangs(t *testing.T) {
 		}
 		time.Sleep(time.Hour) // the source ends
 	}, WithTokenSource(source))
+}
+
+func TestConnectSaysThatTheTokenSourceHangs(t *testing.T) {
+	source := func(ctx context.Context) (Token, error) {
+		<-ctx.Done()
+		return Token{}, ctx.Err()
+	}
+	inBubble(t, func(t *testing.T, f *fakeServer) {
+		err := f.engine.connected(context.Background(), time.Second)
+		if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "the token source has not answered") {
+			t.Errorf("error %v", err)
+		}
+	}, WithTokenSource(source))
+}
+
+func TestATokenThatNoHeaderMayHaveIsACredentialErrorWithoutTheToken(t *testing.T) {
+	for _, token := range []string{"secret\nsecret", "secret\x00", "sécret"} {
+		inBubble(t, func(t *testing.T, f *fakeServer) {
+			err := f.engine.connected(context.Background(), time.Second)
+			if !errors.Is(err, ErrCredential) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("error %v", err)
+			}
+			if len(f.streams) != 0 {
+				t.Error("a session was opened")
+			}
+		}, WithToken(token))
+	}
 }
 
 func TestAPanicOfTheTokenSourceIsAnErrorOfTheAttempt(t *testing.T) {

@@ -29,6 +29,9 @@ func (e *engine) connected(ctx context.Context, limit time.Duration) error {
 		if e.lastErr != nil && e.lastErr.class() != ErrUnavailable {
 			return e.lastErr
 		}
+		if e.isFetching && e.tokens.source != nil {
+			return noAnswer("no server was asked in time: the token source has not answered", e.lastErr)
+		}
 		return noAnswer("no server answered in time", e.lastErr)
 	case <-ctx.Done():
 		return gaveUp(ctx, "connecting")

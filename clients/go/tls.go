@@ -73,7 +73,7 @@ func (t transport) read() (credentials.TransportCredentials, error) {
 		pair, err := tls.LoadX509KeyPair(t.files.Cert, t.files.Key)
 		if err != nil {
 			// The cause does not name a file that is no PEM.
-			return nil, fmt.Errorf("the certificate %s with the key %s: %w", t.files.Cert, t.files.Key, err)
+			return nil, fmt.Errorf("the certificate %q with the key %q: %w", t.files.Cert, t.files.Key, err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

@@ -65,7 +65,14 @@ func (t *tokens) ask(ctx context.Context) (fetched fetchedToken) {
 	token, err := t.source(ctx)
 	// A file often ends with a line break, which no header may have.
 	token.Value = strings.TrimSpace(token.Value)
+	if err == nil && strings.ContainsFunc(token.Value, isNoHeader) {
+		err = errors.New("its text has a character that no header may have, such as a line break")
+	}
 	return fetchedToken{token, err}
+}
+
+func isNoHeader(r rune) bool {
+	return r < ' ' || r > '~'
 }
 
 func noToken(err error) *Error {

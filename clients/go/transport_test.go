@@ -81,8 +81,7 @@ func TestAFileThatIsMissingOrNoPEMIsACredentialErrorThatNamesIt(t *testing.T) {
 		"a text as a key":          {TLSFiles{Cert: cert, Key: text}, text},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Connect(context.Background(), []string{"127.0.0.1:1"}, WithTLSFiles(test.files),
-				WithConnectTimeout(50*time.Millisecond), WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+			_, err := transport{hasFiles: true, files: test.files}.credentials()
 			if !errors.Is(err, ErrCredential) || !strings.Contains(err.Error(), test.named) {
 				t.Errorf("error %v", err)
 			}
