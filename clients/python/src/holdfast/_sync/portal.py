@@ -62,7 +62,11 @@ class Portal:
     def iterate(self, items: AsyncGenerator[T, None]) -> Generator[T, None, None]:
         """The items of an async generator, which ends together with this one."""
 
+        step: Optional["asyncio.Task[Any]"] = None
+
         async def following() -> T:
+            nonlocal step
+            step = asyncio.current_task()
             return await items.__anext__()
 
         try:
@@ -74,7 +78,7 @@ class Portal:
                 yield item
         finally:
             try:
-                self.run(_close(items))
+                self.run(_close(items, step))
             except ClosedError:
                 pass  # The end of the thread has ended the generator too.
 
@@ -191,7 +195,12 @@ async def _cancel_all() -> None:
         await asyncio.wait(tasks, timeout=_JOIN / 2)
 
 
-async def _close(items: AsyncGenerator[Any, None]) -> None:
+async def _close(
+    items: AsyncGenerator[Any, None], step: Optional["asyncio.Task[Any]"]
+) -> None:
+    # Ctrl-C in the caller's thread cancels a step. A generator that still runs cannot be closed.
+    if step is not None and not step.done():
+        await asyncio.wait([step])
     await items.aclose()
 
 
