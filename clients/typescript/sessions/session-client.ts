@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { status, type ServiceError } from '@grpc/grpc-js';
-import { isFinalAtConnect, isRefusedCredential, noToken, unreadableCertificate } from '../connection/failures';
+import {
+  isFinalAtConnect,
+  isRefusedCredential,
+  noToken,
+  unreadableCertificate,
+} from '../connection/failures';
 import type { BearerToken, TokenSource } from '../connection/token';
 import { ClosedError, CredentialError, errorOfCall, noAnswer, type HoldfastError } from '../errors';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
