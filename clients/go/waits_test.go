@@ -101,20 +101,26 @@ func TestAGrantOfTheOlderSessionIsReleasedIfItsCallerHasGivenUp(t *testing.T) {
 	})
 }
 
+// cancelledWait returns a session, and the acquire in it that its caller has cancelled.
+func (f *fakeServer) cancelledWait() (*fakeStream, *holdfastv1.SessionCommand) {
+	s, _ := f.accept()
+	ctx, cancel := context.WithCancel(context.Background())
+	failed := make(chan error)
+	go func() {
+		_, err := f.engine.acquire(ctx, report)
+		failed <- err
+	}()
+	acquire := s.command()
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		f.t.Errorf("error %v", err)
+	}
+	return s, acquire
+}
+
 func TestALateGrantOfACancelledWaitIsReleased(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fakeServer) {
-		s, _ := f.accept()
-		ctx, cancel := context.WithCancel(context.Background())
-		failed := make(chan error)
-		go func() {
-			_, err := f.engine.acquire(ctx, report)
-			failed <- err
-		}()
-		acquire := s.command()
-		cancel()
-		if err := <-failed; !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
+		s, acquire := f.cancelledWait()
 		if id := s.command().GetCancel().GetCommandId(); id != acquire.GetCommandId() {
 			t.Errorf("command %d was cancelled", id)
 		}
@@ -176,16 +182,7 @@ func TestAbandonedWaitsTakeNoPlaceOfNewOnes(t *testing.T) {
 
 func TestAnAbandonedWaitEndsWithTheFirstRefusal(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fakeServer) {
-		s, _ := f.accept()
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error)
-		go func() {
-			_, err := f.engine.acquire(ctx, report)
-			ended <- err
-		}()
-		acquire := s.command()
-		cancel()
-		<-ended
+		s, acquire := f.cancelledWait()
 		s.event(&holdfastv1.SessionEvent{
 			CommandId: acquire.GetCommandId(),
 			Event: &holdfastv1.SessionEvent_Failed{Failed: &holdfastv1.CommandFailed{
