@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import type { MethodMeter } from '../transport/grpc/call-meters';
+import type { FailureCounts } from '../transport/grpc/failure-counts';
 import type { Labels, MetricDefinition, NumberSample } from './definition';
 import type { MetricSources } from './sources';
 
@@ -13,14 +14,8 @@ function labelsOf({ type, service, method }: MethodMeter): Labels {
   return { grpc_type: type, grpc_service: service, grpc_method: method };
 }
 
-function* sessionFailuresOf({ calls }: MetricSources) {
-  for (const [reason, value] of calls?.sessionFailures.all() ?? []) yield { labels: { reason }, value };
-}
-
-function* queryFailuresOf({ calls }: MetricSources) {
-  for (const [reason, value] of calls?.queryFailures.all() ?? []) {
-    yield { labels: { grpc_method: 'SuggestStream', reason }, value };
-  }
+function* failuresOf(counts: FailureCounts | undefined, labels: Labels = {}) {
+  for (const [reason, value] of counts?.all() ?? []) yield { labels: { ...labels, reason }, value };
 }
 
 function metersOf({ calls }: MetricSources): readonly MethodMeter[] {
@@ -67,7 +62,7 @@ export const callMetrics: readonly MetricDefinition[] = [
     help: 'Commands of sessions that have failed, by reason. All client packages acquire by such commands.',
     rising:
       'With `OVERLOADED`, `QUOTA_EXCEEDED`, `QUEUE_FULL` or `STORE_FULL`: overload, quotas or full queues. With `STORE_UNAVAILABLE`: Redis does not answer. With `NOT_ALLOWED`: refused callers, named by the audit log. `CONTENDED` counts acquires that give up.',
-    read: sessionFailuresOf,
+    read: ({ calls }) => failuresOf(calls?.sessionFailures),
   },
   {
     name: 'holdfast_query_failures_total',
@@ -80,7 +75,7 @@ export const callMetrics: readonly MetricDefinition[] = [
     help: 'Queries of SuggestStream that have failed, by reason. The stream continues after a failed query.',
     rising:
       'With `OVERLOADED` or `QUOTA_EXCEEDED`: overload or quotas. With `DICTIONARY_LOADING`: dictionaries are loaded, or have too little memory. With `STORE_UNAVAILABLE`: Redis does not answer. With `NO_SUCH_DICTIONARY` or `NOT_ALLOWED`: wrong names or refused callers.',
-    read: queryFailuresOf,
+    read: ({ calls }) => failuresOf(calls?.queryFailures, { grpc_method: 'SuggestStream' }),
   },
   {
     name: 'grpc_server_msg_received_total',

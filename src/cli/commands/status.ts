@@ -9,6 +9,7 @@ import {
 import { addressList } from '../../../clients/typescript/connection/addresses';
 import { durationToMs } from '../../../clients/typescript/duration';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
+import { DAY_MS } from '../../transport/access/time-of-day';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
 import { connectionSettings, type ConnectionFlags } from '../connection/settings';
 import { shownCertificate, type ShownCertificate } from '../connection/shown-certificate';
@@ -51,8 +52,6 @@ export function addStatus(program: Command, terminal: Terminal): void {
 type Row = readonly [title: string, value: string];
 
 type Certificate = { readonly address: string } & (ShownCertificate | { readonly error: string });
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The certificate of each address. None without TLS. */
 async function certificatesOf(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<Certificate[]> {

@@ -1,6 +1,6 @@
 import type { Log } from '../grpc/log';
 import { readCertificates } from './pem';
-import { msUntil, readCertificateTime, showTimeOfDay } from './time-of-day';
+import { DAY_MS, msUntil, readCertificateTime, showTimeOfDay } from './time-of-day';
 import { UnusableFile } from './watched-files';
 
 /** What a server uses a certificate for. */
@@ -15,7 +15,6 @@ export interface CertificatesInUse {
   readonly endsAtMs: number;
 }
 
-const DAY_MS = 86_400_000;
 /** How long before its end a certificate is reported, once a day. */
 const WARNING_MS = 14 * DAY_MS;
 const CHECK_MS = 3_600_000;

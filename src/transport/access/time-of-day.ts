@@ -1,5 +1,7 @@
 import type { Clock } from '../../engine/clock';
 
+export const DAY_MS = 86_400_000;
+
 /**
  * Credentials end at a time of day. Each end is converted once to the monotonic clock, so a later step of the wall clock
  * neither prolongs nor ends a credential. The monotonic clock stops while the machine is suspended, so the credential
