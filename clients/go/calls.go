@@ -13,7 +13,7 @@ import (
 // one of several servers.
 type calls struct {
 	addresses []string
-	dialer    dialer
+	transport transport
 	tokens    *tokens
 	tracer    Tracer
 	// ctx ends when the client is closed.
@@ -36,8 +36,8 @@ type connection struct {
 	silentSince time.Time
 }
 
-func newCalls(addresses []string, set settings, d dialer) *calls {
-	c := &calls{addresses: addresses, dialer: d, tokens: set.tokens, tracer: set.tracer}
+func newCalls(addresses []string, set settings) *calls {
+	c := &calls{addresses: addresses, transport: set.transport, tokens: set.tokens, tracer: set.tracer}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -50,7 +50,11 @@ func (c *calls) acquire() (*connection, error) {
 		return nil, ErrClosed
 	}
 	if c.current == nil {
-		cc, err := c.dialer.dial(c.addresses[c.index%len(c.addresses)], callKeepalive)
+		shown, err := c.transport.credentials()
+		if err != nil {
+			return nil, err
+		}
+		cc, err := dial(c.addresses[c.index%len(c.addresses)], shown, callKeepalive)
 		if err != nil {
 			return nil, err
 		}

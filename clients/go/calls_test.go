@@ -58,7 +58,7 @@ func withTrailers(code codes.Code, trailers ...string) func(context.Context) err
 }
 
 func clientOf(t *testing.T, addresses ...string) *Client {
-	c := &Client{calls: newCalls(addresses, newSettings(nil), dialer{}), tracer: noTracer}
+	c := &Client{calls: newCalls(addresses, newSettings(nil)), tracer: noTracer}
 	t.Cleanup(c.calls.close)
 	return c
 }

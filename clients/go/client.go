@@ -30,10 +30,9 @@ func Connect(ctx context.Context, addresses []string, options ...Option) (*Clien
 	if err := refuseTokenWithoutTLS(addresses, set); err != nil {
 		return nil, err
 	}
-	d := dialer{set.transport}
 	c := &Client{
-		engine: newEngine(addresses, set, d.openWire, monotonicNow),
-		calls:  newCalls(addresses, set, d),
+		engine: newEngine(addresses, set, openStream, monotonicNow),
+		calls:  newCalls(addresses, set),
 		tracer: set.tracer,
 	}
 	if err := c.engine.connected(ctx, set.connect); err != nil {

@@ -43,8 +43,8 @@ type engine struct {
 	// isEnding: all work has ended, so no further session is opened.
 	isEnding bool
 	isClosed bool
-	// failure: the servers refuse this client. New work fails with this error until
-	// a session has started.
+	// failure: the servers have refused the first session, so Connect fails with this
+	// error.
 	failure *Error
 	lastErr *Error
 	// ready is closed by the first response of a server, or by a failure.

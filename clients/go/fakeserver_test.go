@@ -55,9 +55,9 @@ func inBubble(t *testing.T, test func(*testing.T, *fakeServer), options ...Optio
 	})
 }
 
-func (f *fakeServer) open(ctx context.Context, address, token string) (wire, error) {
+func (f *fakeServer) open(ctx context.Context, address string, by admission) (wire, error) {
 	s := &fakeStream{
-		t: f.t, address: address, token: token, ctx: ctx,
+		t: f.t, address: address, token: by.token, ctx: ctx,
 		requests:  make(chan *holdfastv1.OpenSessionRequest, 100),
 		responses: make(chan *holdfastv1.OpenSessionResponse, 100),
 		broken:    make(chan error, 1),

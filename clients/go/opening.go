@@ -40,7 +40,6 @@ func (e *engine) connected(ctx context.Context, limit time.Duration) error {
 
 func (e *engine) sessionStarted(s *session) {
 	e.failures, e.refusals = 0, 0
-	e.failure = nil
 	e.hasStarted = true
 	e.tellReady()
 	e.notes.add(slog.LevelInfo, "session started", "address", s.address, "session", s.number)
@@ -79,15 +78,15 @@ func (e *engine) sessionEnded(s *session, err error, isSilent bool) {
 		e.failures++
 	}
 	e.lastErr = failed
-	advised, _ := failed.RetryDelay()
 	if e.isRefused(failed) {
 		e.fail(failed)
-		advised = longestBackoff
+		return
 	}
+	advised, _ := failed.RetryDelay()
 	e.openAfter(e.pauseBeforeNext(advised))
 }
 
-// isRefused says whether an immediate next session cannot help.
+// isRefused says whether a next session cannot help.
 func (e *engine) isRefused(failed *Error) bool {
 	switch {
 	case e.hasStarted:
@@ -110,9 +109,7 @@ func (e *engine) isRefused(failed *Error) bool {
 // fail tells all that waits. The deadlines of the held leases decide how long
 // their work may go on.
 func (e *engine) fail(failed *Error) {
-	if e.failure == nil {
-		e.notes.add(slog.LevelWarn, "the servers refuse this client", "error", failed)
-	}
+	e.notes.add(slog.LevelWarn, "the servers refuse this client", "error", failed)
 	e.failure = failed
 	for in := range e.intents {
 		e.forget(in)
@@ -154,9 +151,10 @@ func (e *engine) openNext() {
 		ctx, cancel := context.WithTimeout(e.ctx, tokenTimeout)
 		defer cancel()
 		token, err := e.tokens.fetch(ctx)
+		by := admission{token: token.Value}
 		if err == nil {
 			// The older session keeps the leases while a file of a certificate is replaced.
-			_, err = e.settings.transport.credentials()
+			by.credentials, err = e.settings.transport.credentials()
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -168,7 +166,7 @@ func (e *engine) openNext() {
 			e.notOpened(err)
 			return
 		}
-		e.openSession(token)
+		e.openSession(token, by)
 	}()
 }
 
@@ -180,7 +178,7 @@ func (e *engine) notOpened(err error) {
 	e.openAfter(e.pauseBeforeNext(0))
 }
 
-func (e *engine) openSession(token Token) {
+func (e *engine) openSession(token Token, by admission) {
 	address := e.addresses[e.sessionCount%int64(len(e.addresses))]
 	e.sessionCount++
 	s := newSession(e, address, &holdfastv1.SessionStart{
@@ -194,7 +192,7 @@ func (e *engine) openSession(token Token) {
 	e.watchToken(token, s)
 	e.moveTo(s)
 	e.goroutines.Add(1)
-	go s.run(token.Value)
+	go s.run(by)
 	if previous == nil {
 		return
 	}

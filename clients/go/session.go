@@ -80,9 +80,9 @@ func newSession(e *engine, address string, start *holdfastv1.SessionStart) *sess
 }
 
 // run opens the stream, and reads it to its end.
-func (s *session) run(token string) {
+func (s *session) run(by admission) {
 	defer s.e.goroutines.Done()
-	w, err := s.e.open(s.ctx, s.address, token)
+	w, err := s.e.open(s.ctx, s.address, by)
 	if err != nil {
 		s.streamEnded(err)
 		return

@@ -179,7 +179,7 @@ func TestATokenSourceThatFailsOnceDelaysACall(t *testing.T) {
 		}
 		return Token{Value: "fresh"}, nil
 	})})
-	client := &Client{calls: newCalls([]string{(&infoServer{version: "1"}).start(t)}, set, dialer{})}
+	client := &Client{calls: newCalls([]string{(&infoServer{version: "1"}).start(t)}, set)}
 	defer client.calls.close()
 	if info, err := client.ServerInfo(context.Background()); err != nil || info.Version != "1" {
 		t.Errorf("version %q, error %v", info.Version, err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
@@ -22,27 +23,28 @@ type wire interface {
 	Close()
 }
 
+// admission is what a new session shows to its server.
+type admission struct {
+	token       string
+	credentials credentials.TransportCredentials
+}
+
 // openWire opens a stream on a new connection. ctx ends the stream.
-type openWire func(ctx context.Context, address, token string) (wire, error)
+type openWire func(ctx context.Context, address string, by admission) (wire, error)
 
 type grpcWire struct {
 	holdfastv1.SessionService_OpenSessionClient
 	connection *grpc.ClientConn
 }
 
-// dialer opens connections with the transport of the options.
-type dialer struct {
-	transport transport
-}
-
-func (d dialer) openWire(ctx context.Context, address, token string) (wire, error) {
+func openStream(ctx context.Context, address string, by admission) (wire, error) {
 	// Each session has a connection of its own, so that other calls cannot delay
 	// its heartbeats.
-	connection, err := d.dial(address, 0)
+	connection, err := dial(address, by.credentials, 0)
 	if err != nil {
 		return nil, err
 	}
-	stream, err := holdfastv1.NewSessionServiceClient(connection).OpenSession(withToken(ctx, token))
+	stream, err := holdfastv1.NewSessionServiceClient(connection).OpenSession(withToken(ctx, by.token))
 	if err != nil {
 		_ = connection.Close()
 		return nil, err
@@ -52,13 +54,11 @@ func (d dialer) openWire(ctx context.Context, address, token string) (wire, erro
 
 // dial returns a connection that is pinged after the time ping without data while it
 // has calls. A session has its heartbeats instead: 0.
-func (d dialer) dial(address string, ping time.Duration) (*grpc.ClientConn, error) {
-	credentials, err := d.transport.credentials()
-	if err != nil {
-		return nil, err
-	}
+func dial(
+	address string, shown credentials.TransportCredentials, ping time.Duration,
+) (*grpc.ClientConn, error) {
 	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(credentials),
+		grpc.WithTransportCredentials(shown),
 		// The client repeats commands and calls itself.
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),

@@ -36,7 +36,7 @@ final class Engine implements Session.Keeper {
   private boolean isClosing;
   private boolean isClosed;
 
-  /** The servers refuse this client. New work fails with this error until a session has started. */
+  /** The servers have refused the first session, so connect fails with this error. */
   private @Nullable HoldfastException refusal;
 
   private volatile @Nullable HoldfastException lastError;
@@ -161,7 +161,6 @@ final class Engine implements Session.Keeper {
   @Override
   public void started(Session session) {
     failures.reset();
-    refusal = null;
     tasks.sessionError = null;
     ready.complete(null);
     Log.info("a session with {0} has started", session.address);
@@ -215,14 +214,10 @@ final class Engine implements Session.Keeper {
   }
 
   private void refused(HoldfastException error) {
-    if (refusal == null) {
-      Log.warning("the servers refuse this client: {0}", error.getMessage());
-    }
+    Log.warning("the servers refuse this client: {0}", error.getMessage());
     refusal = error;
     tasks.acquires.failAll(error);
     ready.completeExceptionally(error);
-    // The refusal may end, for example by a new policy.
-    openAfter(pause(Pauses.LONGEST));
   }
 
   private long pause(long advised) {

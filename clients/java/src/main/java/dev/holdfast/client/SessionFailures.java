@@ -31,7 +31,7 @@ final class SessionFailures {
     failures++;
   }
 
-  /** Whether an immediate next session cannot help. Call once for each failed session. */
+  /** Whether a next session cannot help. Call once for each failed session. */
   boolean isRefused(HoldfastException error) {
     if (hasStarted) {
       // Credential, policy and servers were right once, and leases and waits are worth the
