@@ -1,8 +1,10 @@
 """The thread that runs the event loop of clients for threads."""
 
 import asyncio
+import gc
 import threading
 import unittest
+import weakref
 from typing import Any, AsyncGenerator, Coroutine, List
 from unittest import mock
 
@@ -38,4 +40,27 @@ class Iteration(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt):
                 next(portal.iterate(items()))
         self.assertTrue(ended.is_set())
+        portal.stop()
+
+    def test_a_failed_iteration_is_freed_without_the_garbage_collector(self) -> None:
+        class Stream:
+            """Stands for the stream of an observer, which has a socket."""
+
+        freed = threading.Event()
+
+        async def items() -> AsyncGenerator[int, None]:
+            stream = Stream()
+            weakref.finalize(stream, freed.set)
+            yield 1
+            raise LookupError
+
+        gc.disable()
+        self.addCleanup(gc.enable)
+        portal = Portal()
+        # assertRaises would free the stream itself, because it clears the frames of the error.
+        try:
+            list(portal.iterate(items()))
+        except LookupError:
+            pass
+        self.assertTrue(freed.wait(30))
         portal.stop()

@@ -47,6 +47,10 @@ class Portal:
         except BaseException:
             future.cancel()
             raise
+        finally:
+            # An error, its traceback with this frame, and the future would keep each other, and
+            # with them a stream, until the garbage collection.
+            del future
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "concurrent.futures.Future[T]":
         """Does not wait. Raises a ClosedError after the end of the thread."""
@@ -67,7 +71,18 @@ class Portal:
         async def following() -> T:
             nonlocal step
             step = asyncio.current_task()
-            return await items.__anext__()
+            try:
+                return await items.__anext__()
+            finally:
+                # A task that has raised and this frame would keep each other too.
+                step = None
+
+        async def close() -> None:
+            # Ctrl-C in the caller's thread cancels a step. A generator that still runs cannot be
+            # closed.
+            if step is not None:
+                await asyncio.wait([step])
+            await items.aclose()
 
         try:
             while True:
@@ -78,7 +93,7 @@ class Portal:
                 yield item
         finally:
             try:
-                self.run(_close(items, step))
+                self.run(close())
             except ClosedError:
                 pass  # The end of the thread has ended the generator too.
 
@@ -193,15 +208,6 @@ async def _cancel_all() -> None:
         task.cancel()
     if tasks:
         await asyncio.wait(tasks, timeout=_JOIN / 2)
-
-
-async def _close(
-    items: AsyncGenerator[Any, None], step: Optional["asyncio.Task[Any]"]
-) -> None:
-    # Ctrl-C in the caller's thread cancels a step. A generator that still runs cannot be closed.
-    if step is not None and not step.done():
-        await asyncio.wait([step])
-    await items.aclose()
 
 
 def _handle(loop: asyncio.AbstractEventLoop, context: "dict[str, Any]") -> None:
