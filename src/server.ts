@@ -139,6 +139,7 @@ class ComposedServer implements HoldfastServer {
     const settings = accessSettings(config);
     try {
       this.opened = await openAccess(settings, systemClock, log, auditLog, certificateEnds);
+      this.measured.access = this.opened;
       for (const one of redisCertificates(security)) certificateEnds.add(one);
       return this.opened;
     } catch (error) {

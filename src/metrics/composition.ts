@@ -17,6 +17,7 @@ export function unmeasured(version: string): Omit<MetricSources, 'isReady'> {
     indexes: undefined,
     store: undefined,
     certificates: { all: () => [] },
+    access: undefined,
     commands: new CommandMeters(),
     quarantine: new QuarantineMeter(systemClock),
     eventLoop: new EventLoopMeter(),

@@ -55,6 +55,20 @@ export const serverMetrics: readonly MetricDefinition[] = [
       })),
   },
   {
+    name: 'holdfast_reload_failed',
+    type: 'gauge',
+    unit: '0 or 1',
+    labels: { content: '`certificates`, `tokens`, `issuer-keys`, `policy`' },
+    help: 'Whether the last change of a file could not be loaded. `issuer-keys`: also a failed request to a URL.',
+    rising:
+      '1: the last good content stays in use, so removed tokens and rules still count. The log has the problem.',
+    read: ({ access }) =>
+      (access?.reloads() ?? []).map(({ content, hasFailed }) => ({
+        labels: { content },
+        value: Number(hasFailed),
+      })),
+  },
+  {
     name: 'holdfast_redis_command_seconds',
     type: 'histogram',
     unit: 'seconds',

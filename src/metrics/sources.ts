@@ -2,6 +2,7 @@ import type { LeaseMeters } from '../engine/leases/lease-meters';
 import type { Service } from '../engine/leases/lease';
 import type { StoreHealth } from '../engine/store-health';
 import type { CertificateEnds } from '../transport/access/certificate-ends';
+import type { OpenedAccess } from '../transport/access/open-access';
 import type { CallMeters } from '../transport/grpc/call-meters';
 import type { CommandMeters } from '../redis';
 import type { EventLoopMeter } from './event-loop-meter';
@@ -19,6 +20,7 @@ export interface MetricSources {
   readonly store: StoreHealth | undefined;
   /** The certificates in use. */
   readonly certificates: Pick<CertificateEnds, 'all'>;
+  readonly access: Pick<OpenedAccess, 'reloads'> | undefined;
   readonly commands: CommandMeters;
   readonly quarantine: QuarantineMeter;
   readonly eventLoop: EventLoopMeter;

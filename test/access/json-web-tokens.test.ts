@@ -42,6 +42,7 @@ function keySet(finder: KeySet['find']): KeySet {
   return {
     find: finder,
     renew: () => renew(),
+    hasFailed: false,
     start: () => Promise.resolve(),
     close: () => undefined,
   };

@@ -155,10 +155,12 @@ test.each<[string, IssuerServer['answer']]>([
   const keys = await open({ refreshMs: 20, requestMs: 200 });
   issuer.answer = answer;
   await eventually('a warning', () => warnings.length > 0);
+  expect(keys.hasFailed).toBe(true);
   expect(await find(keys, first!)).toBeDefined();
   expect(warnings[0]).toContain('the last keys stay in use');
   issuer.answer = await keySetText([second!]);
   await eventually('the new key', () => find(keys, second!).catch(() => undefined));
+  expect(keys.hasFailed).toBe(false);
 });
 
 test('the last keys are not used longer than their bound', async () => {
@@ -194,6 +196,7 @@ test('a key set in a file is loaded again, and a bad file changes nothing', asyn
   expect(await find(keys, first!)).toBeDefined();
   writeFileSync(path, '{"keys":[');
   await eventually('a warning', () => warnings.length > 0);
+  expect(keys.hasFailed).toBe(true);
   expect(await find(keys, first!)).toBeDefined();
   rmSync(path);
   writeFileSync(path, await keySetText([second!]));

@@ -61,7 +61,22 @@ test('a content that cannot be used is tried once', async () => {
   const { loads, logged, looks } = await watch(['good', 'bad'], refuse);
   await eventually('some looks', () => looks() > 20);
   expect(loads).toEqual(['good', 'bad']);
+  expect(watched?.hasFailed).toBe(true);
   expect(logged).toEqual(['the file could not be loaded again; the last good ones stay in use']);
+});
+
+test('a failed load counts as failed until the file has the last good content or a new good one', async () => {
+  const refuse = (text: string): void => {
+    if (text === 'bad') throw new UnusableFile('it is bad');
+  };
+  for (const end of ['good', 'new']) {
+    const texts = ['good', 'bad'];
+    await watch(texts, refuse);
+    await eventually('the failure', () => watched?.hasFailed === true);
+    texts.push(end);
+    await eventually('the end of the failure', () => watched?.hasFailed === false);
+    watched?.close();
+  }
 });
 
 test('a load that fails for another reason is tried again, and the log names the failure once', async () => {

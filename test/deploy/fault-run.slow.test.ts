@@ -208,6 +208,13 @@ test('a certificate that ends tomorrow makes the alert about certificates fire, 
   await isSilent('HoldfastCertificateEnds');
 });
 
+test('a certificate that does not fit its key makes the alert about failed reloads fire, and the right one ends the alert', async () => {
+  copyFileSync(authority.issueForServer({ days: 90 }).cert, certificate.cert);
+  await fires('HoldfastReloadFails');
+  replaceCertificate(authority.issueForServer({ days: 90 }));
+  await isSilent('HoldfastReloadFails');
+});
+
 test('a slow connection to Redis makes the alerts about slow commands and late renewals fire', async () => {
   await during(
     (isOver) => Promise.all(SHORT_TTLS_MS.map((ttlMs) => keepHolding(`short-${ttlMs}`, ttlMs, isOver))),

@@ -34,7 +34,7 @@ const rules = (parse(read('deploy/prometheus/alerts.yaml')) as Rules).groups.fla
 const OF_PROMETHEUS = new Set(['up']);
 /** The words of a query that are no names of metrics: functions, labels and words of the language. */
 const WORDS =
-  /\b(sum|min|by|rate|increase|histogram_quantile|absent|or|time|clamp_min)\b|\{[^}]*\}|\bby \([^)]*\)|\[[^\]]*\]|"[^"]*"/g;
+  /\b(sum|min|max|by|rate|increase|histogram_quantile|absent|or|time|clamp_min)\b|\{[^}]*\}|\bby \([^)]*\)|\[[^\]]*\]|"[^"]*"/g;
 
 function metricsIn(expression: string): string[] {
   const bare = expression.replace(/\bby \([^)]*\)/g, '').replace(WORDS, '');

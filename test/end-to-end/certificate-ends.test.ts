@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Authority, replacePair, type Issued } from '../support/certificates';
 import { runProgram } from '../support/cli/run-program';
@@ -11,7 +12,7 @@ import { serverUrl } from '../support/processes/redis-rights';
 import { scratchFolder } from '../support/scratch-folder';
 import { InProcessServer } from './in-process-server';
 
-/** The ends of the certificates of a server with TLS on both sides: in metrics, in the log, and for `holdfast status`. */
+/** The certificates of a server with TLS on both sides: in metrics, in the log, and for `holdfast status`. */
 
 let redis: RedisProcess;
 let server: InProcessServer;
@@ -70,6 +71,23 @@ test('the metrics have the end of each certificate in use, and that of a renewed
   await eventuallyPasses('the end of the renewed certificate', async () => {
     expect(await ends()).toEqual({ server: renewed, ...others });
   });
+});
+
+test('a metric shows that changed certificates could not be loaded, until the server has loaded the next ones', async () => {
+  const failed = async (): Promise<string[]> => {
+    const text = await (await fetch(`http://${server.adminAddress}/metrics`)).text();
+    return text.match(/^holdfast_reload_failed\{.*$/gm) ?? [];
+  };
+  const shows = (value: number): Promise<void> =>
+    eventuallyPasses(`the value ${value}`, async () => {
+      expect(await failed()).toEqual([`holdfast_reload_failed{content="certificates"} ${value}`]);
+    });
+  await shows(0);
+  // A certificate without its key.
+  copyFileSync(authority.issueForServer({ days: 100 }).cert, cert);
+  await shows(1);
+  use(authority.issueForServer({ days: 100 }));
+  await shows(0);
 });
 
 async function status(...args: string[]): Promise<string> {

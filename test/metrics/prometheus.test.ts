@@ -116,7 +116,17 @@ test('names each metric once, in base units, and counters end with _total', () =
 test('no label has names of resources, holders or identities', () => {
   const labels = new Set(metrics.flatMap((metric) => Object.keys(metric.labels)));
   expect([...labels].sort()).toEqual([
-    ...['cause', 'certificate', 'failure', 'grpc_code', 'grpc_method', 'grpc_service', 'grpc_type', 'kind'],
+    ...[
+      'cause',
+      'certificate',
+      'content',
+      'failure',
+      'grpc_code',
+      'grpc_method',
+      'grpc_service',
+      'grpc_type',
+      'kind',
+    ],
     ...['node', 'reason', 'service', 'version'],
   ]);
 });

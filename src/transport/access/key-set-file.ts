@@ -40,6 +40,10 @@ export class KeySetFile implements KeySet {
     return this.watched.start();
   }
 
+  get hasFailed(): boolean {
+    return this.watched.hasFailed;
+  }
+
   close(): void {
     this.watched.close();
   }

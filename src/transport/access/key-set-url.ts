@@ -64,6 +64,10 @@ export class KeySetUrl implements KeySet {
     return this.refresh();
   }
 
+  get hasFailed(): boolean {
+    return this.failureCount > 0;
+  }
+
   close(): void {
     this.isClosed = true;
     this.timer?.cancel();

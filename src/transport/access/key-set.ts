@@ -8,6 +8,8 @@ export interface KeySet {
   renew(): Promise<boolean>;
   /** Rejects only if a file cannot be used. */
   start(): Promise<void>;
+  /** Whether the last look at the file, or the last request, has failed, so that there are older keys or none. */
+  readonly hasFailed: boolean;
   close(): void;
 }
 

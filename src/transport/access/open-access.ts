@@ -38,6 +38,9 @@ export interface AccessSettings {
   readonly policyIntervalMs?: number | undefined;
 }
 
+/** What a server loads again when it changes. */
+export type Reloaded = 'certificates' | 'tokens' | 'issuer-keys' | 'policy';
+
 export interface OpenedAccess {
   readonly credentials: ServerCredentials;
   /** Undefined: this server does not authenticate callers. */
@@ -46,6 +49,8 @@ export interface OpenedAccess {
   readonly authorization: Authorization | undefined;
   /** Undefined: this server has no quotas. */
   readonly accounts: Accounts | undefined;
+  /** For each watched content: whether the last change could not be loaded. */
+  reloads(): readonly { readonly content: Reloaded; readonly hasFailed: boolean }[];
   close(): void;
 }
 
@@ -77,18 +82,25 @@ export async function openAccess(
         accounts?.replace(new QuotaRules(rules, quotas ?? {}));
       },
     });
-  const watched = [certificates, tokenFile, jsonWebTokens?.keys, policyFile].filter(
-    (one) => one !== undefined,
-  );
+  const contents: Readonly<Record<Reloaded, Watched | undefined>> = {
+    certificates,
+    tokens: tokenFile,
+    'issuer-keys': jsonWebTokens?.keys,
+    policy: policyFile,
+  };
+  const watched = (Object.keys(contents) as Reloaded[]).flatMap((content) => {
+    const source = contents[content];
+    return source === undefined ? [] : [{ content, source }];
+  });
   let access: Access | undefined;
   const close = (): void => {
-    for (const one of watched) one.close();
+    for (const { source } of watched) source.close();
     certificateEnds.close();
     open.close();
     access?.close();
   };
   try {
-    for (const one of watched) await one.start();
+    for (const { source } of watched) await source.start();
   } catch (error) {
     close();
     throw error;
@@ -112,8 +124,15 @@ export async function openAccess(
     access,
     authorization,
     accounts,
+    reloads: () => watched.map(({ content, source }) => ({ content, hasFailed: source.hasFailed })),
     close,
   };
+}
+
+interface Watched {
+  readonly hasFailed: boolean;
+  start(): Promise<void>;
+  close(): void;
 }
 
 function openJsonWebTokens(

@@ -47,6 +47,11 @@ export class PolicyFile {
     return this.watched.start();
   }
 
+  /** Whether the last change could not be used, so that older rules are in use. */
+  get hasFailed(): boolean {
+    return this.watched.hasFailed;
+  }
+
   close(): void {
     this.watched.close();
   }

@@ -57,6 +57,11 @@ export class ServerCertificates {
     return this.watched.start();
   }
 
+  /** Whether the last change could not be used, so that older certificates are in use. */
+  get hasFailed(): boolean {
+    return this.watched.hasFailed;
+  }
+
   close(): void {
     this.watched.close();
   }

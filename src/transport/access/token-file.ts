@@ -59,6 +59,11 @@ export class TokenFile {
     return token.caller;
   }
 
+  /** Whether the last change could not be used, so that older tokens are in use. */
+  get hasFailed(): boolean {
+    return this.watched.hasFailed;
+  }
+
   close(): void {
     this.watched.close();
   }

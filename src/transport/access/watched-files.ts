@@ -55,6 +55,11 @@ export class WatchedFiles {
     this.lookAgain();
   }
 
+  /** Whether the last look has found files that cannot be used, so that older contents are in use. */
+  get hasFailed(): boolean {
+    return this.lastProblem !== undefined;
+  }
+
   close(): void {
     this.isClosed = true;
     clearTimeout(this.timer);
