@@ -20,13 +20,16 @@ type Client struct {
 // "host:port"; an element may be a list of them with commas, as an environment
 // variable has it. If a server fails, the client goes on with the next address. ctx
 // has no effect after Connect has returned. Errors: ErrUnavailable, ErrCredential
-// (also if a token would go without TLS), and the error of ctx.
+// (also if a token would go without TLS), ErrInvalidRequest, and the error of ctx.
 func Connect(ctx context.Context, addresses []string, options ...Option) (*Client, error) {
 	addresses, err := splitAddresses(addresses)
 	if err != nil {
 		return nil, err
 	}
 	set := newSettings(options)
+	if err := set.check(); err != nil {
+		return nil, err
+	}
 	if err := refuseTokenWithoutTLS(addresses, set); err != nil {
 		return nil, err
 	}

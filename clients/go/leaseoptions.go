@@ -66,6 +66,16 @@ func (w *wanted) check() error {
 	case w.wait != nil && *w.wait < 0:
 		return invalidOption("wait", fmt.Sprintf("must not be negative, as %v is", *w.wait))
 	}
+	for _, err := range []*Error{
+		checkTexts("name", w.name),
+		checkMetadata(w.metadata),
+		checkCount("permits", w.permits),
+		checkCount("limit", w.limit),
+	} {
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

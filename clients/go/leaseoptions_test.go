@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -12,6 +13,8 @@ func TestAnOptionThatNoLeaseCanHaveIsAnInvalidRequest(t *testing.T) {
 		"negative max_hold": WithMaxHold(-time.Second),
 		"negative ttl":      WithTTL(-time.Second),
 		"negative wait":     WithWait(-time.Second),
+		"binary metadata":   WithLeaseMetadata(map[string]string{"job": "\xff"}),
+		"huge metadata":     WithLeaseMetadata(map[string]string{"job": strings.Repeat("x", maxTextBytes)}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := report

@@ -36,6 +36,17 @@ func newSettings(options []Option) settings {
 	return set
 }
 
+// check returns the error of texts that no session can start with.
+func (s settings) check() error {
+	if err := checkTexts("holder_id", s.holderID); err != nil {
+		return err
+	}
+	if err := checkMetadata(s.metadata); err != nil {
+		return err
+	}
+	return nil
+}
+
 // An Option changes how Connect works.
 type Option func(*settings)
 

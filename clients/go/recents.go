@@ -42,7 +42,7 @@ func (r *Recents) Add(ctx context.Context, recent Recent) error {
 		List: r.list, Text: recent.Text, EntryId: recent.EntryID, Payload: recent.Payload,
 	}
 	if recent.Capacity != 0 {
-		request.Capacity = proto.Int32(int32(recent.Capacity))
+		request.Capacity = proto.Int32(nearestInt32(recent.Capacity))
 	}
 	_, err := call(ctx, r.calls, operation[*holdfastv1.AddRecentResponse]{
 		method: "AddRecent", name: r.list,
@@ -71,7 +71,7 @@ func (r *Recents) Remove(ctx context.Context, recent Recent) (removed bool, err 
 func (r *Recents) Suggest(ctx context.Context, query string, options ...SuggestOption) ([]Suggestion, error) {
 	set := newSuggestSettings(options)
 	request := &holdfastv1.SuggestRecentsRequest{
-		List: r.list, Query: query, PageSize: int32(set.limit), MatchKinds: set.kinds,
+		List: r.list, Query: query, PageSize: nearestInt32(set.limit), MatchKinds: set.kinds,
 	}
 	answer, err := call(ctx, r.calls, operation[*holdfastv1.SuggestRecentsResponse]{
 		method: "SuggestRecents", name: r.list,

@@ -127,7 +127,7 @@ func (s suggestSettings) request(dictionary, query string) *holdfastv1.SuggestRe
 	request := &holdfastv1.SuggestRequest{
 		Dictionary:  dictionary,
 		Query:       query,
-		PageSize:    int32(s.limit),
+		PageSize:    nearestInt32(s.limit),
 		MatchKinds:  s.kinds,
 		RecentsList: s.recents,
 	}

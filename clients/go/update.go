@@ -60,7 +60,11 @@ func (e *engine) beginUpdate(
 	if l.update != nil {
 		return l.update, false, nil
 	}
-	l.update = &update{lease: l, metadata: next(l.shown), done: make(chan struct{})}
+	metadata := next(l.shown)
+	if err := checkMetadata(metadata); err != nil {
+		return nil, false, err
+	}
+	l.update = &update{lease: l, metadata: metadata, done: make(chan struct{})}
 	l.update.place()
 	return l.update, true, nil
 }

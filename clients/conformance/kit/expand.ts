@@ -10,9 +10,12 @@ interface Surroundings {
   readonly idOf: (name: unknown) => number;
 }
 
+/** Larger than a message of a session. */
+const HUGE = 'x'.repeat(2_000_000);
+
 /** Fills in what a case leaves out or names in its own words. */
 export function expandCommand(verb: string, given: Values, around: Surroundings): Values {
-  const fields: Record<string, unknown> = { ...(withFolder(given, around.folder) as Values) };
+  const fields: Record<string, unknown> = { ...(withTexts(given, around.folder) as Values) };
   if (COMMANDS[verb]?.includes('client')) fields['client'] ??= DEFAULT_CLIENT;
   if (verb === 'connect') {
     const named = (fields['addresses'] ?? around.servers) as string[];
@@ -22,9 +25,9 @@ export function expandCommand(verb: string, given: Values, around: Surroundings)
   return fields;
 }
 
-function withFolder(value: unknown, folder: string): unknown {
-  if (typeof value === 'string') return value.replaceAll('{folder}', folder);
-  if (Array.isArray(value)) return value.map((one) => withFolder(one, folder));
+function withTexts(value: unknown, folder: string): unknown {
+  if (typeof value === 'string') return value.replaceAll('{folder}', folder).replaceAll('{huge}', HUGE);
+  if (Array.isArray(value)) return value.map((one) => withTexts(one, folder));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withFolder(one, folder)]));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withTexts(one, folder)]));
 }

@@ -17,7 +17,7 @@ public final class Election {
 
   Election(Client client, String name) {
     this.client = client;
-    this.name = name;
+    this.name = Texts.sendable(name, "name");
   }
 
   /**
@@ -28,7 +28,7 @@ public final class Election {
    */
   public LockRequest campaign(String value) {
     Wanted wanted = new Wanted(name, true);
-    wanted.leaderValue = value;
+    wanted.leaderValue = Texts.sendable(value, "value");
     wanted.metadata = client.metadata;
     return new LockRequest(client, wanted);
   }
@@ -37,12 +37,14 @@ public final class Election {
    * Replaces the value of a lease of {@link #campaign}, and leaves its other metadata. Waits as
    * {@link Lease#updateMetadata} does.
    *
-   * @throws IllegalArgumentException if the lease is not the lease of a leader
+   * @throws IllegalArgumentException if the lease is not the lease of a leader, or for a value with
+   *     half of a surrogate pair
    */
   public void updateValue(Lease lease, String value) {
     if (!lease.isLeader) {
       throw new IllegalArgumentException(lease + " is not the lease of a leader");
     }
+    Texts.sendable(value, "value");
     lease.update(shown -> Leader.metadata(shown, value));
   }
 

@@ -16,11 +16,18 @@ public final class Entry {
    * @param text the text that is shown and searched: 1 to 512 bytes
    */
   public static Entry of(String id, String text) {
-    return new Entry(dev.holdfast.v1.Entry.newBuilder().setEntryId(id).setText(text).build());
+    return new Entry(
+        dev.holdfast.v1.Entry.newBuilder()
+            .setEntryId(Texts.sendable(id, "id"))
+            .setText(Texts.sendable(text, "text"))
+            .build());
   }
 
   /** Other texts that find the entry. */
   public Entry aliases(String... aliases) {
+    for (String alias : aliases) {
+      Texts.sendable(alias, "aliases");
+    }
     return new Entry(message.toBuilder().clearAliases().addAllAliases(List.of(aliases)).build());
   }
 

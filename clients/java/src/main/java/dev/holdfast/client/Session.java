@@ -237,16 +237,21 @@ final class Session implements Wire.Listener {
       return;
     }
     if (start != null) {
-      heartbeat(queue.next());
+      heartbeat(nextCommands());
       planHeartbeat();
     }
     while (wire.isReady()) {
-      List<SessionCommand> commands = queue.next();
+      List<SessionCommand> commands = nextCommands();
       if (commands.isEmpty()) {
         return;
       }
       wire.send(OpenSessionRequest.newBuilder().addAllCommands(commands).build());
     }
+  }
+
+  private List<SessionCommand> nextCommands() {
+    long now = loop.now();
+    return queue.next(refused -> tell(refused, new Receipt(now, now)));
   }
 
   private void setTimer(long delay, Runnable task) {

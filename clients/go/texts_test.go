@@ -1,0 +1,65 @@
+//go:build go1.25
+
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+const notUTF8 = "caf\xe9"
+
+func TestATextThatNoMessageCanHaveReachesNoSession(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fakeServer) {
+		l, s, _ := f.hold(report)
+		for _, name := range []string{notUTF8, strings.Repeat("x", maxMessageBytes)} {
+			_, err := f.engine.acquire(context.Background(), wanted{name: name, isLock: true})
+			if !errors.Is(err, ErrInvalidRequest) {
+				t.Errorf("the error of a wrong name is %v", err)
+			}
+		}
+		if err := l.UpdateMetadata(context.Background(), map[string]string{notUTF8: "x"}); !errors.Is(err, ErrInvalidRequest) {
+			t.Errorf("the error of wrong metadata is %v", err)
+		}
+		synctest.Wait()
+		if len(s.requests) > 0 || l.Check() != nil {
+			t.Errorf("the session got %v, and the lease has %v", <-s.requests, l.Check())
+		}
+	})
+}
+
+func TestConnectRefusesTextsThatNoSessionCanStartWith(t *testing.T) {
+	for name, option := range map[string]Option{
+		"binary label":    WithHolderID(notUTF8),
+		"huge label":      WithHolderID(strings.Repeat("x", maxMessageBytes)),
+		"binary metadata": WithMetadata(map[string]string{"job": notUTF8}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Connect(context.Background(), []string{"127.0.0.1:1"}, option)
+			if !errors.Is(err, ErrInvalidRequest) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestANumberBeyondItsFieldArrivesAsNoOtherNumber(t *testing.T) {
+	for name, option := range map[string]SemaphoreOption{
+		"permits": WithPermits(1<<32 + 1),
+		"limit":   WithLimit(1 << 32),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := wanted{name: "gpu"}
+			option.semaphoreOption(&w)
+			if err := w.check(); !errors.Is(err, ErrInvalidRequest) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+	if n := nearestInt32(1<<32 + 1); n != 1<<31-1 {
+		t.Errorf("the nearest number is %d", n)
+	}
+}
