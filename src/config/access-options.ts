@@ -77,38 +77,38 @@ export const accessOptions = {
   quotaLeases: quotaOption(
     'HOLDFAST_QUOTA_LEASES',
     '10000',
-    'The most leases of one caller on this server, with its requests that may still get a lease. The settings HOLDFAST_QUOTA_* hold for each proven identity, unless the policy gives the identity another quota. Without authentication they hold for each connection. Calls above a quota fail with QUOTA_EXCEEDED.',
+    'The largest number of leases of one caller on this server. Requests that may still get a lease count too. The settings HOLDFAST_QUOTA_* hold for each proven identity, unless the policy gives the identity another quota. Without authentication they hold for each connection. Calls above a quota fail with QUOTA_EXCEEDED.',
   ),
   quotaWaiters: quotaOption(
     'HOLDFAST_QUOTA_WAITERS',
     '1000',
-    'The most requests of one caller that wait for a lease on this server.',
+    'The largest number of requests of one caller that wait for a lease on this server.',
   ),
   quotaStreams: quotaOption(
     'HOLDFAST_QUOTA_STREAMS',
     '1000',
-    'The most open streams of one caller on this server: HoldLock, HoldPermits, WatchLock, WatchSemaphore, SuggestStream, ImportDictionary and OpenSession.',
+    'The largest number of open streams of one caller on this server: HoldLock, HoldPermits, WatchLock, WatchSemaphore, SuggestStream, ImportDictionary and OpenSession.',
   ),
   quotaSessions: quotaOption(
     'HOLDFAST_QUOTA_SESSIONS',
     '100',
-    'The most open sessions of one caller on this server. A second session with the same `client_id` does not count, so that a client can move its leases to its next session. In all, a server has at most 10,000 sessions.',
+    'The largest number of open sessions of one caller on this server. A second session with the same `client_id` does not count, so that a client can move its leases to its next session. All callers together have at most 10,000 sessions on a server.',
   ),
   quotaCommandsPerSecond: quotaOption(
     'HOLDFAST_QUOTA_COMMANDS_PER_SECOND',
     '500',
-    'The most calls, and messages of SuggestStream, of one caller per second on this server. The calls of one second may come at once. Renewals, releases and streams that attach to a lease do not count.',
+    'The largest number of calls and messages of SuggestStream of one caller per second on this server. All calls of a second may come at the same moment. Renewals, releases and streams that attach to a lease do not count.',
     1,
   ),
   quotaEntries: quotaOption(
     'HOLDFAST_QUOTA_ENTRIES',
     '1000000',
-    'The most entries of all dictionaries that one identity owns. Needs a way to prove identities.',
+    'The largest number of entries that all dictionaries of one identity have in total. Needs a way to prove identities.',
   ),
   quotaBytes: quotaOption(
     'HOLDFAST_QUOTA_BYTES',
     '100000000',
-    'The most bytes of the ids and records of these entries. Needs a way to prove identities.',
+    'The largest number of bytes of the ids and records of these entries. Needs a way to prove identities.',
   ),
 } as const;
 

@@ -54,7 +54,7 @@ export const options = {
     range: '1s to 30d',
     example: '30m',
     about:
-      'The age, give or take 10 %, at which the server ends a connection in order, so that clients find added servers. Streams end with REATTACH, and their leases continue. Sessions are asked to leave first, and have 30 s to move. Other calls may take as long again, at least 60 s.',
+      'The age at which the server ends a connection, up to 10 % earlier or later. Clients then connect again, and so find added servers. Streams end with REATTACH, and their leases continue. Before the end of a session, the server asks its client to move, and the client has 30 s for this. Other calls may continue for the same age again, and for at least 60 s.',
     schema: durationOrOff('1s', '30d'),
   }),
   keepaliveTimeMs: durationOption({
@@ -116,7 +116,7 @@ export const options = {
     range: '16MiB to 64GiB',
     example: '4GiB',
     about:
-      'The memory of this server for the indexes of dictionaries. An entry with a text of 18 bytes takes about 150 bytes, and a load needs room for about four times as much. A dictionary that does not fit answers QUOTA_EXCEEDED; the dictionary that was not used for the longest time makes room for others. With `auto` a quarter of the memory of the container or machine, at most 2GiB.',
+      'The memory of this server for the indexes of dictionaries. An entry with a text of 18 bytes takes about 150 bytes, and a load needs room for about four times as much. A dictionary that does not fit answers QUOTA_EXCEEDED; the dictionary that was not used for the longest time makes room for others. With `auto` the server uses a quarter of the memory of the container or machine, and at most 2GiB.',
     schema: byteCountOrAuto('16MiB', '64GiB'),
   }),
   preload: option({
@@ -168,7 +168,7 @@ export const options = {
     to: '1m',
     example: '500ms',
     about:
-      'The longest time that the server waits for a reply from Redis. The call then fails with STORE_UNAVAILABLE or OUTCOME_UNKNOWN.',
+      'The longest time that the server waits for a reply from Redis. After this time the call fails with STORE_UNAVAILABLE or OUTCOME_UNKNOWN.',
   }),
   minTtlMs: durationOption({
     name: 'HOLDFAST_MIN_TTL',
@@ -202,7 +202,7 @@ export const options = {
     to: '1h',
     example: '30m',
     about:
-      'The longest time that a hold stream, a watch or a wait may last. A stream then ends with REATTACH, a unary wait with CONTENDED. Sessions and their waits have no such limit.',
+      'The longest time that a hold stream, a watch or a wait may last. After this time a stream ends with REATTACH, and the wait of a unary call with CONTENDED. Sessions and their waits have no such limit.',
   }),
   maxWaitersPerName: countOption({
     name: 'HOLDFAST_MAX_WAITERS',
