@@ -161,7 +161,7 @@ pub enum ErrorReason {
     ///    - Retry: does not help.
     ///    - Client: read the semaphore, and decide again.
     LimitMismatch = 11,
-    /// The request asks for more permits than the limit. No wait could end.
+    /// The request asks for more permits than the limit, so a wait would never end.
     ///
     ///    - Code: FAILED_PRECONDITION.
     ///    - Metadata: `limit`, `permit_count`.
@@ -190,18 +190,18 @@ pub enum ErrorReason {
     ///    - Retry: helps, after the delay in RetryInfo.
     ///    - Client: retry later.
     QueueFull = 15,
-    /// One of these bounds is reached, and the text names the bound: a quota that the operator has set,
-    /// such as a number of leases or of commands per second; the number of operations of one kind on the
-    /// connection or the server, for example waiting unary calls, imports, or large requests that have not
-    /// arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
+    /// One of these bounds is reached. The text of the error names the bound: a quota that the operator has
+    /// set, such as a number of leases or of commands per second; the number of operations of one kind on
+    /// the connection or the server, for example waiting unary calls, imports, or large requests that have
+    /// not arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
     /// the request message; the time within which a request must arrive; a bound of a session or of its
     /// commands.
     ///
     ///    - Code: RESOURCE_EXHAUSTED.
     ///    - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
     ///      waiters, streams, sessions, commands_per_second, entries or bytes.
-    ///    - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
-    ///      retry does not help: the dictionary needs more memory than this server may use.
+    ///    - Retry: helps, after the delay in RetryInfo, once other operations have ended. If the error has no
+    ///      RetryInfo, a retry does not help: the dictionary needs more memory than this server may use.
     ///    - Client: run fewer operations at a time, open more connections, or use the streaming calls.
     QuotaExceeded = 16,
     /// The store has no memory left for new data. Leases can still be renewed and released.
@@ -237,9 +237,9 @@ pub enum ErrorReason {
     ///    - Client: continue on another server with the same `lease_id` or `request_id`. After a session: open the
     ///      next session there.
     Draining = 20,
-    /// The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can
-    /// still be renewed and released. Exception: right after a failover, a lease shortly before its end is
-    /// not renewed while the old master may still grant.
+    /// The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can still
+    /// be renewed and released. Exception: right after a failover, the server does not renew a lease that is
+    /// near its end, while the old master may still grant.
     ///
     ///    - Code: UNAVAILABLE.
     ///    - Metadata: none.
@@ -252,8 +252,8 @@ pub enum ErrorReason {
     ///    - Code: UNAVAILABLE.
     ///    - Metadata: none.
     ///    - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
-    ///    - Client: open a new stream or the next session: with the `lease_id` after `granted`, with the same
-    ///      `request_id` before.
+    ///    - Client: open a new stream, or the next session. Use the `lease_id` after `granted`, and the same
+    ///      `request_id` before `granted`.
     Reattach = 22,
     /// The call has no credential, but this server requires a credential.
     ///
@@ -267,7 +267,8 @@ pub enum ErrorReason {
     ///
     ///    - Code: UNAUTHENTICATED.
     ///    - Metadata: none.
-    ///    - Retry: does not help, unless the error has RetryInfo: the server has no current keys for the check.
+    ///    - Retry: does not help, unless the error has RetryInfo. Then the server has no current keys for the
+    ///      check, and a later retry may help.
     ///    - Client: get a new credential.
     BadCredential = 24,
     /// The caller's identity has no permission for this operation on this name.
@@ -431,8 +432,8 @@ pub struct Entry {
     /// More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
     #[prost(string, repeated, tag = "3")]
     pub aliases: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
-    /// 2^52 = 4503599627370496.
+    /// Decides the rank of the entry among entries of the same kind, together with the selections. Default:
+    /// 0. Range: 0 to 2^52 = 4503599627370496.
     #[prost(int64, tag = "4")]
     pub weight: i64,
     /// The caller's own data, returned with each suggestion. At most 1024 bytes.
@@ -698,7 +699,8 @@ pub struct SuggestRequest {
     #[prost(string, tag = "1")]
     pub dictionary: ::prost::alloc::string::String,
     /// The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-    /// after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+    /// after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+    /// requested.
     #[prost(string, tag = "2")]
     pub query: ::prost::alloc::string::String,
     /// The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
@@ -716,11 +718,11 @@ pub struct SuggestRequest {
     #[prost(string, tag = "6")]
     pub recents_list: ::prost::alloc::string::String,
     /// How old the answer may be. Until this time has passed since the last check for changes, the server
-    /// does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+    /// does not ask the store, and also answers while the store cannot be reached. So a later answer from
     /// another server may be older, and an answer may lack changes that the same client has just made
-    /// through this server. Holds for entries and for the existence of the dictionary; recents are always
-    /// read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-    /// to 1 hour.
+    /// through this server. The field concerns entries, and whether the dictionary exists. The server always
+    /// reads recents from the store. Default: 0, the answer has every change that ended before the query.
+    /// Range: 0 to 1 hour.
     #[prost(message, optional, tag = "7")]
     pub max_staleness: ::core::option::Option<::prost_types::Duration>,
 }
@@ -741,8 +743,8 @@ pub struct SuggestResponse {
 /// One query of the stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SuggestStreamRequest {
-    /// Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
-    /// server does not compare or keep the numbers.
+    /// The answer has the same `query_id`. The caller may choose any number; numbers that rise are easy to
+    /// compare. The server does not compare or keep the numbers.
     #[prost(int64, tag = "1")]
     pub query_id: i64,
     /// The query. Required.
@@ -846,8 +848,8 @@ pub struct GetDictionaryResponse {
 /// The dictionaries to list.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListDictionariesRequest {
-    /// The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-    /// characters and U+FFFD. Empty: all dictionaries.
+    /// Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+    /// without control characters and U+FFFD. Empty: all dictionaries.
     #[prost(string, tag = "1")]
     pub name_prefix: ::prost::alloc::string::String,
     /// The maximum number of dictionaries. Default: 50. A value above 500 means 500. Must not be negative.
@@ -949,10 +951,10 @@ pub enum MatchKind {
     /// The text contains the query.
     Contains = 5,
     /// The text begins with the query except for typos. A typo is one inserted, deleted or replaced
-    /// character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1 typo, a query of at
-    /// least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
-    /// entries that match in no other way, also not by a kind that was not requested, and only if the
-    /// profile allows typos.
+    /// character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1
+    /// typo, a query of at least 8 characters may have 2 typos, and a shorter query may have none. The first
+    /// character must be right. An entry matches by this kind only if it matches by no other kind, not even
+    /// by a kind that was not requested, and only if the profile allows typos.
     Typo = 6,
 }
 impl MatchKind {
@@ -1065,8 +1067,8 @@ pub enum LoadState {
     /// The server answers queries from its memory.
     Ready = 3,
     /// The last load failed, for example because the server has not enough memory. The next query loads the
-    /// dictionary again. After a load without enough memory, queries fail for a second without another load,
-    /// and after further such loads for up to a minute.
+    /// dictionary again. After a load that failed for lack of memory, queries fail for a second without
+    /// another load. After further such failures, this pause grows to a minute.
     Failed = 4,
 }
 impl LoadState {
@@ -1461,16 +1463,16 @@ pub mod autocomplete_service_client {
         /// half-close. A dictionary can have 4 open imports.
         ///
         /// The server builds the new generation beside the present one, which stays in use. Only `commit` with
-        /// the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-        /// cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-        /// the stream. Selections stay with their `entry_id`; the selections of entries that the new
+        /// the right `entry_count` makes the new generation visible. A stream that ends in any other way
+        /// (half-close, cancellation, deadline, error, client failure) changes nothing, and the server deletes
+        /// the data of the stream. Selections stay with their `entry_id`; the selections of entries that the new
         /// generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
         /// batches of the import, also in the new generation.
         ///
-        /// Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
-        /// server reads as fast as the store writes: respect the flow control of the client library. A batch waits
-        /// while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
-        /// loaded the new generation, for at most a minute.
+        /// If two imports of a dictionary run at the same time, the first commit succeeds, and the other import
+        /// ends with IMPORT_CONFLICT. The server reads as fast as the store writes: respect the flow control of
+        /// the client library. A batch waits while a replica of the store is far behind, as in PutEntries. The
+        /// commit waits until this server has loaded the new generation, for at most a minute.
         ///
         /// A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
         /// retry replaces the entries of the other import.
@@ -1583,16 +1585,17 @@ pub mod autocomplete_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-        /// never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
-        /// user types; an idle stream costs only memory.
+        /// never sends the answer to an older query after the answer to a newer query. Keep a stream open while
+        /// a user types; an idle stream costs only memory.
         ///
         /// Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-        /// can send each keystroke. While the client does not read, the server looks up nothing. Then the server
-        /// looks up the newest query. `max_staleness` holds for each query, as in Suggest.
+        /// can send each keystroke. While the client does not read, the server looks up no query. When the
+        /// client reads again, the server looks up the newest query. Each query has its own `max_staleness`, as
+        /// in Suggest.
         ///
         /// A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
-        /// message, and the stream continues. After the client's half-close the
-        /// server still answers the last query, and then the stream ends OK.
+        /// message, and the stream continues. After the client's half-close, the server still answers the last
+        /// query, and then the stream ends with OK.
         ///
         /// Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
         /// (too many streams on this server).
@@ -1782,7 +1785,7 @@ pub struct Lease {
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
     /// The id of the acquire request: the caller's own id, or the id that the server made for a caller
-    /// without one. The same `request_id` again gives this same lease.
+    /// without one. A repeated call with the same `request_id` gives this same lease.
     #[prost(string, tag = "3")]
     pub request_id: ::prost::alloc::string::String,
     /// Unique among the grants of the name, and greater than the token of every earlier grant of the name.
@@ -1795,7 +1798,8 @@ pub struct Lease {
     /// Number of permits that the lease holds. 1 for a lock.
     #[prost(int32, tag = "5")]
     pub permit_count: i32,
-    /// The granted time to live: the remaining time of the lease after each renewal.
+    /// The granted time to live: the remaining time of the lease right after the grant and after each
+    /// renewal.
     #[prost(message, optional, tag = "6")]
     pub ttl: ::core::option::Option<::prost_types::Duration>,
     /// The end of the lease, counted from the moment at which the server received *this call*. In a stream
@@ -1934,7 +1938,7 @@ pub struct HoldQueued {
     #[prost(int32, tag = "3")]
     pub waiter_count: i32,
     /// The current holder of the resource. With several holders: the holder of the lease that ends first.
-    /// Unset if the resource has no holder at the moment of a hand-over.
+    /// Unset if the resource has no holder at this moment, for example between two holders.
     #[prost(message, optional, tag = "4")]
     pub holder: ::core::option::Option<Holder>,
 }
@@ -1968,8 +1972,8 @@ pub struct HoldRenewalFailed {
 /// The lease was released by its `lease_id`. The work was protected until the release.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct HoldReleased {}
-/// The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
-/// deadline is decisive. Stop the protected work immediately. Before the work continues under a new lease,
+/// The lease is lost. Sent at most a few milliseconds after the end of the lease, so the client must check
+/// its own deadline too. Stop the protected work immediately. Before the work continues under a new lease,
 /// check the changes that other holders have made.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct HoldLost {
@@ -2113,10 +2117,11 @@ pub struct AcquireLockRequest {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-    /// the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-    /// HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
-    /// or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+    /// Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+    /// that it wants, and sends the same UUID with each retry. Optional in AcquireLock: the server makes an
+    /// id and returns it in the lease. Required in HoldLock and in a session. A retry may change `ttl`,
+    /// `wait_timeout` and `metadata`, but not `holder_id` or `mode`. Within a minute of the end of the
+    /// lease, the same id answers REQUEST_FINISHED.
     #[prost(string, tag = "6")]
     pub request_id: ::prost::alloc::string::String,
     /// The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
@@ -2181,8 +2186,8 @@ pub mod hold_lock_request {
     /// How the stream gets its lease. Required.
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Start {
-        /// Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
-        /// attaches to the lease that was granted meanwhile.
+        /// Acquires the lock. Requires a `request_id`. A new stream with the same id keeps the place in the
+        /// queue, or attaches to the lease that was granted meanwhile.
         #[prost(message, tag = "1")]
         Acquire(super::AcquireLockRequest),
         /// Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
@@ -2308,12 +2313,12 @@ pub mod revoke_lock_request {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RevokeLockResponse {
     /// Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-    /// earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-    /// ended, or it is more than 64 positions away.
+    /// earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+    /// or the waiter is more than 64 positions away.
     #[prost(int32, tag = "1")]
     pub revoked_count: i32,
     /// The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-    /// lock stays taken.
+    /// revoked lease keeps the lock.
     #[prost(message, optional, tag = "2")]
     pub free_time: ::core::option::Option<::prost_types::Timestamp>,
 }
@@ -2432,7 +2437,8 @@ pub mod lock_service_client {
         }
         /// Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
         /// deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
-        /// lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+        /// lives for its `ttl`. Renew the lease with RenewLock, or keep the lease with HoldLock and its
+        /// `lease_id`.
         ///
         /// Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
         /// same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
@@ -2622,18 +2628,18 @@ pub mod lock_service_client {
                 .insert(GrpcMethod::new("holdfast.v1.LockService", "ListLocks"));
             self.inner.unary(req, path, codec).await
         }
-        /// Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
-        /// queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-        /// state in between. While the store cannot be reached, the watch waits and then goes on.
+        /// Sends the state of the lock immediately, and again after each change: grants, ends of leases,
+        /// revocations, the queue, metadata. A renewal is not a change. A slow reader gets the latest state, not
+        /// each state in between. While the store cannot be reached, the watch waits. Then the watch continues.
         /// A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
         ///
         /// For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
         /// observers watch the lock.
         ///
-        /// Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-        /// display and for routing, never a reason to enter the critical section.
+        /// The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+        /// state is for display and for routing, never a reason to enter the critical section.
         ///
-        /// The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+        /// The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
         ///
         /// Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
         pub async fn watch_lock(
@@ -2678,8 +2684,9 @@ pub mod lock_service_client {
         ///
         /// Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
         /// call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-        /// or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-        /// 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+        /// or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+        /// has the count 0, the first call may have done the work. RevokeLock also works while the store grants
+        /// nothing (QUARANTINED).
         ///
         /// Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
         pub async fn revoke_lock(
@@ -2739,11 +2746,11 @@ pub struct AcquirePermitsRequest {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-    /// permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-    /// HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
-    /// but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
-    /// REQUEST_FINISHED.
+    /// Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+    /// that it wants, and sends the same UUID with each retry. Optional in AcquirePermits: the server makes
+    /// an id and returns it in the lease. Required in HoldPermits and in a session. A retry may change
+    /// `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not `holder_id` or `permit_count`. Within
+    /// a minute of the end of the lease, the same id answers REQUEST_FINISHED.
     #[prost(string, tag = "6")]
     pub request_id: ::prost::alloc::string::String,
     /// Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
@@ -2816,8 +2823,8 @@ pub mod hold_permits_request {
     /// The start. Required.
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Start {
-        /// Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-        /// attaches to the lease that was granted meanwhile.
+        /// Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+        /// queue, or attaches to the lease that was granted meanwhile.
         #[prost(message, tag = "1")]
         Acquire(super::AcquirePermitsRequest),
         /// Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
@@ -2981,12 +2988,12 @@ pub mod revoke_permits_request {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RevokePermitsResponse {
     /// Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-    /// earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-    /// ended, or it is more than 64 positions away.
+    /// earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+    /// or the waiter is more than 64 positions away.
     #[prost(int32, tag = "1")]
     pub revoked_count: i32,
     /// The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-    /// permit stays taken.
+    /// revoked lease keeps permits.
     #[prost(message, optional, tag = "2")]
     pub free_time: ::core::option::Option<::prost_types::Timestamp>,
 }
@@ -2999,7 +3006,7 @@ pub struct Semaphore {
     /// The largest number of permits that may be held at the same time. 0 means that the semaphore is paused.
     #[prost(int32, tag = "2")]
     pub limit: i32,
-    /// Number of permits that are held or in a hand-over.
+    /// Number of permits that are held, or offered to a waiter.
     #[prost(int32, tag = "3")]
     pub used_count: i32,
     /// The excess of `used_count` over `limit`, after the limit was lowered. Nothing is granted while the
@@ -3241,9 +3248,9 @@ pub mod semaphore_service_client {
         /// deleted.
         ///
         /// A higher limit grants waiters immediately. A lower limit takes no permit from a holder: nothing is
-        /// granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
-        /// can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
-        /// with NEVER_FITS.
+        /// granted until the held permits are within the new limit (`overcommitted_count` shows the excess).
+        /// Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
+        /// semaphore: all requests wait, and no request ends with NEVER_FITS.
         ///
         /// Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
         /// a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
@@ -3315,8 +3322,8 @@ pub mod semaphore_service_client {
         /// cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
         /// the revoked leases.
         ///
-        /// Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
-        /// was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
+        /// Idempotent: a retry within a minute answers OK, and a later retry answers NO_SUCH_SEMAPHORE. If the
+        /// semaphore was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
         ///
         /// After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
         /// SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
@@ -3379,15 +3386,15 @@ pub mod semaphore_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
-        /// queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-        /// state in between. While the store cannot be reached, the watch waits and then goes on.
-        /// The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+        /// Sends the state of the semaphore immediately, and again after each change: grants, ends of leases,
+        /// revocations, the queue, limits, metadata. A renewal is not a change. A slow reader gets the latest
+        /// state, not each state in between. While the store cannot be reached, the watch waits. Then the watch
+        /// continues. The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
         ///
-        /// Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-        /// display and for routing, never a reason to enter the critical section.
+        /// The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+        /// state is for display and for routing, never a reason to enter the critical section.
         ///
-        /// The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+        /// The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
         ///
         /// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
         pub async fn watch_semaphore(
@@ -3419,8 +3426,8 @@ pub mod semaphore_service_client {
         /// Takes leases away from their holders, or a waiter out of the queue. For operators.
         ///
         /// Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
-        /// and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
-        /// until then. A release by the holder ends the lease earlier.
+        /// and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because the holder may
+        /// work until then. A release by the holder ends the lease earlier.
         ///
         /// With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
         /// work of the revoked holder.
@@ -3434,8 +3441,9 @@ pub mod semaphore_service_client {
         ///
         /// Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
         /// call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-        /// or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-        /// 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+        /// or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+        /// has the count 0, the first call may have done the work. RevokePermits also works while the store
+        /// grants nothing (QUARANTINED).
         ///
         /// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
         pub async fn revoke_permits(
@@ -3804,7 +3812,7 @@ pub mod server_service_client {
         /// without `ended_quarantine`.
         ///
         /// With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-        /// server lets in may make this call.
+        /// server accepts may make this call.
         ///
         /// Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
         pub async fn end_quarantine(
@@ -3848,14 +3856,14 @@ pub struct OpenSessionRequest {
     /// leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
     /// lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
     ///
-    /// A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-    /// unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
-    /// new connection.
+    /// A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
+    /// heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the
+    /// next session on a new connection.
     #[prost(int64, tag = "2")]
     pub heartbeat_id: i64,
-    /// Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-    /// take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-    /// alone.
+    /// Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+    /// name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+    /// the request is only a heartbeat.
     #[prost(message, repeated, tag = "3")]
     pub commands: ::prost::alloc::vec::Vec<SessionCommand>,
 }
@@ -3872,7 +3880,8 @@ pub struct SessionStart {
     #[prost(int64, tag = "2")]
     pub session_number: i64,
     /// The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-    /// Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+    /// The server fills in this value before it compares a repeated request with the first request, so the
+    /// next session needs the same value.
     #[prost(string, tag = "3")]
     pub holder_id: ::prost::alloc::string::String,
     /// The `metadata` of every acquire command without `metadata`. Bounds: those of AcquireLockRequest.
@@ -3903,8 +3912,9 @@ pub mod session_command {
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Command {
         /// Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-        /// cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-        /// was granted meanwhile, unless a later session of the process has the wait or the lease.
+        /// cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+        /// to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+        /// lease.
         ///
         /// Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
         /// session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -3930,8 +3940,8 @@ pub mod session_command {
     }
 }
 /// Takes a held lease of this caller into this session, and renews the lease. Never grants. An older
-/// session or hold stream loses the lease to this session, and gets SUPERSEDED. Of two attach commands of
-/// one session, the later command has the lease.
+/// session or hold stream loses the lease to this session, and gets SUPERSEDED. If one session sends two
+/// attach commands for a lease, the later command has the lease.
 ///
 /// Errors: INVALID_FIELD, LEASE_NOT_HELD, SUPERSEDED (a later attach command, or a session of the same
 /// `client_id` with a greater `session_number`, has the lease), QUARANTINED, STORE_UNAVAILABLE,
@@ -3988,9 +3998,10 @@ pub struct UpdateCommand {
     pub metadata_update: ::core::option::Option<MetadataUpdate>,
 }
 /// Cancels an acquire or attach command that has not ended. The command then ends with exactly one of
-/// three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the grant was
-/// already under way: release the lease if it is not wanted), or `failed`, with OUTCOME_UNKNOWN if the
-/// store did not confirm the cancellation. Without effect if the command has ended or is unknown.
+/// three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the store granted
+/// the lease before the cancellation: release the lease if you do not want it), or `failed`, with
+/// OUTCOME_UNKNOWN if the store did not confirm the cancellation. Without effect if the command has ended
+/// or is unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CancelCommand {
     /// The id of the command to cancel. Required.
@@ -4045,9 +4056,9 @@ pub struct SessionStarted {
     /// the session with QUOTA_EXCEEDED.
     #[prost(int32, tag = "3")]
     pub max_message_bytes: i32,
-    /// The largest number of commands that have not ended, such as waiting acquires. Default: 10000.
-    /// Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches have room of
-    /// their own.
+    /// The largest number of acquires and updates that have not ended, for example waiting acquires.
+    /// Default: 10000. Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches
+    /// do not count for this bound.
     #[prost(int32, tag = "4")]
     pub max_unfinished_count: i32,
     /// The largest number of leases of the session. Default: 100000. Further acquires and attaches fail
@@ -4062,16 +4073,17 @@ pub struct SessionStarted {
 /// DRAINING or REATTACH. Send new acquires to the next session: here they may fail with DRAINING.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SessionLeaving {
-    /// The delay before the next session is opened. Different for each session, so that the sessions of a
-    /// server do not all move at once.
+    /// The delay before the next session is opened. Each session gets another delay, so that the sessions of
+    /// a server do not all move at the same time.
     #[prost(message, optional, tag = "1")]
     pub retry_delay: ::core::option::Option<::prost_types::Duration>,
 }
 /// One event about a command, or about the lease of a command.
 ///
 /// Every acquire, attach, release and update command ends with exactly one event. A lease begins with
-/// `granted` and ends with `ended`, and may be renewed in between. No other kind will ever end a command
-/// or a lease: a new way to end has a new cause or reason. So clients may skip unknown kinds.
+/// `granted` and ends with `ended`, and may be renewed in between. No other kind of event will ever end a
+/// command or a lease: later versions add causes and reasons, not kinds that end something. So clients may
+/// skip unknown kinds.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SessionEvent {
     /// The command. For events about a lease, this is the `lease_number`: the id of the acquire or attach
@@ -4125,8 +4137,8 @@ pub struct CommandQueued {
     #[prost(int32, tag = "2")]
     pub waiter_count: i32,
     /// The current holder of the resource. With several holders: the holder of the lease that ends first.
-    /// Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-    /// name.
+    /// Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+    /// may not read the name.
     #[prost(message, optional, tag = "3")]
     pub holder: ::core::option::Option<Holder>,
 }
@@ -4161,8 +4173,8 @@ pub struct LeaseReleased {
     #[prost(enumeration = "LossCause", tag = "2")]
     pub loss_cause: i32,
 }
-/// The lease has ended, or another session or stream has taken it over. Sent at most a few milliseconds
-/// after the end of the lease: the client's own deadline is decisive.
+/// The lease has ended, or another session or stream has taken the lease over. Sent at most a few
+/// milliseconds after the end of the lease, so the client must check its own deadline too.
 ///
 /// If the client has already sent an attach for the lease in a later session, the client ignores this
 /// event: the answer to that attach decides.
@@ -4241,8 +4253,8 @@ pub enum SessionEndCause {
     /// The lease was not renewed in time. Stop the protected work immediately.
     Expired = 1,
     /// An operator revoked the lease, or a new policy no longer allows its name. Stop the protected work
-    /// immediately. Without `force` of the operator, the resource stays taken to the end of the lease:
-    /// release the lease as soon as the work has stopped, and the resource is free earlier.
+    /// immediately. If the operator has not set `force`, the resource stays taken until the end of the
+    /// lease. Release the lease as soon as the work has stopped, and the resource is free earlier.
     Revoked = 2,
     /// The store has no record of the lease, although the lease has not ended: the store lost or deleted
     /// its data. Stop the protected work immediately.
@@ -4303,9 +4315,9 @@ pub mod session_service_client {
     /// one process. Servers with FEATURE_SESSIONS in GetServerInfo offer this service.
     ///
     /// The server renews the leases of a session only while heartbeats of the client arrive. Heartbeats are
-    /// messages of the client itself, so they also prove that the client lives if a proxy between client and
-    /// server answers HTTP/2 pings. HoldLock relies on such pings, and suits programs with few leases and
-    /// without such a proxy.
+    /// messages of the client itself. So they prove that the client is alive, even if a proxy between client
+    /// and server answers HTTP/2 pings. HoldLock relies on these pings, and is for programs with few leases
+    /// and without such a proxy.
     ///
     /// Leases, queues, fencing tokens and `request_id` work as in LockService and SemaphoreService. A lease
     /// may move between a session, a hold stream and unary calls by its `lease_id`.

@@ -44,10 +44,10 @@ const (
 	// The text contains the query.
 	MatchKind_MATCH_KIND_CONTAINS MatchKind = 5
 	// The text begins with the query except for typos. A typo is one inserted, deleted or replaced
-	// character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1 typo, a query of at
-	// least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
-	// entries that match in no other way, also not by a kind that was not requested, and only if the
-	// profile allows typos.
+	// character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1
+	// typo, a query of at least 8 characters may have 2 typos, and a shorter query may have none. The first
+	// character must be right. An entry matches by this kind only if it matches by no other kind, not even
+	// by a kind that was not requested, and only if the profile allows typos.
 	MatchKind_MATCH_KIND_TYPO MatchKind = 6
 )
 
@@ -220,8 +220,8 @@ const (
 	// The server answers queries from its memory.
 	LoadState_LOAD_STATE_READY LoadState = 3
 	// The last load failed, for example because the server has not enough memory. The next query loads the
-	// dictionary again. After a load without enough memory, queries fail for a second without another load,
-	// and after further such loads for up to a minute.
+	// dictionary again. After a load that failed for lack of memory, queries fail for a second without
+	// another load. After further such failures, this pause grows to a minute.
 	LoadState_LOAD_STATE_FAILED LoadState = 4
 )
 
@@ -342,8 +342,8 @@ type Entry struct {
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
 	Aliases []string `protobuf:"bytes,3,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
-	// 2^52 = 4503599627370496.
+	// Decides the rank of the entry among entries of the same kind, together with the selections. Default:
+	// 0. Range: 0 to 2^52 = 4503599627370496.
 	Weight int64 `protobuf:"varint,4,opt,name=weight,proto3" json:"weight,omitempty"`
 	// The caller's own data, returned with each suggestion. At most 1024 bytes.
 	Payload []byte `protobuf:"bytes,5,opt,name=payload,proto3" json:"payload,omitempty"`
@@ -1805,7 +1805,8 @@ type SuggestRequest struct {
 	// The dictionary's name, as in CreateDictionaryRequest. Required.
 	Dictionary string `protobuf:"bytes,1,opt,name=dictionary,proto3" json:"dictionary,omitempty"`
 	// The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-	// after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+	// after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+	// requested.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
 	// The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -1818,11 +1819,11 @@ type SuggestRequest struct {
 	// does not exist has no recents.
 	RecentsList string `protobuf:"bytes,6,opt,name=recents_list,json=recentsList,proto3" json:"recents_list,omitempty"`
 	// How old the answer may be. Until this time has passed since the last check for changes, the server
-	// does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+	// does not ask the store, and also answers while the store cannot be reached. So a later answer from
 	// another server may be older, and an answer may lack changes that the same client has just made
-	// through this server. Holds for entries and for the existence of the dictionary; recents are always
-	// read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-	// to 1 hour.
+	// through this server. The field concerns entries, and whether the dictionary exists. The server always
+	// reads recents from the store. Default: 0, the answer has every change that ended before the query.
+	// Range: 0 to 1 hour.
 	MaxStaleness *durationpb.Duration `protobuf:"bytes,7,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"`
 }
 
@@ -1981,8 +1982,8 @@ type SuggestStreamRequest struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
-	// server does not compare or keep the numbers.
+	// The answer has the same `query_id`. The caller may choose any number; numbers that rise are easy to
+	// compare. The server does not compare or keep the numbers.
 	QueryId int64 `protobuf:"varint,1,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
 	// The query. Required.
 	Suggest *SuggestRequest `protobuf:"bytes,2,opt,name=suggest,proto3" json:"suggest,omitempty"`
@@ -2506,8 +2507,8 @@ type ListDictionariesRequest struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-	// characters and U+FFFD. Empty: all dictionaries.
+	// Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+	// without control characters and U+FFFD. Empty: all dictionaries.
 	NamePrefix string `protobuf:"bytes,1,opt,name=name_prefix,json=namePrefix,proto3" json:"name_prefix,omitempty"`
 	// The maximum number of dictionaries. Default: 50. A value above 500 means 500. Must not be negative.
 	// A page may have fewer dictionaries, even none, without being the last page.

@@ -130,7 +130,7 @@ const (
 	//   - Retry: does not help.
 	//   - Client: read the semaphore, and decide again.
 	ErrorReason_ERROR_REASON_LIMIT_MISMATCH ErrorReason = 11
-	// The request asks for more permits than the limit. No wait could end.
+	// The request asks for more permits than the limit, so a wait would never end.
 	//
 	//   - Code: FAILED_PRECONDITION.
 	//   - Metadata: `limit`, `permit_count`.
@@ -159,18 +159,18 @@ const (
 	//   - Retry: helps, after the delay in RetryInfo.
 	//   - Client: retry later.
 	ErrorReason_ERROR_REASON_QUEUE_FULL ErrorReason = 15
-	// One of these bounds is reached, and the text names the bound: a quota that the operator has set,
-	// such as a number of leases or of commands per second; the number of operations of one kind on the
-	// connection or the server, for example waiting unary calls, imports, or large requests that have not
-	// arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
+	// One of these bounds is reached. The text of the error names the bound: a quota that the operator has
+	// set, such as a number of leases or of commands per second; the number of operations of one kind on
+	// the connection or the server, for example waiting unary calls, imports, or large requests that have
+	// not arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
 	// the request message; the time within which a request must arrive; a bound of a session or of its
 	// commands.
 	//
 	//   - Code: RESOURCE_EXHAUSTED.
 	//   - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
 	//     waiters, streams, sessions, commands_per_second, entries or bytes.
-	//   - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
-	//     retry does not help: the dictionary needs more memory than this server may use.
+	//   - Retry: helps, after the delay in RetryInfo, once other operations have ended. If the error has no
+	//     RetryInfo, a retry does not help: the dictionary needs more memory than this server may use.
 	//   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
 	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 16
 	// The store has no memory left for new data. Leases can still be renewed and released.
@@ -206,9 +206,9 @@ const (
 	//   - Client: continue on another server with the same `lease_id` or `request_id`. After a session: open the
 	//     next session there.
 	ErrorReason_ERROR_REASON_DRAINING ErrorReason = 20
-	// The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can
-	// still be renewed and released. Exception: right after a failover, a lease shortly before its end is
-	// not renewed while the old master may still grant.
+	// The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can still
+	// be renewed and released. Exception: right after a failover, the server does not renew a lease that is
+	// near its end, while the old master may still grant.
 	//
 	//   - Code: UNAVAILABLE.
 	//   - Metadata: none.
@@ -221,8 +221,8 @@ const (
 	//   - Code: UNAVAILABLE.
 	//   - Metadata: none.
 	//   - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
-	//   - Client: open a new stream or the next session: with the `lease_id` after `granted`, with the same
-	//     `request_id` before.
+	//   - Client: open a new stream, or the next session. Use the `lease_id` after `granted`, and the same
+	//     `request_id` before `granted`.
 	ErrorReason_ERROR_REASON_REATTACH ErrorReason = 22
 	// The call has no credential, but this server requires a credential.
 	//
@@ -236,7 +236,8 @@ const (
 	//
 	//   - Code: UNAUTHENTICATED.
 	//   - Metadata: none.
-	//   - Retry: does not help, unless the error has RetryInfo: the server has no current keys for the check.
+	//   - Retry: does not help, unless the error has RetryInfo. Then the server has no current keys for the
+	//     check, and a later retry may help.
 	//   - Client: get a new credential.
 	ErrorReason_ERROR_REASON_BAD_CREDENTIAL ErrorReason = 24
 	// The caller's identity has no permission for this operation on this name.

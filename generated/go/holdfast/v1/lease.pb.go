@@ -215,7 +215,7 @@ type Lease struct {
 	// The name of the lock or semaphore, as the caller sent it.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The id of the acquire request: the caller's own id, or the id that the server made for a caller
-	// without one. The same `request_id` again gives this same lease.
+	// without one. A repeated call with the same `request_id` gives this same lease.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Unique among the grants of the name, and greater than the token of every earlier grant of the name.
 	// Grants of different names may have equal tokens. Send the token with each write to the protected
@@ -225,7 +225,8 @@ type Lease struct {
 	FencingToken int64 `protobuf:"varint,4,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// Number of permits that the lease holds. 1 for a lock.
 	PermitCount int32 `protobuf:"varint,5,opt,name=permit_count,json=permitCount,proto3" json:"permit_count,omitempty"`
-	// The granted time to live: the remaining time of the lease after each renewal.
+	// The granted time to live: the remaining time of the lease right after the grant and after each
+	// renewal.
 	Ttl *durationpb.Duration `protobuf:"bytes,6,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// The end of the lease, counted from the moment at which the server received *this call*. In a stream
 	// this is the call that opened the stream, so the offset grows from event to event. In a session this is
@@ -759,7 +760,7 @@ type HoldQueued struct {
 	// Number of waiters in the queue, with this request.
 	WaiterCount int32 `protobuf:"varint,3,opt,name=waiter_count,json=waiterCount,proto3" json:"waiter_count,omitempty"`
 	// The current holder of the resource. With several holders: the holder of the lease that ends first.
-	// Unset if the resource has no holder at the moment of a hand-over.
+	// Unset if the resource has no holder at this moment, for example between two holders.
 	Holder *Holder `protobuf:"bytes,4,opt,name=holder,proto3" json:"holder,omitempty"`
 }
 
@@ -1021,8 +1022,8 @@ func (*HoldReleased) Descriptor() ([]byte, []int) {
 	return file_holdfast_v1_lease_proto_rawDescGZIP(), []int{9}
 }
 
-// The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
-// deadline is decisive. Stop the protected work immediately. Before the work continues under a new lease,
+// The lease is lost. Sent at most a few milliseconds after the end of the lease, so the client must check
+// its own deadline too. Stop the protected work immediately. Before the work continues under a new lease,
 // check the changes that other holders have made.
 type HoldLost struct {
 	state         protoimpl.MessageState

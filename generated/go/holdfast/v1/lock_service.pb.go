@@ -50,10 +50,11 @@ type AcquireLockRequest struct {
 	// total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
 	// text.
 	Metadata map[string]string `protobuf:"bytes,5,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
-	// Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-	// the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-	// HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
-	// or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+	// Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+	// that it wants, and sends the same UUID with each retry. Optional in AcquireLock: the server makes an
+	// id and returns it in the lease. Required in HoldLock and in a session. A retry may change `ttl`,
+	// `wait_timeout` and `metadata`, but not `holder_id` or `mode`. Within a minute of the end of the
+	// lease, the same id answers REQUEST_FINISHED.
 	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
 	Mode LockMode `protobuf:"varint,7,opt,name=mode,proto3,enum=holdfast.v1.LockMode" json:"mode,omitempty"`
@@ -487,8 +488,8 @@ type isHoldLockRequest_Start interface {
 }
 
 type HoldLockRequest_Acquire struct {
-	// Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
-	// attaches to the lease that was granted meanwhile.
+	// Acquires the lock. Requires a `request_id`. A new stream with the same id keeps the place in the
+	// queue, or attaches to the lease that was granted meanwhile.
 	Acquire *AcquireLockRequest `protobuf:"bytes,1,opt,name=acquire,proto3,oneof"`
 }
 
@@ -1054,11 +1055,11 @@ type RevokeLockResponse struct {
 	unknownFields protoimpl.UnknownFields
 
 	// Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-	// earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-	// ended, or it is more than 64 positions away.
+	// earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+	// or the waiter is more than 64 positions away.
 	RevokedCount int32 `protobuf:"varint,1,opt,name=revoked_count,json=revokedCount,proto3" json:"revoked_count,omitempty"`
 	// The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-	// lock stays taken.
+	// revoked lease keeps the lock.
 	FreeTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=free_time,json=freeTime,proto3" json:"free_time,omitempty"`
 }
 

@@ -50,11 +50,11 @@ type AcquirePermitsRequest struct {
 	// total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
 	// text.
 	Metadata map[string]string `protobuf:"bytes,5,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
-	// Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-	// permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-	// HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
-	// but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
-	// REQUEST_FINISHED.
+	// Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+	// that it wants, and sends the same UUID with each retry. Optional in AcquirePermits: the server makes
+	// an id and returns it in the lease. Required in HoldPermits and in a session. A retry may change
+	// `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not `holder_id` or `permit_count`. Within
+	// a minute of the end of the lease, the same id answers REQUEST_FINISHED.
 	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
 	// instead of an endless wait.
@@ -502,8 +502,8 @@ type isHoldPermitsRequest_Start interface {
 }
 
 type HoldPermitsRequest_Acquire struct {
-	// Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-	// attaches to the lease that was granted meanwhile.
+	// Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+	// queue, or attaches to the lease that was granted meanwhile.
 	Acquire *AcquirePermitsRequest `protobuf:"bytes,1,opt,name=acquire,proto3,oneof"`
 }
 
@@ -1287,11 +1287,11 @@ type RevokePermitsResponse struct {
 	unknownFields protoimpl.UnknownFields
 
 	// Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-	// earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-	// ended, or it is more than 64 positions away.
+	// earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+	// or the waiter is more than 64 positions away.
 	RevokedCount int32 `protobuf:"varint,1,opt,name=revoked_count,json=revokedCount,proto3" json:"revoked_count,omitempty"`
 	// The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-	// permit stays taken.
+	// revoked lease keeps permits.
 	FreeTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=free_time,json=freeTime,proto3" json:"free_time,omitempty"`
 }
 
@@ -1351,7 +1351,7 @@ type Semaphore struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The largest number of permits that may be held at the same time. 0 means that the semaphore is paused.
 	Limit int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Number of permits that are held or in a hand-over.
+	// Number of permits that are held, or offered to a waiter.
 	UsedCount int32 `protobuf:"varint,3,opt,name=used_count,json=usedCount,proto3" json:"used_count,omitempty"`
 	// The excess of `used_count` over `limit`, after the limit was lowered. Nothing is granted while the
 	// excess is above 0.

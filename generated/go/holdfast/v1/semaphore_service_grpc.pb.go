@@ -68,9 +68,9 @@ type SemaphoreServiceClient interface {
 	// deleted.
 	//
 	// A higher limit grants waiters immediately. A lower limit takes no permit from a holder: nothing is
-	// granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
-	// can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
-	// with NEVER_FITS.
+	// granted until the held permits are within the new limit (`overcommitted_count` shows the excess).
+	// Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
+	// semaphore: all requests wait, and no request ends with NEVER_FITS.
 	//
 	// Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
 	// a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
@@ -94,8 +94,8 @@ type SemaphoreServiceClient interface {
 	// cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
 	// the revoked leases.
 	//
-	// Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
-	// was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
+	// Idempotent: a retry within a minute answers OK, and a later retry answers NO_SUCH_SEMAPHORE. If the
+	// semaphore was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
 	//
 	// After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
 	// SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
@@ -108,23 +108,23 @@ type SemaphoreServiceClient interface {
 	//
 	// Errors: INVALID_FIELD.
 	ListSemaphores(ctx context.Context, in *ListSemaphoresRequest, opts ...grpc.CallOption) (*ListSemaphoresResponse, error)
-	// Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
-	// queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-	// state in between. While the store cannot be reached, the watch waits and then goes on.
-	// The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+	// Sends the state of the semaphore immediately, and again after each change: grants, ends of leases,
+	// revocations, the queue, limits, metadata. A renewal is not a change. A slow reader gets the latest
+	// state, not each state in between. While the store cannot be reached, the watch waits. Then the watch
+	// continues. The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
 	//
-	// Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-	// display and for routing, never a reason to enter the critical section.
+	// The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+	// state is for display and for routing, never a reason to enter the critical section.
 	//
-	// The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+	// The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
 	WatchSemaphore(ctx context.Context, in *WatchSemaphoreRequest, opts ...grpc.CallOption) (SemaphoreService_WatchSemaphoreClient, error)
 	// Takes leases away from their holders, or a waiter out of the queue. For operators.
 	//
 	// Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
-	// and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
-	// until then. A release by the holder ends the lease earlier.
+	// and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because the holder may
+	// work until then. A release by the holder ends the lease earlier.
 	//
 	// With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
 	// work of the revoked holder.
@@ -138,8 +138,9 @@ type SemaphoreServiceClient interface {
 	//
 	// Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
 	// call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-	// or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-	// 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+	// or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+	// has the count 0, the first call may have done the work. RevokePermits also works while the store
+	// grants nothing (QUARANTINED).
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
 	RevokePermits(ctx context.Context, in *RevokePermitsRequest, opts ...grpc.CallOption) (*RevokePermitsResponse, error)
@@ -324,9 +325,9 @@ type SemaphoreServiceServer interface {
 	// deleted.
 	//
 	// A higher limit grants waiters immediately. A lower limit takes no permit from a holder: nothing is
-	// granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
-	// can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
-	// with NEVER_FITS.
+	// granted until the held permits are within the new limit (`overcommitted_count` shows the excess).
+	// Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
+	// semaphore: all requests wait, and no request ends with NEVER_FITS.
 	//
 	// Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
 	// a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
@@ -350,8 +351,8 @@ type SemaphoreServiceServer interface {
 	// cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
 	// the revoked leases.
 	//
-	// Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
-	// was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
+	// Idempotent: a retry within a minute answers OK, and a later retry answers NO_SUCH_SEMAPHORE. If the
+	// semaphore was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
 	//
 	// After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
 	// SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
@@ -364,23 +365,23 @@ type SemaphoreServiceServer interface {
 	//
 	// Errors: INVALID_FIELD.
 	ListSemaphores(context.Context, *ListSemaphoresRequest) (*ListSemaphoresResponse, error)
-	// Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
-	// queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-	// state in between. While the store cannot be reached, the watch waits and then goes on.
-	// The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+	// Sends the state of the semaphore immediately, and again after each change: grants, ends of leases,
+	// revocations, the queue, limits, metadata. A renewal is not a change. A slow reader gets the latest
+	// state, not each state in between. While the store cannot be reached, the watch waits. Then the watch
+	// continues. The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
 	//
-	// Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-	// display and for routing, never a reason to enter the critical section.
+	// The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+	// state is for display and for routing, never a reason to enter the critical section.
 	//
-	// The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+	// The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
 	WatchSemaphore(*WatchSemaphoreRequest, SemaphoreService_WatchSemaphoreServer) error
 	// Takes leases away from their holders, or a waiter out of the queue. For operators.
 	//
 	// Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
-	// and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
-	// until then. A release by the holder ends the lease earlier.
+	// and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because the holder may
+	// work until then. A release by the holder ends the lease earlier.
 	//
 	// With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
 	// work of the revoked holder.
@@ -394,8 +395,9 @@ type SemaphoreServiceServer interface {
 	//
 	// Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
 	// call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-	// or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-	// 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+	// or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+	// has the count 0, the first call may have done the work. RevokePermits also works while the store
+	// grants nothing (QUARANTINED).
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
 	RevokePermits(context.Context, *RevokePermitsRequest) (*RevokePermitsResponse, error)

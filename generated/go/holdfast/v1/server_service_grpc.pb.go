@@ -45,7 +45,7 @@ type ServerServiceClient interface {
 	// without `ended_quarantine`.
 	//
 	// With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-	// server lets in may make this call.
+	// server accepts may make this call.
 	//
 	// Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
 	EndQuarantine(ctx context.Context, in *EndQuarantineRequest, opts ...grpc.CallOption) (*EndQuarantineResponse, error)
@@ -97,7 +97,7 @@ type ServerServiceServer interface {
 	// without `ended_quarantine`.
 	//
 	// With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-	// server lets in may make this call.
+	// server accepts may make this call.
 	//
 	// Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
 	EndQuarantine(context.Context, *EndQuarantineRequest) (*EndQuarantineResponse, error)

@@ -32,8 +32,8 @@ const (
 	// The lease was not renewed in time. Stop the protected work immediately.
 	SessionEndCause_SESSION_END_CAUSE_EXPIRED SessionEndCause = 1
 	// An operator revoked the lease, or a new policy no longer allows its name. Stop the protected work
-	// immediately. Without `force` of the operator, the resource stays taken to the end of the lease:
-	// release the lease as soon as the work has stopped, and the resource is free earlier.
+	// immediately. If the operator has not set `force`, the resource stays taken until the end of the
+	// lease. Release the lease as soon as the work has stopped, and the resource is free earlier.
 	SessionEndCause_SESSION_END_CAUSE_REVOKED SessionEndCause = 2
 	// The store has no record of the lease, although the lease has not ended: the store lost or deleted
 	// its data. Stop the protected work immediately.
@@ -116,13 +116,13 @@ type OpenSessionRequest struct {
 	// leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
 	// lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
 	//
-	// A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-	// unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
-	// new connection.
+	// A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
+	// heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the
+	// next session on a new connection.
 	HeartbeatId int64 `protobuf:"varint,2,opt,name=heartbeat_id,json=heartbeatId,proto3" json:"heartbeat_id,omitempty"`
-	// Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-	// take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-	// alone.
+	// Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+	// name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+	// the request is only a heartbeat.
 	Commands []*SessionCommand `protobuf:"bytes,3,rep,name=commands,proto3" json:"commands,omitempty"`
 }
 
@@ -193,7 +193,8 @@ type SessionStart struct {
 	// never takes back a lease or wait that a session with a greater number has taken.
 	SessionNumber int64 `protobuf:"varint,2,opt,name=session_number,json=sessionNumber,proto3" json:"session_number,omitempty"`
 	// The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-	// Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+	// The server fills in this value before it compares a repeated request with the first request, so the
+	// next session needs the same value.
 	HolderId string `protobuf:"bytes,3,opt,name=holder_id,json=holderId,proto3" json:"holder_id,omitempty"`
 	// The `metadata` of every acquire command without `metadata`. Bounds: those of AcquireLockRequest.
 	Metadata map[string]string `protobuf:"bytes,4,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
@@ -378,8 +379,9 @@ type isSessionCommand_Command interface {
 
 type SessionCommand_AcquireLock struct {
 	// Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-	// cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-	// was granted meanwhile, unless a later session of the process has the wait or the lease.
+	// cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+	// to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+	// lease.
 	//
 	// Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
 	// session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -426,8 +428,8 @@ func (*SessionCommand_Update) isSessionCommand_Command() {}
 func (*SessionCommand_Cancel) isSessionCommand_Command() {}
 
 // Takes a held lease of this caller into this session, and renews the lease. Never grants. An older
-// session or hold stream loses the lease to this session, and gets SUPERSEDED. Of two attach commands of
-// one session, the later command has the lease.
+// session or hold stream loses the lease to this session, and gets SUPERSEDED. If one session sends two
+// attach commands for a lease, the later command has the lease.
 //
 // Errors: INVALID_FIELD, LEASE_NOT_HELD, SUPERSEDED (a later attach command, or a session of the same
 // `client_id` with a greater `session_number`, has the lease), QUARANTINED, STORE_UNAVAILABLE,
@@ -640,9 +642,10 @@ func (x *UpdateCommand) GetMetadataUpdate() *MetadataUpdate {
 }
 
 // Cancels an acquire or attach command that has not ended. The command then ends with exactly one of
-// three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the grant was
-// already under way: release the lease if it is not wanted), or `failed`, with OUTCOME_UNKNOWN if the
-// store did not confirm the cancellation. Without effect if the command has ended or is unknown.
+// three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the store granted
+// the lease before the cancellation: release the lease if you do not want it), or `failed`, with
+// OUTCOME_UNKNOWN if the store did not confirm the cancellation. Without effect if the command has ended
+// or is unknown.
 type CancelCommand struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache
@@ -811,9 +814,9 @@ type SessionStarted struct {
 	// The largest size of a request and of a response, in bytes. Default: 1048576. A larger request ends
 	// the session with QUOTA_EXCEEDED.
 	MaxMessageBytes int32 `protobuf:"varint,3,opt,name=max_message_bytes,json=maxMessageBytes,proto3" json:"max_message_bytes,omitempty"`
-	// The largest number of commands that have not ended, such as waiting acquires. Default: 10000.
-	// Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches have room of
-	// their own.
+	// The largest number of acquires and updates that have not ended, for example waiting acquires.
+	// Default: 10000. Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches
+	// do not count for this bound.
 	MaxUnfinishedCount int32 `protobuf:"varint,4,opt,name=max_unfinished_count,json=maxUnfinishedCount,proto3" json:"max_unfinished_count,omitempty"`
 	// The largest number of leases of the session. Default: 100000. Further acquires and attaches fail
 	// with QUOTA_EXCEEDED.
@@ -897,8 +900,8 @@ type SessionLeaving struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The delay before the next session is opened. Different for each session, so that the sessions of a
-	// server do not all move at once.
+	// The delay before the next session is opened. Each session gets another delay, so that the sessions of
+	// a server do not all move at the same time.
 	RetryDelay *durationpb.Duration `protobuf:"bytes,1,opt,name=retry_delay,json=retryDelay,proto3" json:"retry_delay,omitempty"`
 }
 
@@ -944,8 +947,9 @@ func (x *SessionLeaving) GetRetryDelay() *durationpb.Duration {
 // One event about a command, or about the lease of a command.
 //
 // Every acquire, attach, release and update command ends with exactly one event. A lease begins with
-// `granted` and ends with `ended`, and may be renewed in between. No other kind will ever end a command
-// or a lease: a new way to end has a new cause or reason. So clients may skip unknown kinds.
+// `granted` and ends with `ended`, and may be renewed in between. No other kind of event will ever end a
+// command or a lease: later versions add causes and reasons, not kinds that end something. So clients may
+// skip unknown kinds.
 type SessionEvent struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache
@@ -1144,8 +1148,8 @@ type CommandQueued struct {
 	// Number of waiters in the queue, with this request.
 	WaiterCount int32 `protobuf:"varint,2,opt,name=waiter_count,json=waiterCount,proto3" json:"waiter_count,omitempty"`
 	// The current holder of the resource. With several holders: the holder of the lease that ends first.
-	// Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-	// name.
+	// Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+	// may not read the name.
 	Holder *Holder `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
 }
 
@@ -1371,8 +1375,8 @@ func (x *LeaseReleased) GetLossCause() LossCause {
 	return LossCause_LOSS_CAUSE_UNSPECIFIED
 }
 
-// The lease has ended, or another session or stream has taken it over. Sent at most a few milliseconds
-// after the end of the lease: the client's own deadline is decisive.
+// The lease has ended, or another session or stream has taken the lease over. Sent at most a few
+// milliseconds after the end of the lease, so the client must check its own deadline too.
 //
 // If the client has already sent an attach for the lease in a later session, the client ignores this
 // event: the answer to that attach decides.

@@ -47,10 +47,10 @@ class _MatchKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     """The text contains the query."""
     MATCH_KIND_TYPO: _MatchKind.ValueType  # 6
     """The text begins with the query except for typos. A typo is one inserted, deleted or replaced
-    character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1 typo, a query of at
-    least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
-    entries that match in no other way, also not by a kind that was not requested, and only if the
-    profile allows typos.
+    character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1
+    typo, a query of at least 8 characters may have 2 typos, and a shorter query may have none. The first
+    character must be right. An entry matches by this kind only if it matches by no other kind, not even
+    by a kind that was not requested, and only if the profile allows typos.
     """
 
 class MatchKind(_MatchKind, metaclass=_MatchKindEnumTypeWrapper):
@@ -73,10 +73,10 @@ MATCH_KIND_CONTAINS: MatchKind.ValueType  # 5
 """The text contains the query."""
 MATCH_KIND_TYPO: MatchKind.ValueType  # 6
 """The text begins with the query except for typos. A typo is one inserted, deleted or replaced
-character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1 typo, a query of at
-least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
-entries that match in no other way, also not by a kind that was not requested, and only if the
-profile allows typos.
+character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1
+typo, a query of at least 8 characters may have 2 typos, and a shorter query may have none. The first
+character must be right. An entry matches by this kind only if it matches by no other kind, not even
+by a kind that was not requested, and only if the profile allows typos.
 """
 global___MatchKind = MatchKind
 
@@ -148,8 +148,8 @@ class _LoadStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     """The server answers queries from its memory."""
     LOAD_STATE_FAILED: _LoadState.ValueType  # 4
     """The last load failed, for example because the server has not enough memory. The next query loads the
-    dictionary again. After a load without enough memory, queries fail for a second without another load,
-    and after further such loads for up to a minute.
+    dictionary again. After a load that failed for lack of memory, queries fail for a second without
+    another load. After further such failures, this pause grows to a minute.
     """
 
 class LoadState(_LoadState, metaclass=_LoadStateEnumTypeWrapper):
@@ -165,8 +165,8 @@ LOAD_STATE_READY: LoadState.ValueType  # 3
 """The server answers queries from its memory."""
 LOAD_STATE_FAILED: LoadState.ValueType  # 4
 """The last load failed, for example because the server has not enough memory. The next query loads the
-dictionary again. After a load without enough memory, queries fail for a second without another load,
-and after further such loads for up to a minute.
+dictionary again. After a load that failed for lack of memory, queries fail for a second without
+another load. After further such failures, this pause grows to a minute.
 """
 global___LoadState = LoadState
 
@@ -212,8 +212,8 @@ class Entry(google.protobuf.message.Message):
     and U+FFFD, and at most 2048 bytes after folding. Several entries may have the same text.
     """
     weight: builtins.int
-    """The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
-    2^52 = 4503599627370496.
+    """Decides the rank of the entry among entries of the same kind, together with the selections. Default:
+    0. Range: 0 to 2^52 = 4503599627370496.
     """
     payload: builtins.bytes
     """The caller's own data, returned with each suggestion. At most 1024 bytes."""
@@ -814,7 +814,8 @@ class SuggestRequest(google.protobuf.message.Message):
     """The dictionary's name, as in CreateDictionaryRequest. Required."""
     query: builtins.str
     """The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-    after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+    after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+    requested.
     """
     page_size: builtins.int
     """The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative."""
@@ -833,11 +834,11 @@ class SuggestRequest(google.protobuf.message.Message):
     @property
     def max_staleness(self) -> google.protobuf.duration_pb2.Duration:
         """How old the answer may be. Until this time has passed since the last check for changes, the server
-        does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+        does not ask the store, and also answers while the store cannot be reached. So a later answer from
         another server may be older, and an answer may lack changes that the same client has just made
-        through this server. Holds for entries and for the existence of the dictionary; recents are always
-        read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-        to 1 hour.
+        through this server. The field concerns entries, and whether the dictionary exists. The server always
+        reads recents from the store. Default: 0, the answer has every change that ended before the query.
+        Range: 0 to 1 hour.
         """
 
     def __init__(
@@ -895,8 +896,8 @@ class SuggestStreamRequest(google.protobuf.message.Message):
     QUERY_ID_FIELD_NUMBER: builtins.int
     SUGGEST_FIELD_NUMBER: builtins.int
     query_id: builtins.int
-    """Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
-    server does not compare or keep the numbers.
+    """The answer has the same `query_id`. The caller may choose any number; numbers that rise are easy to
+    compare. The server does not compare or keep the numbers.
     """
     @property
     def suggest(self) -> global___SuggestRequest:
@@ -1112,8 +1113,8 @@ class ListDictionariesRequest(google.protobuf.message.Message):
     PAGE_SIZE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     name_prefix: builtins.str
-    """The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-    characters and U+FFFD. Empty: all dictionaries.
+    """Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+    without control characters and U+FFFD. Empty: all dictionaries.
     """
     page_size: builtins.int
     """The maximum number of dictionaries. Default: 50. A value above 500 means 500. Must not be negative.

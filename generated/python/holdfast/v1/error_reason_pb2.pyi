@@ -124,7 +124,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Client: read the semaphore, and decide again.
     """
     ERROR_REASON_NEVER_FITS: _ErrorReason.ValueType  # 12
-    """The request asks for more permits than the limit. No wait could end.
+    """The request asks for more permits than the limit, so a wait would never end.
 
       - Code: FAILED_PRECONDITION.
       - Metadata: `limit`, `permit_count`.
@@ -157,18 +157,18 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Client: retry later.
     """
     ERROR_REASON_QUOTA_EXCEEDED: _ErrorReason.ValueType  # 16
-    """One of these bounds is reached, and the text names the bound: a quota that the operator has set,
-    such as a number of leases or of commands per second; the number of operations of one kind on the
-    connection or the server, for example waiting unary calls, imports, or large requests that have not
-    arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
+    """One of these bounds is reached. The text of the error names the bound: a quota that the operator has
+    set, such as a number of leases or of commands per second; the number of operations of one kind on
+    the connection or the server, for example waiting unary calls, imports, or large requests that have
+    not arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
     the request message; the time within which a request must arrive; a bound of a session or of its
     commands.
 
       - Code: RESOURCE_EXHAUSTED.
       - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
         waiters, streams, sessions, commands_per_second, entries or bytes.
-      - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
-        retry does not help: the dictionary needs more memory than this server may use.
+      - Retry: helps, after the delay in RetryInfo, once other operations have ended. If the error has no
+        RetryInfo, a retry does not help: the dictionary needs more memory than this server may use.
       - Client: run fewer operations at a time, open more connections, or use the streaming calls.
     """
     ERROR_REASON_STORE_FULL: _ErrorReason.ValueType  # 17
@@ -209,9 +209,9 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
         next session there.
     """
     ERROR_REASON_QUARANTINED: _ErrorReason.ValueType  # 21
-    """The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can
-    still be renewed and released. Exception: right after a failover, a lease shortly before its end is
-    not renewed while the old master may still grant.
+    """The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can still
+    be renewed and released. Exception: right after a failover, the server does not renew a lease that is
+    near its end, while the old master may still grant.
 
       - Code: UNAVAILABLE.
       - Metadata: none.
@@ -225,8 +225,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Code: UNAVAILABLE.
       - Metadata: none.
       - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
-      - Client: open a new stream or the next session: with the `lease_id` after `granted`, with the same
-        `request_id` before.
+      - Client: open a new stream, or the next session. Use the `lease_id` after `granted`, and the same
+        `request_id` before `granted`.
     """
     ERROR_REASON_NO_CREDENTIAL: _ErrorReason.ValueType  # 23
     """The call has no credential, but this server requires a credential.
@@ -242,7 +242,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
 
       - Code: UNAUTHENTICATED.
       - Metadata: none.
-      - Retry: does not help, unless the error has RetryInfo: the server has no current keys for the check.
+      - Retry: does not help, unless the error has RetryInfo. Then the server has no current keys for the
+        check, and a later retry may help.
       - Client: get a new credential.
     """
     ERROR_REASON_NOT_ALLOWED: _ErrorReason.ValueType  # 25
@@ -429,7 +430,7 @@ ERROR_REASON_LIMIT_MISMATCH: ErrorReason.ValueType  # 11
   - Client: read the semaphore, and decide again.
 """
 ERROR_REASON_NEVER_FITS: ErrorReason.ValueType  # 12
-"""The request asks for more permits than the limit. No wait could end.
+"""The request asks for more permits than the limit, so a wait would never end.
 
   - Code: FAILED_PRECONDITION.
   - Metadata: `limit`, `permit_count`.
@@ -462,18 +463,18 @@ ERROR_REASON_QUEUE_FULL: ErrorReason.ValueType  # 15
   - Client: retry later.
 """
 ERROR_REASON_QUOTA_EXCEEDED: ErrorReason.ValueType  # 16
-"""One of these bounds is reached, and the text names the bound: a quota that the operator has set,
-such as a number of leases or of commands per second; the number of operations of one kind on the
-connection or the server, for example waiting unary calls, imports, or large requests that have not
-arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
+"""One of these bounds is reached. The text of the error names the bound: a quota that the operator has
+set, such as a number of leases or of commands per second; the number of operations of one kind on
+the connection or the server, for example waiting unary calls, imports, or large requests that have
+not arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
 the request message; the time within which a request must arrive; a bound of a session or of its
 commands.
 
   - Code: RESOURCE_EXHAUSTED.
   - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
     waiters, streams, sessions, commands_per_second, entries or bytes.
-  - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
-    retry does not help: the dictionary needs more memory than this server may use.
+  - Retry: helps, after the delay in RetryInfo, once other operations have ended. If the error has no
+    RetryInfo, a retry does not help: the dictionary needs more memory than this server may use.
   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
 """
 ERROR_REASON_STORE_FULL: ErrorReason.ValueType  # 17
@@ -514,9 +515,9 @@ ERROR_REASON_DRAINING: ErrorReason.ValueType  # 20
     next session there.
 """
 ERROR_REASON_QUARANTINED: ErrorReason.ValueType  # 21
-"""The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can
-still be renewed and released. Exception: right after a failover, a lease shortly before its end is
-not renewed while the old master may still grant.
+"""The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can still
+be renewed and released. Exception: right after a failover, the server does not renew a lease that is
+near its end, while the old master may still grant.
 
   - Code: UNAVAILABLE.
   - Metadata: none.
@@ -530,8 +531,8 @@ HTTP/2 pings. The lease or the wait continues.
   - Code: UNAVAILABLE.
   - Metadata: none.
   - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
-  - Client: open a new stream or the next session: with the `lease_id` after `granted`, with the same
-    `request_id` before.
+  - Client: open a new stream, or the next session. Use the `lease_id` after `granted`, and the same
+    `request_id` before `granted`.
 """
 ERROR_REASON_NO_CREDENTIAL: ErrorReason.ValueType  # 23
 """The call has no credential, but this server requires a credential.
@@ -547,7 +548,8 @@ reason too; its leases continue until their `ttl` ends.
 
   - Code: UNAUTHENTICATED.
   - Metadata: none.
-  - Retry: does not help, unless the error has RetryInfo: the server has no current keys for the check.
+  - Retry: does not help, unless the error has RetryInfo. Then the server has no current keys for the
+    check, and a later retry may help.
   - Client: get a new credential.
 """
 ERROR_REASON_NOT_ALLOWED: ErrorReason.ValueType  # 25

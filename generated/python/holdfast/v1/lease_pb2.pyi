@@ -142,7 +142,7 @@ class Lease(google.protobuf.message.Message):
     """The name of the lock or semaphore, as the caller sent it."""
     request_id: builtins.str
     """The id of the acquire request: the caller's own id, or the id that the server made for a caller
-    without one. The same `request_id` again gives this same lease.
+    without one. A repeated call with the same `request_id` gives this same lease.
     """
     fencing_token: builtins.int
     """Unique among the grants of the name, and greater than the token of every earlier grant of the name.
@@ -155,7 +155,9 @@ class Lease(google.protobuf.message.Message):
     """Number of permits that the lease holds. 1 for a lock."""
     @property
     def ttl(self) -> google.protobuf.duration_pb2.Duration:
-        """The granted time to live: the remaining time of the lease after each renewal."""
+        """The granted time to live: the remaining time of the lease right after the grant and after each
+        renewal.
+        """
 
     @property
     def expire_offset(self) -> google.protobuf.duration_pb2.Duration:
@@ -444,7 +446,7 @@ class HoldQueued(google.protobuf.message.Message):
     @property
     def holder(self) -> global___Holder:
         """The current holder of the resource. With several holders: the holder of the lease that ends first.
-        Unset if the resource has no holder at the moment of a hand-over.
+        Unset if the resource has no holder at this moment, for example between two holders.
         """
 
     def __init__(
@@ -547,8 +549,8 @@ global___HoldReleased = HoldReleased
 
 @typing.final
 class HoldLost(google.protobuf.message.Message):
-    """The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
-    deadline is decisive. Stop the protected work immediately. Before the work continues under a new lease,
+    """The lease is lost. Sent at most a few milliseconds after the end of the lease, so the client must check
+    its own deadline too. Stop the protected work immediately. Before the work continues under a new lease,
     check the changes that other holders have made.
     """
 

@@ -54,10 +54,11 @@ class AcquireLockRequest(google.protobuf.message.Message):
     holders.
     """
     request_id: builtins.str
-    """Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-    the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-    HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
-    or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+    """Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+    that it wants, and sends the same UUID with each retry. Optional in AcquireLock: the server makes an
+    id and returns it in the lease. Required in HoldLock and in a session. A retry may change `ttl`,
+    `wait_timeout` and `metadata`, but not `holder_id` or `mode`. Within a minute of the end of the
+    lease, the same id answers REQUEST_FINISHED.
     """
     mode: holdfast.v1.lease_pb2.LockMode.ValueType
     """The mode of the lock. Default: LOCK_MODE_EXCLUSIVE."""
@@ -230,8 +231,8 @@ class HoldLockRequest(google.protobuf.message.Message):
     """
     @property
     def acquire(self) -> global___AcquireLockRequest:
-        """Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
-        attaches to the lease that was granted meanwhile.
+        """Acquires the lock. Requires a `request_id`. A new stream with the same id keeps the place in the
+        queue, or attaches to the lease that was granted meanwhile.
         """
 
     def __init__(
@@ -481,13 +482,13 @@ class RevokeLockResponse(google.protobuf.message.Message):
     FREE_TIME_FIELD_NUMBER: builtins.int
     revoked_count: builtins.int
     """Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-    earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-    ended, or it is more than 64 positions away.
+    earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+    or the waiter is more than 64 positions away.
     """
     @property
     def free_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-        lock stays taken.
+        revoked lease keeps the lock.
         """
 
     def __init__(

@@ -37,7 +37,8 @@ class LockServiceStub:
     ]
     """Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
     deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
-    lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+    lives for its `ttl`. Renew the lease with RenewLock, or keep the lease with HoldLock and its
+    `lease_id`.
 
     Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
     same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
@@ -119,18 +120,18 @@ class LockServiceStub:
         holdfast.v1.lock_service_pb2.WatchLockRequest,
         holdfast.v1.lock_service_pb2.WatchLockResponse,
     ]
-    """Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
-    queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-    state in between. While the store cannot be reached, the watch waits and then goes on.
+    """Sends the state of the lock immediately, and again after each change: grants, ends of leases,
+    revocations, the queue, metadata. A renewal is not a change. A slow reader gets the latest state, not
+    each state in between. While the store cannot be reached, the watch waits. Then the watch continues.
     A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
 
     For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
     observers watch the lock.
 
-    Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-    display and for routing, never a reason to enter the critical section.
+    The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+    state is for display and for routing, never a reason to enter the critical section.
 
-    The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+    The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
 
     Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
     """
@@ -157,8 +158,9 @@ class LockServiceStub:
 
     Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
     call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-    or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-    0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+    or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+    has the count 0, the first call may have done the work. RevokeLock also works while the store grants
+    nothing (QUARANTINED).
 
     Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
     """
@@ -182,7 +184,8 @@ class LockServiceAsyncStub:
     ]
     """Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
     deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
-    lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+    lives for its `ttl`. Renew the lease with RenewLock, or keep the lease with HoldLock and its
+    `lease_id`.
 
     Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
     same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
@@ -264,18 +267,18 @@ class LockServiceAsyncStub:
         holdfast.v1.lock_service_pb2.WatchLockRequest,
         holdfast.v1.lock_service_pb2.WatchLockResponse,
     ]
-    """Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
-    queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-    state in between. While the store cannot be reached, the watch waits and then goes on.
+    """Sends the state of the lock immediately, and again after each change: grants, ends of leases,
+    revocations, the queue, metadata. A renewal is not a change. A slow reader gets the latest state, not
+    each state in between. While the store cannot be reached, the watch waits. Then the watch continues.
     A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
 
     For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
     observers watch the lock.
 
-    Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-    display and for routing, never a reason to enter the critical section.
+    The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+    state is for display and for routing, never a reason to enter the critical section.
 
-    The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+    The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
 
     Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
     """
@@ -302,8 +305,9 @@ class LockServiceAsyncStub:
 
     Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
     call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-    or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-    0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+    or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+    has the count 0, the first call may have done the work. RevokeLock also works while the store grants
+    nothing (QUARANTINED).
 
     Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
     """
@@ -329,7 +333,8 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[holdfast.v1.lock_service_pb2.AcquireLockResponse, collections.abc.Awaitable[holdfast.v1.lock_service_pb2.AcquireLockResponse]]:
         """Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
         deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
-        lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+        lives for its `ttl`. Renew the lease with RenewLock, or keep the lease with HoldLock and its
+        `lease_id`.
 
         Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
         same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
@@ -423,18 +428,18 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         request: holdfast.v1.lock_service_pb2.WatchLockRequest,
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[holdfast.v1.lock_service_pb2.WatchLockResponse], collections.abc.AsyncIterator[holdfast.v1.lock_service_pb2.WatchLockResponse]]:
-        """Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
-        queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-        state in between. While the store cannot be reached, the watch waits and then goes on.
+        """Sends the state of the lock immediately, and again after each change: grants, ends of leases,
+        revocations, the queue, metadata. A renewal is not a change. A slow reader gets the latest state, not
+        each state in between. While the store cannot be reached, the watch waits. Then the watch continues.
         A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
 
         For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
         observers watch the lock.
 
-        Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-        display and for routing, never a reason to enter the critical section.
+        The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+        state is for display and for routing, never a reason to enter the critical section.
 
-        The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+        The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
 
         Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
         """
@@ -463,8 +468,9 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
 
         Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
         call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-        or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-        0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+        or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+        has the count 0, the first call may have done the work. RevokeLock also works while the store grants
+        nothing (QUARANTINED).
 
         Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
         """

@@ -55,11 +55,11 @@ class AcquirePermitsRequest(google.protobuf.message.Message):
     holders.
     """
     request_id: builtins.str
-    """Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-    permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-    HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
-    but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
-    REQUEST_FINISHED.
+    """Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+    that it wants, and sends the same UUID with each retry. Optional in AcquirePermits: the server makes
+    an id and returns it in the lease. Required in HoldPermits and in a session. A retry may change
+    `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not `holder_id` or `permit_count`. Within
+    a minute of the end of the lease, the same id answers REQUEST_FINISHED.
     """
     permit_count: builtins.int
     """Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
@@ -246,8 +246,8 @@ class HoldPermitsRequest(google.protobuf.message.Message):
     """
     @property
     def acquire(self) -> global___AcquirePermitsRequest:
-        """Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-        attaches to the lease that was granted meanwhile.
+        """Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+        queue, or attaches to the lease that was granted meanwhile.
         """
 
     def __init__(
@@ -591,13 +591,13 @@ class RevokePermitsResponse(google.protobuf.message.Message):
     FREE_TIME_FIELD_NUMBER: builtins.int
     revoked_count: builtins.int
     """Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-    earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-    ended, or it is more than 64 positions away.
+    earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+    or the waiter is more than 64 positions away.
     """
     @property
     def free_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-        permit stays taken.
+        revoked lease keeps permits.
         """
 
     def __init__(
@@ -631,7 +631,7 @@ class Semaphore(google.protobuf.message.Message):
     limit: builtins.int
     """The largest number of permits that may be held at the same time. 0 means that the semaphore is paused."""
     used_count: builtins.int
-    """Number of permits that are held or in a hand-over."""
+    """Number of permits that are held, or offered to a waiter."""
     overcommitted_count: builtins.int
     """The excess of `used_count` over `limit`, after the limit was lowered. Nothing is granted while the
     excess is above 0.

@@ -55,7 +55,7 @@ class ServerServiceServicer(object):
         without `ended_quarantine`.
 
         With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-        server lets in may make this call.
+        server accepts may make this call.
 
         Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
         """

@@ -48,7 +48,7 @@ class ServerServiceStub:
     without `ended_quarantine`.
 
     With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-    server lets in may make this call.
+    server accepts may make this call.
 
     Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
     """
@@ -83,7 +83,7 @@ class ServerServiceAsyncStub:
     without `ended_quarantine`.
 
     With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-    server lets in may make this call.
+    server accepts may make this call.
 
     Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
     """
@@ -122,7 +122,7 @@ class ServerServiceServicer(metaclass=abc.ABCMeta):
         without `ended_quarantine`.
 
         With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-        server lets in may make this call.
+        server accepts may make this call.
 
         Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
         """

@@ -36,8 +36,8 @@ class _SessionEndCauseEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper
     """The lease was not renewed in time. Stop the protected work immediately."""
     SESSION_END_CAUSE_REVOKED: _SessionEndCause.ValueType  # 2
     """An operator revoked the lease, or a new policy no longer allows its name. Stop the protected work
-    immediately. Without `force` of the operator, the resource stays taken to the end of the lease:
-    release the lease as soon as the work has stopped, and the resource is free earlier.
+    immediately. If the operator has not set `force`, the resource stays taken until the end of the
+    lease. Release the lease as soon as the work has stopped, and the resource is free earlier.
     """
     SESSION_END_CAUSE_STORE_RESET: _SessionEndCause.ValueType  # 3
     """The store has no record of the lease, although the lease has not ended: the store lost or deleted
@@ -66,8 +66,8 @@ SESSION_END_CAUSE_EXPIRED: SessionEndCause.ValueType  # 1
 """The lease was not renewed in time. Stop the protected work immediately."""
 SESSION_END_CAUSE_REVOKED: SessionEndCause.ValueType  # 2
 """An operator revoked the lease, or a new policy no longer allows its name. Stop the protected work
-immediately. Without `force` of the operator, the resource stays taken to the end of the lease:
-release the lease as soon as the work has stopped, and the resource is free earlier.
+immediately. If the operator has not set `force`, the resource stays taken until the end of the
+lease. Release the lease as soon as the work has stopped, and the resource is free earlier.
 """
 SESSION_END_CAUSE_STORE_RESET: SessionEndCause.ValueType  # 3
 """The store has no record of the lease, although the lease has not ended: the store lost or deleted
@@ -107,9 +107,9 @@ class OpenSessionRequest(google.protobuf.message.Message):
     leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
     lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
 
-    A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-    unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
-    new connection.
+    A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
+    heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the
+    next session on a new connection.
     """
     @property
     def start(self) -> global___SessionStart:
@@ -117,9 +117,9 @@ class OpenSessionRequest(google.protobuf.message.Message):
 
     @property
     def commands(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SessionCommand]:
-        """Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-        take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-        alone.
+        """Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+        name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+        the request is only a heartbeat.
         """
 
     def __init__(
@@ -171,7 +171,8 @@ class SessionStart(google.protobuf.message.Message):
     """
     holder_id: builtins.str
     """The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-    Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+    The server fills in this value before it compares a repeated request with the first request, so the
+    next session needs the same value.
     """
     @property
     def metadata(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
@@ -212,8 +213,9 @@ class SessionCommand(google.protobuf.message.Message):
     @property
     def acquire_lock(self) -> holdfast.v1.lock_service_pb2.AcquireLockRequest:
         """Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-        cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-        was granted meanwhile, unless a later session of the process has the wait or the lease.
+        cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+        to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+        lease.
 
         Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
         session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -262,8 +264,8 @@ global___SessionCommand = SessionCommand
 @typing.final
 class AttachCommand(google.protobuf.message.Message):
     """Takes a held lease of this caller into this session, and renews the lease. Never grants. An older
-    session or hold stream loses the lease to this session, and gets SUPERSEDED. Of two attach commands of
-    one session, the later command has the lease.
+    session or hold stream loses the lease to this session, and gets SUPERSEDED. If one session sends two
+    attach commands for a lease, the later command has the lease.
 
     Errors: INVALID_FIELD, LEASE_NOT_HELD, SUPERSEDED (a later attach command, or a session of the same
     `client_id` with a greater `session_number`, has the lease), QUARANTINED, STORE_UNAVAILABLE,
@@ -355,9 +357,10 @@ global___UpdateCommand = UpdateCommand
 @typing.final
 class CancelCommand(google.protobuf.message.Message):
     """Cancels an acquire or attach command that has not ended. The command then ends with exactly one of
-    three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the grant was
-    already under way: release the lease if it is not wanted), or `failed`, with OUTCOME_UNKNOWN if the
-    store did not confirm the cancellation. Without effect if the command has ended or is unknown.
+    three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the store granted
+    the lease before the cancellation: release the lease if you do not want it), or `failed`, with
+    OUTCOME_UNKNOWN if the store did not confirm the cancellation. Without effect if the command has ended
+    or is unknown.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -458,9 +461,9 @@ class SessionStarted(google.protobuf.message.Message):
     the session with QUOTA_EXCEEDED.
     """
     max_unfinished_count: builtins.int
-    """The largest number of commands that have not ended, such as waiting acquires. Default: 10000.
-    Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches have room of
-    their own.
+    """The largest number of acquires and updates that have not ended, for example waiting acquires.
+    Default: 10000. Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches
+    do not count for this bound.
     """
     max_lease_count: builtins.int
     """The largest number of leases of the session. Default: 100000. Further acquires and attaches fail
@@ -500,8 +503,8 @@ class SessionLeaving(google.protobuf.message.Message):
     RETRY_DELAY_FIELD_NUMBER: builtins.int
     @property
     def retry_delay(self) -> google.protobuf.duration_pb2.Duration:
-        """The delay before the next session is opened. Different for each session, so that the sessions of a
-        server do not all move at once.
+        """The delay before the next session is opened. Each session gets another delay, so that the sessions of
+        a server do not all move at the same time.
         """
 
     def __init__(
@@ -519,8 +522,9 @@ class SessionEvent(google.protobuf.message.Message):
     """One event about a command, or about the lease of a command.
 
     Every acquire, attach, release and update command ends with exactly one event. A lease begins with
-    `granted` and ends with `ended`, and may be renewed in between. No other kind will ever end a command
-    or a lease: a new way to end has a new cause or reason. So clients may skip unknown kinds.
+    `granted` and ends with `ended`, and may be renewed in between. No other kind of event will ever end a
+    command or a lease: later versions add causes and reasons, not kinds that end something. So clients may
+    skip unknown kinds.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -609,8 +613,8 @@ class CommandQueued(google.protobuf.message.Message):
     @property
     def holder(self) -> holdfast.v1.lease_pb2.Holder:
         """The current holder of the resource. With several holders: the holder of the lease that ends first.
-        Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-        name.
+        Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+        may not read the name.
         """
 
     def __init__(
@@ -703,8 +707,8 @@ global___LeaseReleased = LeaseReleased
 
 @typing.final
 class LeaseEnded(google.protobuf.message.Message):
-    """The lease has ended, or another session or stream has taken it over. Sent at most a few milliseconds
-    after the end of the lease: the client's own deadline is decisive.
+    """The lease has ended, or another session or stream has taken the lease over. Sent at most a few
+    milliseconds after the end of the lease, so the client must check its own deadline too.
 
     If the client has already sent an attach for the lease in a later session, the client ignores this
     event: the answer to that attach decides.

@@ -10,9 +10,9 @@ class SessionServiceStub(object):
     one process. Servers with FEATURE_SESSIONS in GetServerInfo offer this service.
 
     The server renews the leases of a session only while heartbeats of the client arrive. Heartbeats are
-    messages of the client itself, so they also prove that the client lives if a proxy between client and
-    server answers HTTP/2 pings. HoldLock relies on such pings, and suits programs with few leases and
-    without such a proxy.
+    messages of the client itself. So they prove that the client is alive, even if a proxy between client
+    and server answers HTTP/2 pings. HoldLock relies on these pings, and is for programs with few leases
+    and without such a proxy.
 
     Leases, queues, fencing tokens and `request_id` work as in LockService and SemaphoreService. A lease
     may move between a session, a hold stream and unary calls by its `lease_id`.
@@ -36,9 +36,9 @@ class SessionServiceServicer(object):
     one process. Servers with FEATURE_SESSIONS in GetServerInfo offer this service.
 
     The server renews the leases of a session only while heartbeats of the client arrive. Heartbeats are
-    messages of the client itself, so they also prove that the client lives if a proxy between client and
-    server answers HTTP/2 pings. HoldLock relies on such pings, and suits programs with few leases and
-    without such a proxy.
+    messages of the client itself. So they prove that the client is alive, even if a proxy between client
+    and server answers HTTP/2 pings. HoldLock relies on these pings, and is for programs with few leases
+    and without such a proxy.
 
     Leases, queues, fencing tokens and `request_id` work as in LockService and SemaphoreService. A lease
     may move between a session, a hold stream and unary calls by its `lease_id`.
@@ -96,9 +96,9 @@ class SessionService(object):
     one process. Servers with FEATURE_SESSIONS in GetServerInfo offer this service.
 
     The server renews the leases of a session only while heartbeats of the client arrive. Heartbeats are
-    messages of the client itself, so they also prove that the client lives if a proxy between client and
-    server answers HTTP/2 pings. HoldLock relies on such pings, and suits programs with few leases and
-    without such a proxy.
+    messages of the client itself. So they prove that the client is alive, even if a proxy between client
+    and server answers HTTP/2 pings. HoldLock relies on these pings, and is for programs with few leases
+    and without such a proxy.
 
     Leases, queues, fencing tokens and `request_id` work as in LockService and SemaphoreService. A lease
     may move between a session, a hold stream and unary calls by its `lease_id`.

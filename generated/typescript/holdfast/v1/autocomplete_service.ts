@@ -47,10 +47,10 @@ export enum MatchKind {
   MATCH_KIND_CONTAINS = 5,
   /**
    * MATCH_KIND_TYPO - The text begins with the query except for typos. A typo is one inserted, deleted or replaced
-   * character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1 typo, a query of at
-   * least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
-   * entries that match in no other way, also not by a kind that was not requested, and only if the
-   * profile allows typos.
+   * character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1
+   * typo, a query of at least 8 characters may have 2 typos, and a shorter query may have none. The first
+   * character must be right. An entry matches by this kind only if it matches by no other kind, not even
+   * by a kind that was not requested, and only if the profile allows typos.
    */
   MATCH_KIND_TYPO = 6,
   UNRECOGNIZED = -1,
@@ -143,8 +143,8 @@ export enum LoadState {
   LOAD_STATE_READY = 3,
   /**
    * LOAD_STATE_FAILED - The last load failed, for example because the server has not enough memory. The next query loads the
-   * dictionary again. After a load without enough memory, queries fail for a second without another load,
-   * and after further such loads for up to a minute.
+   * dictionary again. After a load that failed for lack of memory, queries fail for a second without
+   * another load. After further such failures, this pause grows to a minute.
    */
   LOAD_STATE_FAILED = 4,
   UNRECOGNIZED = -1,
@@ -191,8 +191,8 @@ export interface Entry {
   /** More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`. */
   aliases: string[];
   /**
-   * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
-   * 2^52 = 4503599627370496.
+   * Decides the rank of the entry among entries of the same kind, together with the selections. Default:
+   * 0. Range: 0 to 2^52 = 4503599627370496.
    */
   weight: bigint;
   /** The caller's own data, returned with each suggestion. At most 1024 bytes. */
@@ -431,7 +431,8 @@ export interface SuggestRequest {
   dictionary: string;
   /**
    * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-   * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+   * requested.
    */
   query: string;
   /** The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative. */
@@ -450,11 +451,11 @@ export interface SuggestRequest {
   recentsList: string;
   /**
    * How old the answer may be. Until this time has passed since the last check for changes, the server
-   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * does not ask the store, and also answers while the store cannot be reached. So a later answer from
    * another server may be older, and an answer may lack changes that the same client has just made
-   * through this server. Holds for entries and for the existence of the dictionary; recents are always
-   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-   * to 1 hour.
+   * through this server. The field concerns entries, and whether the dictionary exists. The server always
+   * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+   * Range: 0 to 1 hour.
    */
   maxStaleness: Duration | undefined;
 }
@@ -475,8 +476,8 @@ export interface SuggestResponse {
 /** One query of the stream. */
 export interface SuggestStreamRequest {
   /**
-   * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
-   * server does not compare or keep the numbers.
+   * The answer has the same `query_id`. The caller may choose any number; numbers that rise are easy to
+   * compare. The server does not compare or keep the numbers.
    */
   queryId: bigint;
   /** The query. Required. */
@@ -568,8 +569,8 @@ export interface GetDictionaryResponse {
 /** The dictionaries to list. */
 export interface ListDictionariesRequest {
   /**
-   * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-   * characters and U+FFFD. Empty: all dictionaries.
+   * Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+   * without control characters and U+FFFD. Empty: all dictionaries.
    */
   namePrefix: string;
   /**
@@ -4474,16 +4475,16 @@ export const AutocompleteServiceService = {
    * half-close. A dictionary can have 4 open imports.
    *
    * The server builds the new generation beside the present one, which stays in use. Only `commit` with
-   * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-   * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-   * the stream. Selections stay with their `entry_id`; the selections of entries that the new
+   * the right `entry_count` makes the new generation visible. A stream that ends in any other way
+   * (half-close, cancellation, deadline, error, client failure) changes nothing, and the server deletes
+   * the data of the stream. Selections stay with their `entry_id`; the selections of entries that the new
    * generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
    * batches of the import, also in the new generation.
    *
-   * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
-   * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
-   * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
-   * loaded the new generation, for at most a minute.
+   * If two imports of a dictionary run at the same time, the first commit succeeds, and the other import
+   * ends with IMPORT_CONFLICT. The server reads as fast as the store writes: respect the flow control of
+   * the client library. A batch waits while a replica of the store is far behind, as in PutEntries. The
+   * commit waits until this server has loaded the new generation, for at most a minute.
    *
    * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
    * retry replaces the entries of the other import.
@@ -4552,16 +4553,17 @@ export const AutocompleteServiceService = {
   },
   /**
    * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-   * never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
-   * user types; an idle stream costs only memory.
+   * never sends the answer to an older query after the answer to a newer query. Keep a stream open while
+   * a user types; an idle stream costs only memory.
    *
    * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-   * can send each keystroke. While the client does not read, the server looks up nothing. Then the server
-   * looks up the newest query. `max_staleness` holds for each query, as in Suggest.
+   * can send each keystroke. While the client does not read, the server looks up no query. When the
+   * client reads again, the server looks up the newest query. Each query has its own `max_staleness`, as
+   * in Suggest.
    *
    * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
-   * message, and the stream continues. After the client's half-close the
-   * server still answers the last query, and then the stream ends OK.
+   * message, and the stream continues. After the client's half-close, the server still answers the last
+   * query, and then the stream ends with OK.
    *
    * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
    * (too many streams on this server).
@@ -4728,16 +4730,16 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * half-close. A dictionary can have 4 open imports.
    *
    * The server builds the new generation beside the present one, which stays in use. Only `commit` with
-   * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-   * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-   * the stream. Selections stay with their `entry_id`; the selections of entries that the new
+   * the right `entry_count` makes the new generation visible. A stream that ends in any other way
+   * (half-close, cancellation, deadline, error, client failure) changes nothing, and the server deletes
+   * the data of the stream. Selections stay with their `entry_id`; the selections of entries that the new
    * generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
    * batches of the import, also in the new generation.
    *
-   * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
-   * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
-   * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
-   * loaded the new generation, for at most a minute.
+   * If two imports of a dictionary run at the same time, the first commit succeeds, and the other import
+   * ends with IMPORT_CONFLICT. The server reads as fast as the store writes: respect the flow control of
+   * the client library. A batch waits while a replica of the store is far behind, as in PutEntries. The
+   * commit waits until this server has loaded the new generation, for at most a minute.
    *
    * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
    * retry replaces the entries of the other import.
@@ -4778,16 +4780,17 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
   suggest: handleUnaryCall<SuggestRequest, SuggestResponse>;
   /**
    * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-   * never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
-   * user types; an idle stream costs only memory.
+   * never sends the answer to an older query after the answer to a newer query. Keep a stream open while
+   * a user types; an idle stream costs only memory.
    *
    * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-   * can send each keystroke. While the client does not read, the server looks up nothing. Then the server
-   * looks up the newest query. `max_staleness` holds for each query, as in Suggest.
+   * can send each keystroke. While the client does not read, the server looks up no query. When the
+   * client reads again, the server looks up the newest query. Each query has its own `max_staleness`, as
+   * in Suggest.
    *
    * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
-   * message, and the stream continues. After the client's half-close the
-   * server still answers the last query, and then the stream ends OK.
+   * message, and the stream continues. After the client's half-close, the server still answers the last
+   * query, and then the stream ends with OK.
    *
    * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
    * (too many streams on this server).
@@ -5006,16 +5009,16 @@ export interface AutocompleteServiceClient extends Client {
    * half-close. A dictionary can have 4 open imports.
    *
    * The server builds the new generation beside the present one, which stays in use. Only `commit` with
-   * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-   * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-   * the stream. Selections stay with their `entry_id`; the selections of entries that the new
+   * the right `entry_count` makes the new generation visible. A stream that ends in any other way
+   * (half-close, cancellation, deadline, error, client failure) changes nothing, and the server deletes
+   * the data of the stream. Selections stay with their `entry_id`; the selections of entries that the new
    * generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
    * batches of the import, also in the new generation.
    *
-   * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
-   * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
-   * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
-   * loaded the new generation, for at most a minute.
+   * If two imports of a dictionary run at the same time, the first commit succeeds, and the other import
+   * ends with IMPORT_CONFLICT. The server reads as fast as the store writes: respect the flow control of
+   * the client library. A batch waits while a replica of the store is far behind, as in PutEntries. The
+   * commit waits until this server has loaded the new generation, for at most a minute.
    *
    * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
    * retry replaces the entries of the other import.
@@ -5099,16 +5102,17 @@ export interface AutocompleteServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-   * never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
-   * user types; an idle stream costs only memory.
+   * never sends the answer to an older query after the answer to a newer query. Keep a stream open while
+   * a user types; an idle stream costs only memory.
    *
    * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-   * can send each keystroke. While the client does not read, the server looks up nothing. Then the server
-   * looks up the newest query. `max_staleness` holds for each query, as in Suggest.
+   * can send each keystroke. While the client does not read, the server looks up no query. When the
+   * client reads again, the server looks up the newest query. Each query has its own `max_staleness`, as
+   * in Suggest.
    *
    * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
-   * message, and the stream continues. After the client's half-close the
-   * server still answers the last query, and then the stream ends OK.
+   * message, and the stream continues. After the client's half-close, the server still answers the last
+   * query, and then the stream ends with OK.
    *
    * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
    * (too many streams on this server).

@@ -138,7 +138,7 @@ export enum ErrorReason {
    */
   ERROR_REASON_LIMIT_MISMATCH = 11,
   /**
-   * ERROR_REASON_NEVER_FITS - The request asks for more permits than the limit. No wait could end.
+   * ERROR_REASON_NEVER_FITS - The request asks for more permits than the limit, so a wait would never end.
    *
    *   - Code: FAILED_PRECONDITION.
    *   - Metadata: `limit`, `permit_count`.
@@ -175,18 +175,18 @@ export enum ErrorReason {
    */
   ERROR_REASON_QUEUE_FULL = 15,
   /**
-   * ERROR_REASON_QUOTA_EXCEEDED - One of these bounds is reached, and the text names the bound: a quota that the operator has set,
-   * such as a number of leases or of commands per second; the number of operations of one kind on the
-   * connection or the server, for example waiting unary calls, imports, or large requests that have not
-   * arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
+   * ERROR_REASON_QUOTA_EXCEEDED - One of these bounds is reached. The text of the error names the bound: a quota that the operator has
+   * set, such as a number of leases or of commands per second; the number of operations of one kind on
+   * the connection or the server, for example waiting unary calls, imports, or large requests that have
+   * not arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
    * the request message; the time within which a request must arrive; a bound of a session or of its
    * commands.
    *
    *   - Code: RESOURCE_EXHAUSTED.
    *   - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
    *     waiters, streams, sessions, commands_per_second, entries or bytes.
-   *   - Retry: helps, after the delay in RetryInfo, once other operations have ended. Without RetryInfo, a
-   *     retry does not help: the dictionary needs more memory than this server may use.
+   *   - Retry: helps, after the delay in RetryInfo, once other operations have ended. If the error has no
+   *     RetryInfo, a retry does not help: the dictionary needs more memory than this server may use.
    *   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
    */
   ERROR_REASON_QUOTA_EXCEEDED = 16,
@@ -232,9 +232,9 @@ export enum ErrorReason {
    */
   ERROR_REASON_DRAINING = 20,
   /**
-   * ERROR_REASON_QUARANTINED - The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can
-   * still be renewed and released. Exception: right after a failover, a lease shortly before its end is
-   * not renewed while the old master may still grant.
+   * ERROR_REASON_QUARANTINED - The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can still
+   * be renewed and released. Exception: right after a failover, the server does not renew a lease that is
+   * near its end, while the old master may still grant.
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
@@ -249,8 +249,8 @@ export enum ErrorReason {
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
    *   - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
-   *   - Client: open a new stream or the next session: with the `lease_id` after `granted`, with the same
-   *     `request_id` before.
+   *   - Client: open a new stream, or the next session. Use the `lease_id` after `granted`, and the same
+   *     `request_id` before `granted`.
    */
   ERROR_REASON_REATTACH = 22,
   /**
@@ -268,7 +268,8 @@ export enum ErrorReason {
    *
    *   - Code: UNAUTHENTICATED.
    *   - Metadata: none.
-   *   - Retry: does not help, unless the error has RetryInfo: the server has no current keys for the check.
+   *   - Retry: does not help, unless the error has RetryInfo. Then the server has no current keys for the
+   *     check, and a later retry may help.
    *   - Client: get a new credential.
    */
   ERROR_REASON_BAD_CREDENTIAL = 24,

@@ -121,7 +121,7 @@ export interface Lease {
   name: string;
   /**
    * The id of the acquire request: the caller's own id, or the id that the server made for a caller
-   * without one. The same `request_id` again gives this same lease.
+   * without one. A repeated call with the same `request_id` gives this same lease.
    */
   requestId: string;
   /**
@@ -134,7 +134,10 @@ export interface Lease {
   fencingToken: bigint;
   /** Number of permits that the lease holds. 1 for a lock. */
   permitCount: number;
-  /** The granted time to live: the remaining time of the lease after each renewal. */
+  /**
+   * The granted time to live: the remaining time of the lease right after the grant and after each
+   * renewal.
+   */
   ttl:
     | Duration
     | undefined;
@@ -277,7 +280,7 @@ export interface HoldQueued {
   waiterCount: number;
   /**
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over.
+   * Unset if the resource has no holder at this moment, for example between two holders.
    */
   holder: Holder | undefined;
 }
@@ -318,8 +321,8 @@ export interface HoldReleased {
 }
 
 /**
- * The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
- * deadline is decisive. Stop the protected work immediately. Before the work continues under a new lease,
+ * The lease is lost. Sent at most a few milliseconds after the end of the lease, so the client must check
+ * its own deadline too. Stop the protected work immediately. Before the work continues under a new lease,
  * check the changes that other holders have made.
  */
 export interface HoldLost {

@@ -74,10 +74,11 @@ export interface AcquireLockRequest {
    */
   metadata: Map<string, string>;
   /**
-   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-   * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
-   * HoldLock and in a session. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id`
-   * or `mode`. Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
+   * Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+   * that it wants, and sends the same UUID with each retry. Optional in AcquireLock: the server makes an
+   * id and returns it in the lease. Required in HoldLock and in a session. A retry may change `ttl`,
+   * `wait_timeout` and `metadata`, but not `holder_id` or `mode`. Within a minute of the end of the
+   * lease, the same id answers REQUEST_FINISHED.
    */
   requestId: string;
   /** The mode of the lock. Default: LOCK_MODE_EXCLUSIVE. */
@@ -139,8 +140,8 @@ export interface HoldLockRequest {
   start:
     | //
     /**
-     * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
-     * attaches to the lease that was granted meanwhile.
+     * Acquires the lock. Requires a `request_id`. A new stream with the same id keeps the place in the
+     * queue, or attaches to the lease that was granted meanwhile.
      */
     { $case: "acquire"; value: AcquireLockRequest }
     | //
@@ -261,13 +262,13 @@ export interface RevokeLockRequest {
 export interface RevokeLockResponse {
   /**
    * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-   * ended, or it is more than 64 positions away.
+   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+   * or the waiter is more than 64 positions away.
    */
   revokedCount: number;
   /**
    * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-   * lock stays taken.
+   * revoked lease keeps the lock.
    */
   freeTime: Timestamp | undefined;
 }
@@ -1947,7 +1948,8 @@ export const LockServiceService = {
   /**
    * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
    * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
-   * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+   * lives for its `ttl`. Renew the lease with RenewLock, or keep the lease with HoldLock and its
+   * `lease_id`.
    *
    * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
    * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
@@ -2059,18 +2061,18 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): ListLocksResponse => ListLocksResponse.decode(value),
   },
   /**
-   * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
-   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-   * state in between. While the store cannot be reached, the watch waits and then goes on.
+   * Sends the state of the lock immediately, and again after each change: grants, ends of leases,
+   * revocations, the queue, metadata. A renewal is not a change. A slow reader gets the latest state, not
+   * each state in between. While the store cannot be reached, the watch waits. Then the watch continues.
    * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
    *
    * For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
    * observers watch the lock.
    *
-   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-   * display and for routing, never a reason to enter the critical section.
+   * The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+   * state is for display and for routing, never a reason to enter the critical section.
    *
-   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   * The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
    *
    * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
    */
@@ -2102,8 +2104,9 @@ export const LockServiceService = {
    *
    * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
    * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+   * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+   * has the count 0, the first call may have done the work. RevokeLock also works while the store grants
+   * nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
    */
@@ -2122,7 +2125,8 @@ export interface LockServiceServer extends UntypedServiceImplementation {
   /**
    * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
    * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
-   * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+   * lives for its `ttl`. Renew the lease with RenewLock, or keep the lease with HoldLock and its
+   * `lease_id`.
    *
    * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
    * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
@@ -2186,18 +2190,18 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    */
   listLocks: handleUnaryCall<ListLocksRequest, ListLocksResponse>;
   /**
-   * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
-   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-   * state in between. While the store cannot be reached, the watch waits and then goes on.
+   * Sends the state of the lock immediately, and again after each change: grants, ends of leases,
+   * revocations, the queue, metadata. A renewal is not a change. A slow reader gets the latest state, not
+   * each state in between. While the store cannot be reached, the watch waits. Then the watch continues.
    * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
    *
    * For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
    * observers watch the lock.
    *
-   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-   * display and for routing, never a reason to enter the critical section.
+   * The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+   * state is for display and for routing, never a reason to enter the critical section.
    *
-   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   * The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
    *
    * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
    */
@@ -2221,8 +2225,9 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    *
    * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
    * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+   * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+   * has the count 0, the first call may have done the work. RevokeLock also works while the store grants
+   * nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
    */
@@ -2233,7 +2238,8 @@ export interface LockServiceClient extends Client {
   /**
    * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
    * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
-   * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+   * lives for its `ttl`. Renew the lease with RenewLock, or keep the lease with HoldLock and its
+   * `lease_id`.
    *
    * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
    * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
@@ -2372,18 +2378,18 @@ export interface LockServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListLocksResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
-   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-   * state in between. While the store cannot be reached, the watch waits and then goes on.
+   * Sends the state of the lock immediately, and again after each change: grants, ends of leases,
+   * revocations, the queue, metadata. A renewal is not a change. A slow reader gets the latest state, not
+   * each state in between. While the store cannot be reached, the watch waits. Then the watch continues.
    * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
    *
    * For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
    * observers watch the lock.
    *
-   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-   * display and for routing, never a reason to enter the critical section.
+   * The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+   * state is for display and for routing, never a reason to enter the critical section.
    *
-   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   * The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
    *
    * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
    */
@@ -2412,8 +2418,9 @@ export interface LockServiceClient extends Client {
    *
    * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
    * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+   * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+   * has the count 0, the first call may have done the work. RevokeLock also works while the store grants
+   * nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
    */

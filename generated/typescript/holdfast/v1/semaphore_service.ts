@@ -72,11 +72,11 @@ export interface AcquirePermitsRequest {
    */
   metadata: Map<string, string>;
   /**
-   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-   * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-   * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
-   * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
-   * REQUEST_FINISHED.
+   * Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+   * that it wants, and sends the same UUID with each retry. Optional in AcquirePermits: the server makes
+   * an id and returns it in the lease. Required in HoldPermits and in a session. A retry may change
+   * `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not `holder_id` or `permit_count`. Within
+   * a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    */
   requestId: string;
   /**
@@ -151,8 +151,8 @@ export interface HoldPermitsRequest {
   start:
     | //
     /**
-     * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-     * attaches to the lease that was granted meanwhile.
+     * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+     * queue, or attaches to the lease that was granted meanwhile.
      */
     { $case: "acquire"; value: AcquirePermitsRequest }
     | //
@@ -314,13 +314,13 @@ export interface RevokePermitsRequest {
 export interface RevokePermitsResponse {
   /**
    * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-   * ended, or it is more than 64 positions away.
+   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+   * or the waiter is more than 64 positions away.
    */
   revokedCount: number;
   /**
    * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-   * permit stays taken.
+   * revoked lease keeps permits.
    */
   freeTime: Timestamp | undefined;
 }
@@ -331,7 +331,7 @@ export interface Semaphore {
   name: string;
   /** The largest number of permits that may be held at the same time. 0 means that the semaphore is paused. */
   limit: number;
-  /** Number of permits that are held or in a hand-over. */
+  /** Number of permits that are held, or offered to a waiter. */
   usedCount: number;
   /**
    * The excess of `used_count` over `limit`, after the limit was lowered. Nothing is granted while the
@@ -2443,9 +2443,9 @@ export const SemaphoreServiceService = {
    * deleted.
    *
    * A higher limit grants waiters immediately. A lower limit takes no permit from a holder: nothing is
-   * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
-   * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
-   * with NEVER_FITS.
+   * granted until the held permits are within the new limit (`overcommitted_count` shows the excess).
+   * Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
+   * semaphore: all requests wait, and no request ends with NEVER_FITS.
    *
    * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
@@ -2492,8 +2492,8 @@ export const SemaphoreServiceService = {
    * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
    * the revoked leases.
    *
-   * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
-   * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
+   * Idempotent: a retry within a minute answers OK, and a later retry answers NO_SUCH_SEMAPHORE. If the
+   * semaphore was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
    *
    * After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
    * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
@@ -2530,15 +2530,15 @@ export const SemaphoreServiceService = {
     responseDeserialize: (value: Buffer): ListSemaphoresResponse => ListSemaphoresResponse.decode(value),
   },
   /**
-   * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
-   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-   * state in between. While the store cannot be reached, the watch waits and then goes on.
-   * The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+   * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases,
+   * revocations, the queue, limits, metadata. A renewal is not a change. A slow reader gets the latest
+   * state, not each state in between. While the store cannot be reached, the watch waits. Then the watch
+   * continues. The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
    *
-   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-   * display and for routing, never a reason to enter the critical section.
+   * The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+   * state is for display and for routing, never a reason to enter the critical section.
    *
-   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   * The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
    */
@@ -2557,8 +2557,8 @@ export const SemaphoreServiceService = {
    * Takes leases away from their holders, or a waiter out of the queue. For operators.
    *
    * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
-   * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
-   * until then. A release by the holder ends the lease earlier.
+   * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because the holder may
+   * work until then. A release by the holder ends the lease earlier.
    *
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
@@ -2572,8 +2572,9 @@ export const SemaphoreServiceService = {
    *
    * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
    * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+   * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+   * has the count 0, the first call may have done the work. RevokePermits also works while the store
+   * grants nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
    */
@@ -2630,9 +2631,9 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * deleted.
    *
    * A higher limit grants waiters immediately. A lower limit takes no permit from a holder: nothing is
-   * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
-   * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
-   * with NEVER_FITS.
+   * granted until the held permits are within the new limit (`overcommitted_count` shows the excess).
+   * Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
+   * semaphore: all requests wait, and no request ends with NEVER_FITS.
    *
    * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
@@ -2660,8 +2661,8 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
    * the revoked leases.
    *
-   * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
-   * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
+   * Idempotent: a retry within a minute answers OK, and a later retry answers NO_SUCH_SEMAPHORE. If the
+   * semaphore was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
    *
    * After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
    * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
@@ -2678,15 +2679,15 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    */
   listSemaphores: handleUnaryCall<ListSemaphoresRequest, ListSemaphoresResponse>;
   /**
-   * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
-   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-   * state in between. While the store cannot be reached, the watch waits and then goes on.
-   * The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+   * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases,
+   * revocations, the queue, limits, metadata. A renewal is not a change. A slow reader gets the latest
+   * state, not each state in between. While the store cannot be reached, the watch waits. Then the watch
+   * continues. The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
    *
-   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-   * display and for routing, never a reason to enter the critical section.
+   * The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+   * state is for display and for routing, never a reason to enter the critical section.
    *
-   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   * The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
    */
@@ -2695,8 +2696,8 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * Takes leases away from their holders, or a waiter out of the queue. For operators.
    *
    * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
-   * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
-   * until then. A release by the holder ends the lease earlier.
+   * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because the holder may
+   * work until then. A release by the holder ends the lease earlier.
    *
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
@@ -2710,8 +2711,9 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    *
    * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
    * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+   * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+   * has the count 0, the first call may have done the work. RevokePermits also works while the store
+   * grants nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
    */
@@ -2806,9 +2808,9 @@ export interface SemaphoreServiceClient extends Client {
    * deleted.
    *
    * A higher limit grants waiters immediately. A lower limit takes no permit from a holder: nothing is
-   * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
-   * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
-   * with NEVER_FITS.
+   * granted until the held permits are within the new limit (`overcommitted_count` shows the excess).
+   * Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
+   * semaphore: all requests wait, and no request ends with NEVER_FITS.
    *
    * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
@@ -2864,8 +2866,8 @@ export interface SemaphoreServiceClient extends Client {
    * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
    * the revoked leases.
    *
-   * Idempotent: a retry within a minute answers OK, and a later retry NO_SUCH_SEMAPHORE. If the semaphore
-   * was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
+   * Idempotent: a retry within a minute answers OK, and a later retry answers NO_SUCH_SEMAPHORE. If the
+   * semaphore was created again meanwhile, a retry deletes the new semaphore: call GetSemaphore first.
    *
    * After OK and NO_SUCH_SEMAPHORE, a failover of the store does not undo the deletion, as for
    * SetSemaphoreLimit. After OUTCOME_UNKNOWN, a failover may restore the semaphore. Retry.
@@ -2910,15 +2912,15 @@ export interface SemaphoreServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListSemaphoresResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases, the
-   * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-   * state in between. While the store cannot be reached, the watch waits and then goes on.
-   * The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
+   * Sends the state of the semaphore immediately, and again after each change: grants, ends of leases,
+   * revocations, the queue, limits, metadata. A renewal is not a change. A slow reader gets the latest
+   * state, not each state in between. While the store cannot be reached, the watch waits. Then the watch
+   * continues. The watch of an unknown or deleted semaphore ends with NO_SUCH_SEMAPHORE.
    *
-   * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-   * display and for routing, never a reason to enter the critical section.
+   * The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+   * state is for display and for routing, never a reason to enter the critical section.
    *
-   * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+   * The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, QUOTA_EXCEEDED, REATTACH.
    */
@@ -2935,8 +2937,8 @@ export interface SemaphoreServiceClient extends Client {
    * Takes leases away from their holders, or a waiter out of the queue. For operators.
    *
    * Without `force`, the lease can no longer be renewed, and its hold stream ends immediately with `lost`
-   * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because its holder may work
-   * until then. A release by the holder ends the lease earlier.
+   * and cause REVOKED. The permits stay taken until the lease ends (`free_time`), because the holder may
+   * work until then. A release by the holder ends the lease earlier.
    *
    * With `force`, the next waiter is granted immediately. From then on only the fencing token protects the
    * work of the revoked holder.
@@ -2950,8 +2952,9 @@ export interface SemaphoreServiceClient extends Client {
    *
    * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
    * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-   * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-   * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+   * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+   * has the count 0, the first call may have done the work. RevokePermits also works while the store
+   * grants nothing (QUARANTINED).
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, OUTCOME_UNKNOWN (repeat the call).
    */

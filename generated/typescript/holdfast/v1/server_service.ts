@@ -770,7 +770,7 @@ export const ServerServiceService = {
    * without `ended_quarantine`.
    *
    * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-   * server lets in may make this call.
+   * server accepts may make this call.
    *
    * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */
@@ -806,7 +806,7 @@ export interface ServerServiceServer extends UntypedServiceImplementation {
    * without `ended_quarantine`.
    *
    * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-   * server lets in may make this call.
+   * server accepts may make this call.
    *
    * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */
@@ -847,7 +847,7 @@ export interface ServerServiceClient extends Client {
    * without `ended_quarantine`.
    *
    * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-   * server lets in may make this call.
+   * server accepts may make this call.
    *
    * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */

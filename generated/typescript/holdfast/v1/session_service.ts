@@ -32,8 +32,8 @@ export enum SessionEndCause {
   SESSION_END_CAUSE_EXPIRED = 1,
   /**
    * SESSION_END_CAUSE_REVOKED - An operator revoked the lease, or a new policy no longer allows its name. Stop the protected work
-   * immediately. Without `force` of the operator, the resource stays taken to the end of the lease:
-   * release the lease as soon as the work has stopped, and the resource is free earlier.
+   * immediately. If the operator has not set `force`, the resource stays taken until the end of the
+   * lease. Release the lease as soon as the work has stopped, and the resource is free earlier.
    */
   SESSION_END_CAUSE_REVOKED = 2,
   /**
@@ -98,15 +98,15 @@ export interface OpenSessionRequest {
    * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
    * lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
    *
-   * A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-   * unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
-   * new connection.
+   * A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
+   * heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the
+   * next session on a new connection.
    */
   heartbeatId: bigint;
   /**
-   * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-   * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-   * alone.
+   * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+   * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+   * the request is only a heartbeat.
    */
   commands: SessionCommand[];
 }
@@ -126,7 +126,8 @@ export interface SessionStart {
   sessionNumber: bigint;
   /**
    * The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-   * Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+   * The server fills in this value before it compares a repeated request with the first request, so the
+   * next session needs the same value.
    */
   holderId: string;
   /** The `metadata` of every acquire command without `metadata`. Bounds: those of AcquireLockRequest. */
@@ -157,8 +158,9 @@ export interface SessionCommand {
     | //
     /**
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-     * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-     * was granted meanwhile, unless a later session of the process has the wait or the lease.
+     * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+     * lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -188,8 +190,8 @@ export interface SessionCommand {
 
 /**
  * Takes a held lease of this caller into this session, and renews the lease. Never grants. An older
- * session or hold stream loses the lease to this session, and gets SUPERSEDED. Of two attach commands of
- * one session, the later command has the lease.
+ * session or hold stream loses the lease to this session, and gets SUPERSEDED. If one session sends two
+ * attach commands for a lease, the later command has the lease.
  *
  * Errors: INVALID_FIELD, LEASE_NOT_HELD, SUPERSEDED (a later attach command, or a session of the same
  * `client_id` with a greater `session_number`, has the lease), QUARANTINED, STORE_UNAVAILABLE,
@@ -246,9 +248,10 @@ export interface UpdateCommand {
 
 /**
  * Cancels an acquire or attach command that has not ended. The command then ends with exactly one of
- * three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the grant was
- * already under way: release the lease if it is not wanted), or `failed`, with OUTCOME_UNKNOWN if the
- * store did not confirm the cancellation. Without effect if the command has ended or is unknown.
+ * three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the store granted
+ * the lease before the cancellation: release the lease if you do not want it), or `failed`, with
+ * OUTCOME_UNKNOWN if the store did not confirm the cancellation. Without effect if the command has ended
+ * or is unknown.
  */
 export interface CancelCommand {
   /** The id of the command to cancel. Required. */
@@ -314,9 +317,9 @@ export interface SessionStarted {
    */
   maxMessageBytes: number;
   /**
-   * The largest number of commands that have not ended, such as waiting acquires. Default: 10000.
-   * Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches have room of
-   * their own.
+   * The largest number of acquires and updates that have not ended, for example waiting acquires.
+   * Default: 10000. Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches
+   * do not count for this bound.
    */
   maxUnfinishedCount: number;
   /**
@@ -335,8 +338,8 @@ export interface SessionStarted {
  */
 export interface SessionLeaving {
   /**
-   * The delay before the next session is opened. Different for each session, so that the sessions of a
-   * server do not all move at once.
+   * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+   * a server do not all move at the same time.
    */
   retryDelay: Duration | undefined;
 }
@@ -345,8 +348,9 @@ export interface SessionLeaving {
  * One event about a command, or about the lease of a command.
  *
  * Every acquire, attach, release and update command ends with exactly one event. A lease begins with
- * `granted` and ends with `ended`, and may be renewed in between. No other kind will ever end a command
- * or a lease: a new way to end has a new cause or reason. So clients may skip unknown kinds.
+ * `granted` and ends with `ended`, and may be renewed in between. No other kind of event will ever end a
+ * command or a lease: later versions add causes and reasons, not kinds that end something. So clients may
+ * skip unknown kinds.
  */
 export interface SessionEvent {
   /**
@@ -397,8 +401,8 @@ export interface CommandQueued {
   waiterCount: number;
   /**
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-   * name.
+   * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+   * may not read the name.
    */
   holder: Holder | undefined;
 }
@@ -440,8 +444,8 @@ export interface LeaseReleased {
 }
 
 /**
- * The lease has ended, or another session or stream has taken it over. Sent at most a few milliseconds
- * after the end of the lease: the client's own deadline is decisive.
+ * The lease has ended, or another session or stream has taken the lease over. Sent at most a few
+ * milliseconds after the end of the lease, so the client must check its own deadline too.
  *
  * If the client has already sent an attach for the lease in a later session, the client ignores this
  * event: the answer to that attach decides.
@@ -2795,9 +2799,9 @@ export const LeaseRenewal: MessageFns<LeaseRenewal> = {
  * one process. Servers with FEATURE_SESSIONS in GetServerInfo offer this service.
  *
  * The server renews the leases of a session only while heartbeats of the client arrive. Heartbeats are
- * messages of the client itself, so they also prove that the client lives if a proxy between client and
- * server answers HTTP/2 pings. HoldLock relies on such pings, and suits programs with few leases and
- * without such a proxy.
+ * messages of the client itself. So they prove that the client is alive, even if a proxy between client
+ * and server answers HTTP/2 pings. HoldLock relies on these pings, and is for programs with few leases
+ * and without such a proxy.
  *
  * Leases, queues, fencing tokens and `request_id` work as in LockService and SemaphoreService. A lease
  * may move between a session, a hold stream and unary calls by its `lease_id`.

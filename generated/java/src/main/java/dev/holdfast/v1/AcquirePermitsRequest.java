@@ -358,11 +358,11 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-   * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-   * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
-   * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
-   * REQUEST_FINISHED.
+   * Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+   * that it wants, and sends the same UUID with each retry. Optional in AcquirePermits: the server makes
+   * an id and returns it in the lease. Required in HoldPermits and in a session. A retry may change
+   * `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not `holder_id` or `permit_count`. Within
+   * a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    * </pre>
    *
    * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -383,11 +383,11 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-   * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-   * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
-   * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
-   * REQUEST_FINISHED.
+   * Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+   * that it wants, and sends the same UUID with each retry. Optional in AcquirePermits: the server makes
+   * an id and returns it in the lease. Required in HoldPermits and in a session. A retry may change
+   * `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not `holder_id` or `permit_count`. Within
+   * a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    * </pre>
    *
    * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1780,11 +1780,11 @@ java.lang.String defaultValue) {
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-     * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-     * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
-     * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
-     * REQUEST_FINISHED.
+     * Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+     * that it wants, and sends the same UUID with each retry. Optional in AcquirePermits: the server makes
+     * an id and returns it in the lease. Required in HoldPermits and in a session. A retry may change
+     * `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not `holder_id` or `permit_count`. Within
+     * a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1804,11 +1804,11 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-     * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-     * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
-     * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
-     * REQUEST_FINISHED.
+     * Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+     * that it wants, and sends the same UUID with each retry. Optional in AcquirePermits: the server makes
+     * an id and returns it in the lease. Required in HoldPermits and in a session. A retry may change
+     * `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not `holder_id` or `permit_count`. Within
+     * a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1829,11 +1829,11 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-     * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-     * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
-     * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
-     * REQUEST_FINISHED.
+     * Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+     * that it wants, and sends the same UUID with each retry. Optional in AcquirePermits: the server makes
+     * an id and returns it in the lease. Required in HoldPermits and in a session. A retry may change
+     * `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not `holder_id` or `permit_count`. Within
+     * a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1850,11 +1850,11 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-     * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-     * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
-     * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
-     * REQUEST_FINISHED.
+     * Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+     * that it wants, and sends the same UUID with each retry. Optional in AcquirePermits: the server makes
+     * an id and returns it in the lease. Required in HoldPermits and in a session. A retry may change
+     * `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not `holder_id` or `permit_count`. Within
+     * a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1868,11 +1868,11 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
-     * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
-     * HoldPermits and in a session. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`,
-     * but not `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
-     * REQUEST_FINISHED.
+     * Makes the call idempotent. A UUID of version 4 or 7. The caller chooses a new UUID for each lease
+     * that it wants, and sends the same UUID with each retry. Optional in AcquirePermits: the server makes
+     * an id and returns it in the lease. Required in HoldPermits and in a session. A retry may change
+     * `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not `holder_id` or `permit_count`. Within
+     * a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>

@@ -7,8 +7,8 @@ package dev.holdfast.v1;
 /**
  * <pre>
  * Takes a held lease of this caller into this session, and renews the lease. Never grants. An older
- * session or hold stream loses the lease to this session, and gets SUPERSEDED. Of two attach commands of
- * one session, the later command has the lease.
+ * session or hold stream loses the lease to this session, and gets SUPERSEDED. If one session sends two
+ * attach commands for a lease, the later command has the lease.
  *
  * Errors: INVALID_FIELD, LEASE_NOT_HELD, SUPERSEDED (a later attach command, or a session of the same
  * `client_id` with a greater `session_number`, has the lease), QUARANTINED, STORE_UNAVAILABLE,
@@ -257,8 +257,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Takes a held lease of this caller into this session, and renews the lease. Never grants. An older
-   * session or hold stream loses the lease to this session, and gets SUPERSEDED. Of two attach commands of
-   * one session, the later command has the lease.
+   * session or hold stream loses the lease to this session, and gets SUPERSEDED. If one session sends two
+   * attach commands for a lease, the later command has the lease.
    *
    * Errors: INVALID_FIELD, LEASE_NOT_HELD, SUPERSEDED (a later attach command, or a session of the same
    * `client_id` with a greater `session_number`, has the lease), QUARANTINED, STORE_UNAVAILABLE,

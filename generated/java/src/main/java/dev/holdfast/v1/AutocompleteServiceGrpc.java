@@ -716,15 +716,15 @@ public final class AutocompleteServiceGrpc {
      * creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
      * half-close. A dictionary can have 4 open imports.
      * The server builds the new generation beside the present one, which stays in use. Only `commit` with
-     * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-     * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-     * the stream. Selections stay with their `entry_id`; the selections of entries that the new
+     * the right `entry_count` makes the new generation visible. A stream that ends in any other way
+     * (half-close, cancellation, deadline, error, client failure) changes nothing, and the server deletes
+     * the data of the stream. Selections stay with their `entry_id`; the selections of entries that the new
      * generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
      * batches of the import, also in the new generation.
-     * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
-     * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
-     * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
-     * loaded the new generation, for at most a minute.
+     * If two imports of a dictionary run at the same time, the first commit succeeds, and the other import
+     * ends with IMPORT_CONFLICT. The server reads as fast as the store writes: respect the flow control of
+     * the client library. A batch waits while a replica of the store is far behind, as in PutEntries. The
+     * commit waits until this server has loaded the new generation, for at most a minute.
      * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
      * retry replaces the entries of the other import.
      * After OK this server answers from the new generation. Another server that has the old generation in
@@ -776,14 +776,15 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-     * never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
-     * user types; an idle stream costs only memory.
+     * never sends the answer to an older query after the answer to a newer query. Keep a stream open while
+     * a user types; an idle stream costs only memory.
      * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-     * can send each keystroke. While the client does not read, the server looks up nothing. Then the server
-     * looks up the newest query. `max_staleness` holds for each query, as in Suggest.
+     * can send each keystroke. While the client does not read, the server looks up no query. When the
+     * client reads again, the server looks up the newest query. Each query has its own `max_staleness`, as
+     * in Suggest.
      * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
-     * message, and the stream continues. After the client's half-close the
-     * server still answers the last query, and then the stream ends OK.
+     * message, and the stream continues. After the client's half-close, the server still answers the last
+     * query, and then the stream ends with OK.
      * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
      * (too many streams on this server).
      * </pre>
@@ -1072,15 +1073,15 @@ public final class AutocompleteServiceGrpc {
      * creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
      * half-close. A dictionary can have 4 open imports.
      * The server builds the new generation beside the present one, which stays in use. Only `commit` with
-     * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-     * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
-     * the stream. Selections stay with their `entry_id`; the selections of entries that the new
+     * the right `entry_count` makes the new generation visible. A stream that ends in any other way
+     * (half-close, cancellation, deadline, error, client failure) changes nothing, and the server deletes
+     * the data of the stream. Selections stay with their `entry_id`; the selections of entries that the new
      * generation lacks are gone. PutEntries and DeleteEntries during the import take precedence over the
      * batches of the import, also in the new generation.
-     * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
-     * server reads as fast as the store writes: respect the flow control of the client library. A batch waits
-     * while a replica of the store is far behind, as in PutEntries. The commit waits until this server has
-     * loaded the new generation, for at most a minute.
+     * If two imports of a dictionary run at the same time, the first commit succeeds, and the other import
+     * ends with IMPORT_CONFLICT. The server reads as fast as the store writes: respect the flow control of
+     * the client library. A batch waits while a replica of the store is far behind, as in PutEntries. The
+     * commit waits until this server has loaded the new generation, for at most a minute.
      * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
      * retry replaces the entries of the other import.
      * After OK this server answers from the new generation. Another server that has the old generation in
@@ -1135,14 +1136,15 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
-     * never sends the answer to an older query after the answer to a newer one. Keep a stream open while a
-     * user types; an idle stream costs only memory.
+     * never sends the answer to an older query after the answer to a newer query. Keep a stream open while
+     * a user types; an idle stream costs only memory.
      * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
-     * can send each keystroke. While the client does not read, the server looks up nothing. Then the server
-     * looks up the newest query. `max_staleness` holds for each query, as in Suggest.
+     * can send each keystroke. While the client does not read, the server looks up no query. When the
+     * client reads again, the server looks up the newest query. Each query has its own `max_staleness`, as
+     * in Suggest.
      * A query waits for at most 5 seconds while the dictionary is loaded. A bad query gets an `error`
-     * message, and the stream continues. After the client's half-close the
-     * server still answers the last query, and then the stream ends OK.
+     * message, and the stream continues. After the client's half-close, the server still answers the last
+     * query, and then the stream ends with OK.
      * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
      * (too many streams on this server).
      * </pre>

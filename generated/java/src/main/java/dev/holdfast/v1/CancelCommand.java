@@ -7,9 +7,10 @@ package dev.holdfast.v1;
 /**
  * <pre>
  * Cancels an acquire or attach command that has not ended. The command then ends with exactly one of
- * three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the grant was
- * already under way: release the lease if it is not wanted), or `failed`, with OUTCOME_UNKNOWN if the
- * store did not confirm the cancellation. Without effect if the command has ended or is unknown.
+ * three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the store granted
+ * the lease before the cancellation: release the lease if you do not want it), or `failed`, with
+ * OUTCOME_UNKNOWN if the store did not confirm the cancellation. Without effect if the command has ended
+ * or is unknown.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.CancelCommand}
@@ -222,9 +223,10 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Cancels an acquire or attach command that has not ended. The command then ends with exactly one of
-   * three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the grant was
-   * already under way: release the lease if it is not wanted), or `failed`, with OUTCOME_UNKNOWN if the
-   * store did not confirm the cancellation. Without effect if the command has ended or is unknown.
+   * three events: `cancelled` (the store has confirmed that nothing is held), `granted` (the store granted
+   * the lease before the cancellation: release the lease if you do not want it), or `failed`, with
+   * OUTCOME_UNKNOWN if the store did not confirm the cancellation. Without effect if the command has ended
+   * or is unknown.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.CancelCommand}

@@ -80,8 +80,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-   * name.
+   * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+   * may not read the name.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -94,8 +94,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-   * name.
+   * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+   * may not read the name.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -108,8 +108,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-   * name.
+   * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+   * may not read the name.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -611,8 +611,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-     * name.
+     * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+     * may not read the name.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -624,8 +624,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-     * name.
+     * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+     * may not read the name.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -641,8 +641,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-     * name.
+     * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+     * may not read the name.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -663,8 +663,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-     * name.
+     * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+     * may not read the name.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -683,8 +683,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-     * name.
+     * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+     * may not read the name.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -710,8 +710,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-     * name.
+     * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+     * may not read the name.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -729,8 +729,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-     * name.
+     * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+     * may not read the name.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -743,8 +743,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-     * name.
+     * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+     * may not read the name.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -760,8 +760,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-     * name.
+     * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+     * may not read the name.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>

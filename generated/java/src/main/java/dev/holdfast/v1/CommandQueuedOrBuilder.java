@@ -31,8 +31,8 @@ public interface CommandQueuedOrBuilder extends
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-   * name.
+   * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+   * may not read the name.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -42,8 +42,8 @@ public interface CommandQueuedOrBuilder extends
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-   * name.
+   * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+   * may not read the name.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>
@@ -53,8 +53,8 @@ public interface CommandQueuedOrBuilder extends
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over, or if the caller may not read the
-   * name.
+   * Unset if the resource has no holder at this moment, for example between two holders, or if the caller
+   * may not read the name.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 3 [json_name = "holder"];</code>

@@ -203,8 +203,8 @@ private static final long serialVersionUID = 0L;
   private long weight_ = 0L;
   /**
    * <pre>
-   * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
-   * 2^52 = 4503599627370496.
+   * Decides the rank of the entry among entries of the same kind, together with the selections. Default:
+   * 0. Range: 0 to 2^52 = 4503599627370496.
    * </pre>
    *
    * <code>int64 weight = 4 [json_name = "weight"];</code>
@@ -1014,8 +1014,8 @@ private static final long serialVersionUID = 0L;
     private long weight_ ;
     /**
      * <pre>
-     * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
-     * 2^52 = 4503599627370496.
+     * Decides the rank of the entry among entries of the same kind, together with the selections. Default:
+     * 0. Range: 0 to 2^52 = 4503599627370496.
      * </pre>
      *
      * <code>int64 weight = 4 [json_name = "weight"];</code>
@@ -1027,8 +1027,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
-     * 2^52 = 4503599627370496.
+     * Decides the rank of the entry among entries of the same kind, together with the selections. Default:
+     * 0. Range: 0 to 2^52 = 4503599627370496.
      * </pre>
      *
      * <code>int64 weight = 4 [json_name = "weight"];</code>
@@ -1044,8 +1044,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
-     * 2^52 = 4503599627370496.
+     * Decides the rank of the entry among entries of the same kind, together with the selections. Default:
+     * 0. Range: 0 to 2^52 = 4503599627370496.
      * </pre>
      *
      * <code>int64 weight = 4 [json_name = "weight"];</code>

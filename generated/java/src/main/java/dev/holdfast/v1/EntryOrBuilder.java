@@ -95,8 +95,8 @@ public interface EntryOrBuilder extends
 
   /**
    * <pre>
-   * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
-   * 2^52 = 4503599627370496.
+   * Decides the rank of the entry among entries of the same kind, together with the selections. Default:
+   * 0. Range: 0 to 2^52 = 4503599627370496.
    * </pre>
    *
    * <code>int64 weight = 4 [json_name = "weight"];</code>

@@ -10,8 +10,8 @@ public interface HoldLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
-   * attaches to the lease that was granted meanwhile.
+   * Acquires the lock. Requires a `request_id`. A new stream with the same id keeps the place in the
+   * queue, or attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -20,8 +20,8 @@ public interface HoldLockRequestOrBuilder extends
   boolean hasAcquire();
   /**
    * <pre>
-   * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
-   * attaches to the lease that was granted meanwhile.
+   * Acquires the lock. Requires a `request_id`. A new stream with the same id keeps the place in the
+   * queue, or attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -30,8 +30,8 @@ public interface HoldLockRequestOrBuilder extends
   dev.holdfast.v1.AcquireLockRequest getAcquire();
   /**
    * <pre>
-   * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
-   * attaches to the lease that was granted meanwhile.
+   * Acquires the lock. Requires a `request_id`. A new stream with the same id keeps the place in the
+   * queue, or attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>

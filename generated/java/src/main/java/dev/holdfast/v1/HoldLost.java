@@ -6,8 +6,8 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
- * deadline is decisive. Stop the protected work immediately. Before the work continues under a new lease,
+ * The lease is lost. Sent at most a few milliseconds after the end of the lease, so the client must check
+ * its own deadline too. Stop the protected work immediately. Before the work continues under a new lease,
  * check the changes that other holders have made.
  * </pre>
  *
@@ -230,8 +230,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
-   * deadline is decisive. Stop the protected work immediately. Before the work continues under a new lease,
+   * The lease is lost. Sent at most a few milliseconds after the end of the lease, so the client must check
+   * its own deadline too. Stop the protected work immediately. Before the work continues under a new lease,
    * check the changes that other holders have made.
    * </pre>
    *

@@ -88,8 +88,8 @@ private static final long serialVersionUID = 0L;
   public static final int ACQUIRE_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-   * attaches to the lease that was granted meanwhile.
+   * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+   * queue, or attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>
@@ -101,8 +101,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-   * attaches to the lease that was granted meanwhile.
+   * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+   * queue, or attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>
@@ -117,8 +117,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-   * attaches to the lease that was granted meanwhile.
+   * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+   * queue, or attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>
@@ -604,8 +604,8 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.AcquirePermitsRequest, dev.holdfast.v1.AcquirePermitsRequest.Builder, dev.holdfast.v1.AcquirePermitsRequestOrBuilder> acquireBuilder_;
     /**
      * <pre>
-     * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-     * attaches to the lease that was granted meanwhile.
+     * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+     * queue, or attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>
@@ -617,8 +617,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-     * attaches to the lease that was granted meanwhile.
+     * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+     * queue, or attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>
@@ -640,8 +640,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-     * attaches to the lease that was granted meanwhile.
+     * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+     * queue, or attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>
@@ -661,8 +661,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-     * attaches to the lease that was granted meanwhile.
+     * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+     * queue, or attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>
@@ -680,8 +680,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-     * attaches to the lease that was granted meanwhile.
+     * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+     * queue, or attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>
@@ -708,8 +708,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-     * attaches to the lease that was granted meanwhile.
+     * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+     * queue, or attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>
@@ -732,8 +732,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-     * attaches to the lease that was granted meanwhile.
+     * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+     * queue, or attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>
@@ -743,8 +743,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-     * attaches to the lease that was granted meanwhile.
+     * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+     * queue, or attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>
@@ -762,8 +762,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
-     * attaches to the lease that was granted meanwhile.
+     * Acquires permits. Requires a `request_id`. A new stream with the same id keeps the place in the
+     * queue, or attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquirePermitsRequest acquire = 1 [json_name = "acquire"];</code>

@@ -132,7 +132,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over.
+   * Unset if the resource has no holder at this moment, for example between two holders.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -145,7 +145,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over.
+   * Unset if the resource has no holder at this moment, for example between two holders.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over.
+   * Unset if the resource has no holder at this moment, for example between two holders.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -786,7 +786,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over.
+     * Unset if the resource has no holder at this moment, for example between two holders.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -798,7 +798,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over.
+     * Unset if the resource has no holder at this moment, for example between two holders.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -814,7 +814,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over.
+     * Unset if the resource has no holder at this moment, for example between two holders.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -835,7 +835,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over.
+     * Unset if the resource has no holder at this moment, for example between two holders.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -854,7 +854,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over.
+     * Unset if the resource has no holder at this moment, for example between two holders.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -880,7 +880,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over.
+     * Unset if the resource has no holder at this moment, for example between two holders.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -898,7 +898,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over.
+     * Unset if the resource has no holder at this moment, for example between two holders.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -911,7 +911,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over.
+     * Unset if the resource has no holder at this moment, for example between two holders.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -927,7 +927,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The current holder of the resource. With several holders: the holder of the lease that ends first.
-     * Unset if the resource has no holder at the moment of a hand-over.
+     * Unset if the resource has no holder at this moment, for example between two holders.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>

@@ -55,7 +55,7 @@ public interface HoldQueuedOrBuilder extends
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over.
+   * Unset if the resource has no holder at this moment, for example between two holders.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -65,7 +65,7 @@ public interface HoldQueuedOrBuilder extends
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over.
+   * Unset if the resource has no holder at this moment, for example between two holders.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -75,7 +75,7 @@ public interface HoldQueuedOrBuilder extends
   /**
    * <pre>
    * The current holder of the resource. With several holders: the holder of the lease that ends first.
-   * Unset if the resource has no holder at the moment of a hand-over.
+   * Unset if the resource has no holder at this moment, for example between two holders.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>

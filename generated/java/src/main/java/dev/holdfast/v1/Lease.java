@@ -164,7 +164,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The id of the acquire request: the caller's own id, or the id that the server made for a caller
-   * without one. The same `request_id` again gives this same lease.
+   * without one. A repeated call with the same `request_id` gives this same lease.
    * </pre>
    *
    * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -186,7 +186,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The id of the acquire request: the caller's own id, or the id that the server made for a caller
-   * without one. The same `request_id` again gives this same lease.
+   * without one. A repeated call with the same `request_id` gives this same lease.
    * </pre>
    *
    * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -245,7 +245,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * The granted time to live: the remaining time of the lease after each renewal.
+   * The granted time to live: the remaining time of the lease right after the grant and after each
+   * renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -257,7 +258,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The granted time to live: the remaining time of the lease after each renewal.
+   * The granted time to live: the remaining time of the lease right after the grant and after each
+   * renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -269,7 +271,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The granted time to live: the remaining time of the lease after each renewal.
+   * The granted time to live: the remaining time of the lease right after the grant and after each
+   * renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1048,7 +1051,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The id of the acquire request: the caller's own id, or the id that the server made for a caller
-     * without one. The same `request_id` again gives this same lease.
+     * without one. A repeated call with the same `request_id` gives this same lease.
      * </pre>
      *
      * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -1069,7 +1072,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The id of the acquire request: the caller's own id, or the id that the server made for a caller
-     * without one. The same `request_id` again gives this same lease.
+     * without one. A repeated call with the same `request_id` gives this same lease.
      * </pre>
      *
      * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -1091,7 +1094,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The id of the acquire request: the caller's own id, or the id that the server made for a caller
-     * without one. The same `request_id` again gives this same lease.
+     * without one. A repeated call with the same `request_id` gives this same lease.
      * </pre>
      *
      * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -1109,7 +1112,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The id of the acquire request: the caller's own id, or the id that the server made for a caller
-     * without one. The same `request_id` again gives this same lease.
+     * without one. A repeated call with the same `request_id` gives this same lease.
      * </pre>
      *
      * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -1124,7 +1127,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The id of the acquire request: the caller's own id, or the id that the server made for a caller
-     * without one. The same `request_id` again gives this same lease.
+     * without one. A repeated call with the same `request_id` gives this same lease.
      * </pre>
      *
      * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -1246,7 +1249,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * The granted time to live: the remaining time of the lease after each renewal.
+     * The granted time to live: the remaining time of the lease right after the grant and after each
+     * renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1257,7 +1261,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: the remaining time of the lease after each renewal.
+     * The granted time to live: the remaining time of the lease right after the grant and after each
+     * renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1272,7 +1277,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: the remaining time of the lease after each renewal.
+     * The granted time to live: the remaining time of the lease right after the grant and after each
+     * renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1292,7 +1298,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: the remaining time of the lease after each renewal.
+     * The granted time to live: the remaining time of the lease right after the grant and after each
+     * renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1310,7 +1317,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: the remaining time of the lease after each renewal.
+     * The granted time to live: the remaining time of the lease right after the grant and after each
+     * renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1335,7 +1343,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: the remaining time of the lease after each renewal.
+     * The granted time to live: the remaining time of the lease right after the grant and after each
+     * renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1352,7 +1361,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: the remaining time of the lease after each renewal.
+     * The granted time to live: the remaining time of the lease right after the grant and after each
+     * renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1364,7 +1374,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: the remaining time of the lease after each renewal.
+     * The granted time to live: the remaining time of the lease right after the grant and after each
+     * renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1379,7 +1390,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: the remaining time of the lease after each renewal.
+     * The granted time to live: the remaining time of the lease right after the grant and after each
+     * renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>

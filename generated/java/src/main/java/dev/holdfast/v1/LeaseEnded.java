@@ -6,8 +6,8 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The lease has ended, or another session or stream has taken it over. Sent at most a few milliseconds
- * after the end of the lease: the client's own deadline is decisive.
+ * The lease has ended, or another session or stream has taken the lease over. Sent at most a few
+ * milliseconds after the end of the lease, so the client must check its own deadline too.
  *
  * If the client has already sent an attach for the lease in a later session, the client ignores this
  * event: the answer to that attach decides.
@@ -232,8 +232,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease has ended, or another session or stream has taken it over. Sent at most a few milliseconds
-   * after the end of the lease: the client's own deadline is decisive.
+   * The lease has ended, or another session or stream has taken the lease over. Sent at most a few
+   * milliseconds after the end of the lease, so the client must check its own deadline too.
    *
    * If the client has already sent an attach for the lease in a later session, the client ignores this
    * event: the answer to that attach decides.

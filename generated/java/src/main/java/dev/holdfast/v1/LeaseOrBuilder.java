@@ -57,7 +57,7 @@ public interface LeaseOrBuilder extends
   /**
    * <pre>
    * The id of the acquire request: the caller's own id, or the id that the server made for a caller
-   * without one. The same `request_id` again gives this same lease.
+   * without one. A repeated call with the same `request_id` gives this same lease.
    * </pre>
    *
    * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -67,7 +67,7 @@ public interface LeaseOrBuilder extends
   /**
    * <pre>
    * The id of the acquire request: the caller's own id, or the id that the server made for a caller
-   * without one. The same `request_id` again gives this same lease.
+   * without one. A repeated call with the same `request_id` gives this same lease.
    * </pre>
    *
    * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -102,7 +102,8 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * The granted time to live: the remaining time of the lease after each renewal.
+   * The granted time to live: the remaining time of the lease right after the grant and after each
+   * renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -111,7 +112,8 @@ public interface LeaseOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * The granted time to live: the remaining time of the lease after each renewal.
+   * The granted time to live: the remaining time of the lease right after the grant and after each
+   * renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -120,7 +122,8 @@ public interface LeaseOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * The granted time to live: the remaining time of the lease after each renewal.
+   * The granted time to live: the remaining time of the lease right after the grant and after each
+   * renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>

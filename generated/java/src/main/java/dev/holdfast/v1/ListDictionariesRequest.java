@@ -50,8 +50,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object namePrefix_ = "";
   /**
    * <pre>
-   * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-   * characters and U+FFFD. Empty: all dictionaries.
+   * Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+   * without control characters and U+FFFD. Empty: all dictionaries.
    * </pre>
    *
    * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -72,8 +72,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-   * characters and U+FFFD. Empty: all dictionaries.
+   * Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+   * without control characters and U+FFFD. Empty: all dictionaries.
    * </pre>
    *
    * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -539,8 +539,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object namePrefix_ = "";
     /**
      * <pre>
-     * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-     * characters and U+FFFD. Empty: all dictionaries.
+     * Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+     * without control characters and U+FFFD. Empty: all dictionaries.
      * </pre>
      *
      * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -560,8 +560,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-     * characters and U+FFFD. Empty: all dictionaries.
+     * Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+     * without control characters and U+FFFD. Empty: all dictionaries.
      * </pre>
      *
      * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -582,8 +582,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-     * characters and U+FFFD. Empty: all dictionaries.
+     * Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+     * without control characters and U+FFFD. Empty: all dictionaries.
      * </pre>
      *
      * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -600,8 +600,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-     * characters and U+FFFD. Empty: all dictionaries.
+     * Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+     * without control characters and U+FFFD. Empty: all dictionaries.
      * </pre>
      *
      * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -615,8 +615,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-     * characters and U+FFFD. Empty: all dictionaries.
+     * Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+     * without control characters and U+FFFD. Empty: all dictionaries.
      * </pre>
      *
      * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>

@@ -10,8 +10,8 @@ public interface ListDictionariesRequestOrBuilder extends
 
   /**
    * <pre>
-   * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-   * characters and U+FFFD. Empty: all dictionaries.
+   * Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+   * without control characters and U+FFFD. Empty: all dictionaries.
    * </pre>
    *
    * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -20,8 +20,8 @@ public interface ListDictionariesRequestOrBuilder extends
   java.lang.String getNamePrefix();
   /**
    * <pre>
-   * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
-   * characters and U+FFFD. Empty: all dictionaries.
+   * Only names that begin with exactly this text; names are not folded. At most 512 bytes of UTF-8
+   * without control characters and U+FFFD. Empty: all dictionaries.
    * </pre>
    *
    * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>

@@ -48,8 +48,8 @@ public enum LoadState
   /**
    * <pre>
    * The last load failed, for example because the server has not enough memory. The next query loads the
-   * dictionary again. After a load without enough memory, queries fail for a second without another load,
-   * and after further such loads for up to a minute.
+   * dictionary again. After a load that failed for lack of memory, queries fail for a second without
+   * another load. After further such failures, this pause grows to a minute.
    * </pre>
    *
    * <code>LOAD_STATE_FAILED = 4;</code>
@@ -93,8 +93,8 @@ public enum LoadState
   /**
    * <pre>
    * The last load failed, for example because the server has not enough memory. The next query loads the
-   * dictionary again. After a load without enough memory, queries fail for a second without another load,
-   * and after further such loads for up to a minute.
+   * dictionary again. After a load that failed for lack of memory, queries fail for a second without
+   * another load. After further such failures, this pause grows to a minute.
    * </pre>
    *
    * <code>LOAD_STATE_FAILED = 4;</code>

@@ -332,7 +332,8 @@ public final class LockServiceGrpc {
      * <pre>
      * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
      * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
-     * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+     * lives for its `ttl`. Renew the lease with RenewLock, or keep the lease with HoldLock and its
+     * `lease_id`.
      * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
@@ -422,15 +423,15 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
-     * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-     * state in between. While the store cannot be reached, the watch waits and then goes on.
+     * Sends the state of the lock immediately, and again after each change: grants, ends of leases,
+     * revocations, the queue, metadata. A renewal is not a change. A slow reader gets the latest state, not
+     * each state in between. While the store cannot be reached, the watch waits. Then the watch continues.
      * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
      * For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
      * observers watch the lock.
-     * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-     * display and for routing, never a reason to enter the critical section.
-     * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+     * The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+     * state is for display and for routing, never a reason to enter the critical section.
+     * The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
      * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
      * </pre>
      */
@@ -455,8 +456,9 @@ public final class LockServiceGrpc {
      * free before the end of the lease.
      * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
      * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-     * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-     * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+     * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+     * has the count 0, the first call may have done the work. RevokeLock also works while the store grants
+     * nothing (QUARANTINED).
      * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */
@@ -517,7 +519,8 @@ public final class LockServiceGrpc {
      * <pre>
      * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
      * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
-     * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+     * lives for its `ttl`. Renew the lease with RenewLock, or keep the lease with HoldLock and its
+     * `lease_id`.
      * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
@@ -613,15 +616,15 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
-     * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-     * state in between. While the store cannot be reached, the watch waits and then goes on.
+     * Sends the state of the lock immediately, and again after each change: grants, ends of leases,
+     * revocations, the queue, metadata. A renewal is not a change. A slow reader gets the latest state, not
+     * each state in between. While the store cannot be reached, the watch waits. Then the watch continues.
      * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
      * For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
      * observers watch the lock.
-     * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-     * display and for routing, never a reason to enter the critical section.
-     * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+     * The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+     * state is for display and for routing, never a reason to enter the critical section.
+     * The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
      * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
      * </pre>
      */
@@ -647,8 +650,9 @@ public final class LockServiceGrpc {
      * free before the end of the lease.
      * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
      * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-     * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-     * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+     * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+     * has the count 0, the first call may have done the work. RevokeLock also works while the store grants
+     * nothing (QUARANTINED).
      * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */
@@ -689,7 +693,8 @@ public final class LockServiceGrpc {
      * <pre>
      * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
      * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
-     * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+     * lives for its `ttl`. Renew the lease with RenewLock, or keep the lease with HoldLock and its
+     * `lease_id`.
      * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
@@ -780,15 +785,15 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sends the state of the lock immediately, and again after each change: grants, ends of leases, the
-     * queue, limits, metadata. Renewals are no change. A slow reader gets the latest state, not each
-     * state in between. While the store cannot be reached, the watch waits and then goes on.
+     * Sends the state of the lock immediately, and again after each change: grants, ends of leases,
+     * revocations, the queue, metadata. A renewal is not a change. A slow reader gets the latest state, not
+     * each state in between. While the store cannot be reached, the watch waits. Then the watch continues.
      * A lock that nobody holds is a state like any other, so a watch of an unused name is valid.
      * For a leader election, the leader holds the lock, its `metadata` has the leader's address, and
      * observers watch the lock.
-     * Changes are sent within 250 milliseconds as a rule, and within a second otherwise. A state is for
-     * display and for routing, never a reason to enter the critical section.
-     * The stream ends with REATTACH at the stream age in GetServerInfo: open it again.
+     * The server usually sends a change within 250 milliseconds, and otherwise within about a second. A
+     * state is for display and for routing, never a reason to enter the critical section.
+     * The stream ends with REATTACH at the stream age in GetServerInfo. Then open the next stream.
      * Errors: INVALID_FIELD, QUOTA_EXCEEDED, REATTACH.
      * </pre>
      */
@@ -814,8 +819,9 @@ public final class LockServiceGrpc {
      * free before the end of the lease.
      * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
      * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-     * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-     * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+     * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+     * has the count 0, the first call may have done the work. RevokeLock also works while the store grants
+     * nothing (QUARANTINED).
      * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */
@@ -855,7 +861,8 @@ public final class LockServiceGrpc {
      * <pre>
      * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
      * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
-     * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+     * lives for its `ttl`. Renew the lease with RenewLock, or keep the lease with HoldLock and its
+     * `lease_id`.
      * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
@@ -940,8 +947,9 @@ public final class LockServiceGrpc {
      * free before the end of the lease.
      * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
      * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
-     * or waiters may be revoked: repeat the call until it has another answer. If this answer has the count
-     * 0, the first call may have done the work. Works while the store grants nothing (QUARANTINED).
+     * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
+     * has the count 0, the first call may have done the work. RevokeLock also works while the store grants
+     * nothing (QUARANTINED).
      * Errors: INVALID_FIELD, OUTCOME_UNKNOWN (repeat the call).
      * </pre>
      */

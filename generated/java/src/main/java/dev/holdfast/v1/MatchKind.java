@@ -66,10 +66,10 @@ public enum MatchKind
   /**
    * <pre>
    * The text begins with the query except for typos. A typo is one inserted, deleted or replaced
-   * character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1 typo, a query of at
-   * least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
-   * entries that match in no other way, also not by a kind that was not requested, and only if the
-   * profile allows typos.
+   * character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1
+   * typo, a query of at least 8 characters may have 2 typos, and a shorter query may have none. The first
+   * character must be right. An entry matches by this kind only if it matches by no other kind, not even
+   * by a kind that was not requested, and only if the profile allows typos.
    * </pre>
    *
    * <code>MATCH_KIND_TYPO = 6;</code>
@@ -131,10 +131,10 @@ public enum MatchKind
   /**
    * <pre>
    * The text begins with the query except for typos. A typo is one inserted, deleted or replaced
-   * character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1 typo, a query of at
-   * least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
-   * entries that match in no other way, also not by a kind that was not requested, and only if the
-   * profile allows typos.
+   * character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1
+   * typo, a query of at least 8 characters may have 2 typos, and a shorter query may have none. The first
+   * character must be right. An entry matches by this kind only if it matches by no other kind, not even
+   * by a kind that was not requested, and only if the profile allows typos.
    * </pre>
    *
    * <code>MATCH_KIND_TYPO = 6;</code>

@@ -96,9 +96,9 @@ private static final long serialVersionUID = 0L;
    * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
    * lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
    *
-   * A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-   * unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
-   * new connection.
+   * A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
+   * heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the
+   * next session on a new connection.
    * </pre>
    *
    * <code>int64 heartbeat_id = 2 [json_name = "heartbeatId"];</code>
@@ -114,9 +114,9 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.SessionCommand> commands_;
   /**
    * <pre>
-   * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-   * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-   * alone.
+   * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+   * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+   * the request is only a heartbeat.
    * </pre>
    *
    * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -127,9 +127,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-   * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-   * alone.
+   * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+   * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+   * the request is only a heartbeat.
    * </pre>
    *
    * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -141,9 +141,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-   * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-   * alone.
+   * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+   * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+   * the request is only a heartbeat.
    * </pre>
    *
    * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -154,9 +154,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-   * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-   * alone.
+   * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+   * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+   * the request is only a heartbeat.
    * </pre>
    *
    * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -167,9 +167,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-   * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-   * alone.
+   * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+   * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+   * the request is only a heartbeat.
    * </pre>
    *
    * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -797,9 +797,9 @@ private static final long serialVersionUID = 0L;
      * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
      * lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
      *
-     * A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-     * unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
-     * new connection.
+     * A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
+     * heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the
+     * next session on a new connection.
      * </pre>
      *
      * <code>int64 heartbeat_id = 2 [json_name = "heartbeatId"];</code>
@@ -820,9 +820,9 @@ private static final long serialVersionUID = 0L;
      * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
      * lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
      *
-     * A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-     * unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
-     * new connection.
+     * A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
+     * heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the
+     * next session on a new connection.
      * </pre>
      *
      * <code>int64 heartbeat_id = 2 [json_name = "heartbeatId"];</code>
@@ -847,9 +847,9 @@ private static final long serialVersionUID = 0L;
      * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
      * lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
      *
-     * A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-     * unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
-     * new connection.
+     * A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
+     * heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the
+     * next session on a new connection.
      * </pre>
      *
      * <code>int64 heartbeat_id = 2 [json_name = "heartbeatId"];</code>
@@ -876,9 +876,9 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -892,9 +892,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -908,9 +908,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -924,9 +924,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -947,9 +947,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -967,9 +967,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -989,9 +989,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -1012,9 +1012,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -1032,9 +1032,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -1052,9 +1052,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -1073,9 +1073,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -1092,9 +1092,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -1111,9 +1111,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -1124,9 +1124,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -1140,9 +1140,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -1157,9 +1157,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -1170,9 +1170,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -1184,9 +1184,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-     * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-     * alone.
+     * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+     * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+     * the request is only a heartbeat.
      * </pre>
      *
      * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>

@@ -46,9 +46,9 @@ public interface OpenSessionRequestOrBuilder extends
    * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
    * lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
    *
-   * A response answers a heartbeat if it names this heartbeat or a later one. If a heartbeat stays
-   * unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the next session on a
-   * new connection.
+   * A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
+   * heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the
+   * next session on a new connection.
    * </pre>
    *
    * <code>int64 heartbeat_id = 2 [json_name = "heartbeatId"];</code>
@@ -58,9 +58,9 @@ public interface OpenSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-   * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-   * alone.
+   * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+   * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+   * the request is only a heartbeat.
    * </pre>
    *
    * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -69,9 +69,9 @@ public interface OpenSessionRequestOrBuilder extends
       getCommandsList();
   /**
    * <pre>
-   * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-   * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-   * alone.
+   * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+   * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+   * the request is only a heartbeat.
    * </pre>
    *
    * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -79,9 +79,9 @@ public interface OpenSessionRequestOrBuilder extends
   dev.holdfast.v1.SessionCommand getCommands(int index);
   /**
    * <pre>
-   * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-   * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-   * alone.
+   * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+   * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+   * the request is only a heartbeat.
    * </pre>
    *
    * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -89,9 +89,9 @@ public interface OpenSessionRequestOrBuilder extends
   int getCommandsCount();
   /**
    * <pre>
-   * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-   * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-   * alone.
+   * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+   * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+   * the request is only a heartbeat.
    * </pre>
    *
    * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>
@@ -100,9 +100,9 @@ public interface OpenSessionRequestOrBuilder extends
       getCommandsOrBuilderList();
   /**
    * <pre>
-   * Commands, at most `max_command_count`. They begin in the order of the list. Commands on one name
-   * take effect in the order of their ids; a command on another name may overtake. Empty: a heartbeat
-   * alone.
+   * Commands, at most `max_command_count`. The commands begin in the order of the list. Commands on one
+   * name take effect in the order of their ids. A command on another name may take effect earlier. Empty:
+   * the request is only a heartbeat.
    * </pre>
    *
    * <code>repeated .holdfast.v1.SessionCommand commands = 3 [json_name = "commands"];</code>

@@ -49,8 +49,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-   * ended, or it is more than 64 positions away.
+   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+   * or the waiter is more than 64 positions away.
    * </pre>
    *
    * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-   * permit stays taken.
+   * revoked lease keeps permits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -79,7 +79,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-   * permit stays taken.
+   * revoked lease keeps permits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -92,7 +92,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-   * permit stays taken.
+   * revoked lease keeps permits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -480,8 +480,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-     * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-     * ended, or it is more than 64 positions away.
+     * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+     * or the waiter is more than 64 positions away.
      * </pre>
      *
      * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>
@@ -494,8 +494,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-     * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-     * ended, or it is more than 64 positions away.
+     * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+     * or the waiter is more than 64 positions away.
      * </pre>
      *
      * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>
@@ -512,8 +512,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-     * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-     * ended, or it is more than 64 positions away.
+     * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+     * or the waiter is more than 64 positions away.
      * </pre>
      *
      * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>
@@ -532,7 +532,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-     * permit stays taken.
+     * revoked lease keeps permits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -544,7 +544,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-     * permit stays taken.
+     * revoked lease keeps permits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -560,7 +560,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-     * permit stays taken.
+     * revoked lease keeps permits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -581,7 +581,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-     * permit stays taken.
+     * revoked lease keeps permits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -600,7 +600,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-     * permit stays taken.
+     * revoked lease keeps permits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -626,7 +626,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-     * permit stays taken.
+     * revoked lease keeps permits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -644,7 +644,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-     * permit stays taken.
+     * revoked lease keeps permits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -657,7 +657,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-     * permit stays taken.
+     * revoked lease keeps permits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -673,7 +673,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-     * permit stays taken.
+     * revoked lease keeps permits.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>

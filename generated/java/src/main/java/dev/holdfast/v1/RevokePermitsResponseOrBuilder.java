@@ -11,8 +11,8 @@ public interface RevokePermitsResponseOrBuilder extends
   /**
    * <pre>
    * Number of leases and waiters that the call has found. All of them are revoked now, by this call or
-   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has
-   * ended, or it is more than 64 positions away.
+   * earlier. 0: the lease has ended, or has another token. Or the waiter was granted, its call has ended,
+   * or the waiter is more than 64 positions away.
    * </pre>
    *
    * <code>int32 revoked_count = 1 [json_name = "revokedCount"];</code>
@@ -23,7 +23,7 @@ public interface RevokePermitsResponseOrBuilder extends
   /**
    * <pre>
    * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-   * permit stays taken.
+   * revoked lease keeps permits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -33,7 +33,7 @@ public interface RevokePermitsResponseOrBuilder extends
   /**
    * <pre>
    * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-   * permit stays taken.
+   * revoked lease keeps permits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>
@@ -43,7 +43,7 @@ public interface RevokePermitsResponseOrBuilder extends
   /**
    * <pre>
    * The latest end of the revoked leases, on the store's wall clock. For display only. Unset if no
-   * permit stays taken.
+   * revoked lease keeps permits.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp free_time = 2 [json_name = "freeTime"];</code>

@@ -112,7 +112,7 @@ private static final long serialVersionUID = 0L;
   private int usedCount_ = 0;
   /**
    * <pre>
-   * Number of permits that are held or in a hand-over.
+   * Number of permits that are held, or offered to a waiter.
    * </pre>
    *
    * <code>int32 used_count = 3 [json_name = "usedCount"];</code>
@@ -1055,7 +1055,7 @@ private static final long serialVersionUID = 0L;
     private int usedCount_ ;
     /**
      * <pre>
-     * Number of permits that are held or in a hand-over.
+     * Number of permits that are held, or offered to a waiter.
      * </pre>
      *
      * <code>int32 used_count = 3 [json_name = "usedCount"];</code>
@@ -1067,7 +1067,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of permits that are held or in a hand-over.
+     * Number of permits that are held, or offered to a waiter.
      * </pre>
      *
      * <code>int32 used_count = 3 [json_name = "usedCount"];</code>
@@ -1083,7 +1083,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of permits that are held or in a hand-over.
+     * Number of permits that are held, or offered to a waiter.
      * </pre>
      *
      * <code>int32 used_count = 3 [json_name = "usedCount"];</code>

@@ -40,7 +40,7 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * Number of permits that are held or in a hand-over.
+   * Number of permits that are held, or offered to a waiter.
    * </pre>
    *
    * <code>int32 used_count = 3 [json_name = "usedCount"];</code>

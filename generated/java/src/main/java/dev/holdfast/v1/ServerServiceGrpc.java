@@ -154,7 +154,7 @@ public final class ServerServiceGrpc {
      * time, the call ends with OUTCOME_UNKNOWN, although the quarantine has ended. Then a retry answers OK
      * without `ended_quarantine`.
      * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-     * server lets in may make this call.
+     * server accepts may make this call.
      * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
@@ -224,7 +224,7 @@ public final class ServerServiceGrpc {
      * time, the call ends with OUTCOME_UNKNOWN, although the quarantine has ended. Then a retry answers OK
      * without `ended_quarantine`.
      * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-     * server lets in may make this call.
+     * server accepts may make this call.
      * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
@@ -279,7 +279,7 @@ public final class ServerServiceGrpc {
      * time, the call ends with OUTCOME_UNKNOWN, although the quarantine has ended. Then a retry answers OK
      * without `ended_quarantine`.
      * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-     * server lets in may make this call.
+     * server accepts may make this call.
      * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
@@ -334,7 +334,7 @@ public final class ServerServiceGrpc {
      * time, the call ends with OUTCOME_UNKNOWN, although the quarantine has ended. Then a retry answers OK
      * without `ended_quarantine`.
      * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
-     * server lets in may make this call.
+     * server accepts may make this call.
      * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */

@@ -115,8 +115,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-   * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-   * was granted meanwhile, unless a later session of the process has the wait or the lease.
+   * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+   * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+   * lease.
    *
    * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
    * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -133,8 +134,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-   * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-   * was granted meanwhile, unless a later session of the process has the wait or the lease.
+   * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+   * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+   * lease.
    *
    * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
    * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -154,8 +156,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-   * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-   * was granted meanwhile, unless a later session of the process has the wait or the lease.
+   * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+   * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+   * lease.
    *
    * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
    * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1011,8 +1014,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-     * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-     * was granted meanwhile, unless a later session of the process has the wait or the lease.
+     * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+     * lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1029,8 +1033,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-     * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-     * was granted meanwhile, unless a later session of the process has the wait or the lease.
+     * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+     * lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1057,8 +1062,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-     * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-     * was granted meanwhile, unless a later session of the process has the wait or the lease.
+     * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+     * lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1083,8 +1089,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-     * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-     * was granted meanwhile, unless a later session of the process has the wait or the lease.
+     * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+     * lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1107,8 +1114,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-     * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-     * was granted meanwhile, unless a later session of the process has the wait or the lease.
+     * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+     * lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1140,8 +1148,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-     * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-     * was granted meanwhile, unless a later session of the process has the wait or the lease.
+     * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+     * lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1169,8 +1178,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-     * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-     * was granted meanwhile, unless a later session of the process has the wait or the lease.
+     * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+     * lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1185,8 +1195,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-     * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-     * was granted meanwhile, unless a later session of the process has the wait or the lease.
+     * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+     * lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1209,8 +1220,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
-     * cancelled. The same `request_id` again keeps the place in the queue, or attaches to the lease that
-     * was granted meanwhile, unless a later session of the process has the wait or the lease.
+     * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
+     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
+     * lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with

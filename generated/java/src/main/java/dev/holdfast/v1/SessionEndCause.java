@@ -32,8 +32,8 @@ public enum SessionEndCause
   /**
    * <pre>
    * An operator revoked the lease, or a new policy no longer allows its name. Stop the protected work
-   * immediately. Without `force` of the operator, the resource stays taken to the end of the lease:
-   * release the lease as soon as the work has stopped, and the resource is free earlier.
+   * immediately. If the operator has not set `force`, the resource stays taken until the end of the
+   * lease. Release the lease as soon as the work has stopped, and the resource is free earlier.
    * </pre>
    *
    * <code>SESSION_END_CAUSE_REVOKED = 2;</code>
@@ -98,8 +98,8 @@ public enum SessionEndCause
   /**
    * <pre>
    * An operator revoked the lease, or a new policy no longer allows its name. Stop the protected work
-   * immediately. Without `force` of the operator, the resource stays taken to the end of the lease:
-   * release the lease as soon as the work has stopped, and the resource is free earlier.
+   * immediately. If the operator has not set `force`, the resource stays taken until the end of the
+   * lease. Release the lease as soon as the work has stopped, and the resource is free earlier.
    * </pre>
    *
    * <code>SESSION_END_CAUSE_REVOKED = 2;</code>

@@ -9,8 +9,9 @@ package dev.holdfast.v1;
  * One event about a command, or about the lease of a command.
  *
  * Every acquire, attach, release and update command ends with exactly one event. A lease begins with
- * `granted` and ends with `ended`, and may be renewed in between. No other kind will ever end a command
- * or a lease: a new way to end has a new cause or reason. So clients may skip unknown kinds.
+ * `granted` and ends with `ended`, and may be renewed in between. No other kind of event will ever end a
+ * command or a lease: later versions add causes and reasons, not kinds that end something. So clients may
+ * skip unknown kinds.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SessionEvent}
@@ -756,8 +757,9 @@ private static final long serialVersionUID = 0L;
    * One event about a command, or about the lease of a command.
    *
    * Every acquire, attach, release and update command ends with exactly one event. A lease begins with
-   * `granted` and ends with `ended`, and may be renewed in between. No other kind will ever end a command
-   * or a lease: a new way to end has a new cause or reason. So clients may skip unknown kinds.
+   * `granted` and ends with `ended`, and may be renewed in between. No other kind of event will ever end a
+   * command or a lease: later versions add causes and reasons, not kinds that end something. So clients may
+   * skip unknown kinds.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SessionEvent}

@@ -52,8 +52,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration retryDelay_;
   /**
    * <pre>
-   * The delay before the next session is opened. Different for each session, so that the sessions of a
-   * server do not all move at once.
+   * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+   * a server do not all move at the same time.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -65,8 +65,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The delay before the next session is opened. Different for each session, so that the sessions of a
-   * server do not all move at once.
+   * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+   * a server do not all move at the same time.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -78,8 +78,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The delay before the next session is opened. Different for each session, so that the sessions of a
-   * server do not all move at once.
+   * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+   * a server do not all move at the same time.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -449,8 +449,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> retryDelayBuilder_;
     /**
      * <pre>
-     * The delay before the next session is opened. Different for each session, so that the sessions of a
-     * server do not all move at once.
+     * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+     * a server do not all move at the same time.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -461,8 +461,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The delay before the next session is opened. Different for each session, so that the sessions of a
-     * server do not all move at once.
+     * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+     * a server do not all move at the same time.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -477,8 +477,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The delay before the next session is opened. Different for each session, so that the sessions of a
-     * server do not all move at once.
+     * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+     * a server do not all move at the same time.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -498,8 +498,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The delay before the next session is opened. Different for each session, so that the sessions of a
-     * server do not all move at once.
+     * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+     * a server do not all move at the same time.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -517,8 +517,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The delay before the next session is opened. Different for each session, so that the sessions of a
-     * server do not all move at once.
+     * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+     * a server do not all move at the same time.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -543,8 +543,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The delay before the next session is opened. Different for each session, so that the sessions of a
-     * server do not all move at once.
+     * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+     * a server do not all move at the same time.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -561,8 +561,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The delay before the next session is opened. Different for each session, so that the sessions of a
-     * server do not all move at once.
+     * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+     * a server do not all move at the same time.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -574,8 +574,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The delay before the next session is opened. Different for each session, so that the sessions of a
-     * server do not all move at once.
+     * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+     * a server do not all move at the same time.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -590,8 +590,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The delay before the next session is opened. Different for each session, so that the sessions of a
-     * server do not all move at once.
+     * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+     * a server do not all move at the same time.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>

@@ -10,8 +10,8 @@ public interface SessionLeavingOrBuilder extends
 
   /**
    * <pre>
-   * The delay before the next session is opened. Different for each session, so that the sessions of a
-   * server do not all move at once.
+   * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+   * a server do not all move at the same time.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -20,8 +20,8 @@ public interface SessionLeavingOrBuilder extends
   boolean hasRetryDelay();
   /**
    * <pre>
-   * The delay before the next session is opened. Different for each session, so that the sessions of a
-   * server do not all move at once.
+   * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+   * a server do not all move at the same time.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>
@@ -30,8 +30,8 @@ public interface SessionLeavingOrBuilder extends
   com.google.protobuf.Duration getRetryDelay();
   /**
    * <pre>
-   * The delay before the next session is opened. Different for each session, so that the sessions of a
-   * server do not all move at once.
+   * The delay before the next session is opened. Each session gets another delay, so that the sessions of
+   * a server do not all move at the same time.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 1 [json_name = "retryDelay"];</code>

@@ -7,9 +7,9 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * Sessions. A session is one stream that waits for, holds and renews thousands of locks and permits of
  * one process. Servers with FEATURE_SESSIONS in GetServerInfo offer this service.
  * The server renews the leases of a session only while heartbeats of the client arrive. Heartbeats are
- * messages of the client itself, so they also prove that the client lives if a proxy between client and
- * server answers HTTP/2 pings. HoldLock relies on such pings, and suits programs with few leases and
- * without such a proxy.
+ * messages of the client itself. So they prove that the client is alive, even if a proxy between client
+ * and server answers HTTP/2 pings. HoldLock relies on these pings, and is for programs with few leases
+ * and without such a proxy.
  * Leases, queues, fencing tokens and `request_id` work as in LockService and SemaphoreService. A lease
  * may move between a session, a hold stream and unary calls by its `lease_id`.
  * </pre>
@@ -102,9 +102,9 @@ public final class SessionServiceGrpc {
    * Sessions. A session is one stream that waits for, holds and renews thousands of locks and permits of
    * one process. Servers with FEATURE_SESSIONS in GetServerInfo offer this service.
    * The server renews the leases of a session only while heartbeats of the client arrive. Heartbeats are
-   * messages of the client itself, so they also prove that the client lives if a proxy between client and
-   * server answers HTTP/2 pings. HoldLock relies on such pings, and suits programs with few leases and
-   * without such a proxy.
+   * messages of the client itself. So they prove that the client is alive, even if a proxy between client
+   * and server answers HTTP/2 pings. HoldLock relies on these pings, and is for programs with few leases
+   * and without such a proxy.
    * Leases, queues, fencing tokens and `request_id` work as in LockService and SemaphoreService. A lease
    * may move between a session, a hold stream and unary calls by its `lease_id`.
    * </pre>
@@ -149,9 +149,9 @@ public final class SessionServiceGrpc {
    * Sessions. A session is one stream that waits for, holds and renews thousands of locks and permits of
    * one process. Servers with FEATURE_SESSIONS in GetServerInfo offer this service.
    * The server renews the leases of a session only while heartbeats of the client arrive. Heartbeats are
-   * messages of the client itself, so they also prove that the client lives if a proxy between client and
-   * server answers HTTP/2 pings. HoldLock relies on such pings, and suits programs with few leases and
-   * without such a proxy.
+   * messages of the client itself. So they prove that the client is alive, even if a proxy between client
+   * and server answers HTTP/2 pings. HoldLock relies on these pings, and is for programs with few leases
+   * and without such a proxy.
    * Leases, queues, fencing tokens and `request_id` work as in LockService and SemaphoreService. A lease
    * may move between a session, a hold stream and unary calls by its `lease_id`.
    * </pre>
@@ -170,9 +170,9 @@ public final class SessionServiceGrpc {
    * Sessions. A session is one stream that waits for, holds and renews thousands of locks and permits of
    * one process. Servers with FEATURE_SESSIONS in GetServerInfo offer this service.
    * The server renews the leases of a session only while heartbeats of the client arrive. Heartbeats are
-   * messages of the client itself, so they also prove that the client lives if a proxy between client and
-   * server answers HTTP/2 pings. HoldLock relies on such pings, and suits programs with few leases and
-   * without such a proxy.
+   * messages of the client itself. So they prove that the client is alive, even if a proxy between client
+   * and server answers HTTP/2 pings. HoldLock relies on these pings, and is for programs with few leases
+   * and without such a proxy.
    * Leases, queues, fencing tokens and `request_id` work as in LockService and SemaphoreService. A lease
    * may move between a session, a hold stream and unary calls by its `lease_id`.
    * </pre>
@@ -229,9 +229,9 @@ public final class SessionServiceGrpc {
    * Sessions. A session is one stream that waits for, holds and renews thousands of locks and permits of
    * one process. Servers with FEATURE_SESSIONS in GetServerInfo offer this service.
    * The server renews the leases of a session only while heartbeats of the client arrive. Heartbeats are
-   * messages of the client itself, so they also prove that the client lives if a proxy between client and
-   * server answers HTTP/2 pings. HoldLock relies on such pings, and suits programs with few leases and
-   * without such a proxy.
+   * messages of the client itself. So they prove that the client is alive, even if a proxy between client
+   * and server answers HTTP/2 pings. HoldLock relies on these pings, and is for programs with few leases
+   * and without such a proxy.
    * Leases, queues, fencing tokens and `request_id` work as in LockService and SemaphoreService. A lease
    * may move between a session, a hold stream and unary calls by its `lease_id`.
    * </pre>
@@ -256,9 +256,9 @@ public final class SessionServiceGrpc {
    * Sessions. A session is one stream that waits for, holds and renews thousands of locks and permits of
    * one process. Servers with FEATURE_SESSIONS in GetServerInfo offer this service.
    * The server renews the leases of a session only while heartbeats of the client arrive. Heartbeats are
-   * messages of the client itself, so they also prove that the client lives if a proxy between client and
-   * server answers HTTP/2 pings. HoldLock relies on such pings, and suits programs with few leases and
-   * without such a proxy.
+   * messages of the client itself. So they prove that the client is alive, even if a proxy between client
+   * and server answers HTTP/2 pings. HoldLock relies on these pings, and is for programs with few leases
+   * and without such a proxy.
    * Leases, queues, fencing tokens and `request_id` work as in LockService and SemaphoreService. A lease
    * may move between a session, a hold stream and unary calls by its `lease_id`.
    * </pre>

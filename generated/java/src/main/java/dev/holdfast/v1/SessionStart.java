@@ -129,7 +129,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-   * Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+   * The server fills in this value before it compares a repeated request with the first request, so the
+   * next session needs the same value.
    * </pre>
    *
    * <code>string holder_id = 3 [json_name = "holderId"];</code>
@@ -151,7 +152,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-   * Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+   * The server fills in this value before it compares a repeated request with the first request, so the
+   * next session needs the same value.
    * </pre>
    *
    * <code>string holder_id = 3 [json_name = "holderId"];</code>
@@ -857,7 +859,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-     * Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+     * The server fills in this value before it compares a repeated request with the first request, so the
+     * next session needs the same value.
      * </pre>
      *
      * <code>string holder_id = 3 [json_name = "holderId"];</code>
@@ -878,7 +881,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-     * Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+     * The server fills in this value before it compares a repeated request with the first request, so the
+     * next session needs the same value.
      * </pre>
      *
      * <code>string holder_id = 3 [json_name = "holderId"];</code>
@@ -900,7 +904,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-     * Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+     * The server fills in this value before it compares a repeated request with the first request, so the
+     * next session needs the same value.
      * </pre>
      *
      * <code>string holder_id = 3 [json_name = "holderId"];</code>
@@ -918,7 +923,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-     * Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+     * The server fills in this value before it compares a repeated request with the first request, so the
+     * next session needs the same value.
      * </pre>
      *
      * <code>string holder_id = 3 [json_name = "holderId"];</code>
@@ -933,7 +939,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-     * Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+     * The server fills in this value before it compares a repeated request with the first request, so the
+     * next session needs the same value.
      * </pre>
      *
      * <code>string holder_id = 3 [json_name = "holderId"];</code>

@@ -45,7 +45,8 @@ public interface SessionStartOrBuilder extends
   /**
    * <pre>
    * The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-   * Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+   * The server fills in this value before it compares a repeated request with the first request, so the
+   * next session needs the same value.
    * </pre>
    *
    * <code>string holder_id = 3 [json_name = "holderId"];</code>
@@ -55,7 +56,8 @@ public interface SessionStartOrBuilder extends
   /**
    * <pre>
    * The `holder_id` of every acquire command without a `holder_id`. Bounds: those of AcquireLockRequest.
-   * Filled in before a repeated `request_id` is compared, so the next session needs the same value.
+   * The server fills in this value before it compares a repeated request with the first request, so the
+   * next session needs the same value.
    * </pre>
    *
    * <code>string holder_id = 3 [json_name = "holderId"];</code>

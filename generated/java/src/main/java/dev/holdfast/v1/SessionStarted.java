@@ -121,9 +121,9 @@ private static final long serialVersionUID = 0L;
   private int maxUnfinishedCount_ = 0;
   /**
    * <pre>
-   * The largest number of commands that have not ended, such as waiting acquires. Default: 10000.
-   * Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches have room of
-   * their own.
+   * The largest number of acquires and updates that have not ended, for example waiting acquires.
+   * Default: 10000. Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches
+   * do not count for this bound.
    * </pre>
    *
    * <code>int32 max_unfinished_count = 4 [json_name = "maxUnfinishedCount"];</code>
@@ -856,9 +856,9 @@ private static final long serialVersionUID = 0L;
     private int maxUnfinishedCount_ ;
     /**
      * <pre>
-     * The largest number of commands that have not ended, such as waiting acquires. Default: 10000.
-     * Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches have room of
-     * their own.
+     * The largest number of acquires and updates that have not ended, for example waiting acquires.
+     * Default: 10000. Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches
+     * do not count for this bound.
      * </pre>
      *
      * <code>int32 max_unfinished_count = 4 [json_name = "maxUnfinishedCount"];</code>
@@ -870,9 +870,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest number of commands that have not ended, such as waiting acquires. Default: 10000.
-     * Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches have room of
-     * their own.
+     * The largest number of acquires and updates that have not ended, for example waiting acquires.
+     * Default: 10000. Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches
+     * do not count for this bound.
      * </pre>
      *
      * <code>int32 max_unfinished_count = 4 [json_name = "maxUnfinishedCount"];</code>
@@ -888,9 +888,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest number of commands that have not ended, such as waiting acquires. Default: 10000.
-     * Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches have room of
-     * their own.
+     * The largest number of acquires and updates that have not ended, for example waiting acquires.
+     * Default: 10000. Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches
+     * do not count for this bound.
      * </pre>
      *
      * <code>int32 max_unfinished_count = 4 [json_name = "maxUnfinishedCount"];</code>

@@ -62,9 +62,9 @@ public interface SessionStartedOrBuilder extends
 
   /**
    * <pre>
-   * The largest number of commands that have not ended, such as waiting acquires. Default: 10000.
-   * Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches have room of
-   * their own.
+   * The largest number of acquires and updates that have not ended, for example waiting acquires.
+   * Default: 10000. Further acquires and updates fail with QUOTA_EXCEEDED. Releases, cancels and attaches
+   * do not count for this bound.
    * </pre>
    *
    * <code>int32 max_unfinished_count = 4 [json_name = "maxUnfinishedCount"];</code>

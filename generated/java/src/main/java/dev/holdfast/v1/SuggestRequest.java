@@ -102,7 +102,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-   * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+   * requested.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -124,7 +125,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-   * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+   * requested.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -341,11 +343,11 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How old the answer may be. Until this time has passed since the last check for changes, the server
-   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * does not ask the store, and also answers while the store cannot be reached. So a later answer from
    * another server may be older, and an answer may lack changes that the same client has just made
-   * through this server. Holds for entries and for the existence of the dictionary; recents are always
-   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-   * to 1 hour.
+   * through this server. The field concerns entries, and whether the dictionary exists. The server always
+   * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+   * Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -358,11 +360,11 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How old the answer may be. Until this time has passed since the last check for changes, the server
-   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * does not ask the store, and also answers while the store cannot be reached. So a later answer from
    * another server may be older, and an answer may lack changes that the same client has just made
-   * through this server. Holds for entries and for the existence of the dictionary; recents are always
-   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-   * to 1 hour.
+   * through this server. The field concerns entries, and whether the dictionary exists. The server always
+   * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+   * Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -375,11 +377,11 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How old the answer may be. Until this time has passed since the last check for changes, the server
-   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * does not ask the store, and also answers while the store cannot be reached. So a later answer from
    * another server may be older, and an answer may lack changes that the same client has just made
-   * through this server. Holds for entries and for the existence of the dictionary; recents are always
-   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-   * to 1 hour.
+   * through this server. The field concerns entries, and whether the dictionary exists. The server always
+   * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+   * Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1018,7 +1020,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-     * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+     * requested.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1039,7 +1042,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-     * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+     * requested.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1061,7 +1065,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-     * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+     * requested.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1079,7 +1084,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-     * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+     * requested.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1094,7 +1100,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-     * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+     * requested.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1543,11 +1550,11 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How old the answer may be. Until this time has passed since the last check for changes, the server
-     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * does not ask the store, and also answers while the store cannot be reached. So a later answer from
      * another server may be older, and an answer may lack changes that the same client has just made
-     * through this server. Holds for entries and for the existence of the dictionary; recents are always
-     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-     * to 1 hour.
+     * through this server. The field concerns entries, and whether the dictionary exists. The server always
+     * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+     * Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1559,11 +1566,11 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How old the answer may be. Until this time has passed since the last check for changes, the server
-     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * does not ask the store, and also answers while the store cannot be reached. So a later answer from
      * another server may be older, and an answer may lack changes that the same client has just made
-     * through this server. Holds for entries and for the existence of the dictionary; recents are always
-     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-     * to 1 hour.
+     * through this server. The field concerns entries, and whether the dictionary exists. The server always
+     * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+     * Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1579,11 +1586,11 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How old the answer may be. Until this time has passed since the last check for changes, the server
-     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * does not ask the store, and also answers while the store cannot be reached. So a later answer from
      * another server may be older, and an answer may lack changes that the same client has just made
-     * through this server. Holds for entries and for the existence of the dictionary; recents are always
-     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-     * to 1 hour.
+     * through this server. The field concerns entries, and whether the dictionary exists. The server always
+     * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+     * Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1604,11 +1611,11 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How old the answer may be. Until this time has passed since the last check for changes, the server
-     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * does not ask the store, and also answers while the store cannot be reached. So a later answer from
      * another server may be older, and an answer may lack changes that the same client has just made
-     * through this server. Holds for entries and for the existence of the dictionary; recents are always
-     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-     * to 1 hour.
+     * through this server. The field concerns entries, and whether the dictionary exists. The server always
+     * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+     * Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1627,11 +1634,11 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How old the answer may be. Until this time has passed since the last check for changes, the server
-     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * does not ask the store, and also answers while the store cannot be reached. So a later answer from
      * another server may be older, and an answer may lack changes that the same client has just made
-     * through this server. Holds for entries and for the existence of the dictionary; recents are always
-     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-     * to 1 hour.
+     * through this server. The field concerns entries, and whether the dictionary exists. The server always
+     * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+     * Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1657,11 +1664,11 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How old the answer may be. Until this time has passed since the last check for changes, the server
-     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * does not ask the store, and also answers while the store cannot be reached. So a later answer from
      * another server may be older, and an answer may lack changes that the same client has just made
-     * through this server. Holds for entries and for the existence of the dictionary; recents are always
-     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-     * to 1 hour.
+     * through this server. The field concerns entries, and whether the dictionary exists. The server always
+     * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+     * Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1679,11 +1686,11 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How old the answer may be. Until this time has passed since the last check for changes, the server
-     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * does not ask the store, and also answers while the store cannot be reached. So a later answer from
      * another server may be older, and an answer may lack changes that the same client has just made
-     * through this server. Holds for entries and for the existence of the dictionary; recents are always
-     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-     * to 1 hour.
+     * through this server. The field concerns entries, and whether the dictionary exists. The server always
+     * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+     * Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1696,11 +1703,11 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How old the answer may be. Until this time has passed since the last check for changes, the server
-     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * does not ask the store, and also answers while the store cannot be reached. So a later answer from
      * another server may be older, and an answer may lack changes that the same client has just made
-     * through this server. Holds for entries and for the existence of the dictionary; recents are always
-     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-     * to 1 hour.
+     * through this server. The field concerns entries, and whether the dictionary exists. The server always
+     * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+     * Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -1716,11 +1723,11 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How old the answer may be. Until this time has passed since the last check for changes, the server
-     * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+     * does not ask the store, and also answers while the store cannot be reached. So a later answer from
      * another server may be older, and an answer may lack changes that the same client has just made
-     * through this server. Holds for entries and for the existence of the dictionary; recents are always
-     * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-     * to 1 hour.
+     * through this server. The field concerns entries, and whether the dictionary exists. The server always
+     * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+     * Range: 0 to 1 hour.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>

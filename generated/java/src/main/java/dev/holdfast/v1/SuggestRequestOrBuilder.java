@@ -31,7 +31,8 @@ public interface SuggestRequestOrBuilder extends
   /**
    * <pre>
    * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-   * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+   * requested.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -41,7 +42,8 @@ public interface SuggestRequestOrBuilder extends
   /**
    * <pre>
    * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty, or empty
-   * after folding: every entry matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * after folding: every entry matches, by the first of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS that was
+   * requested.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -156,11 +158,11 @@ public interface SuggestRequestOrBuilder extends
   /**
    * <pre>
    * How old the answer may be. Until this time has passed since the last check for changes, the server
-   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * does not ask the store, and also answers while the store cannot be reached. So a later answer from
    * another server may be older, and an answer may lack changes that the same client has just made
-   * through this server. Holds for entries and for the existence of the dictionary; recents are always
-   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-   * to 1 hour.
+   * through this server. The field concerns entries, and whether the dictionary exists. The server always
+   * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+   * Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -170,11 +172,11 @@ public interface SuggestRequestOrBuilder extends
   /**
    * <pre>
    * How old the answer may be. Until this time has passed since the last check for changes, the server
-   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * does not ask the store, and also answers while the store cannot be reached. So a later answer from
    * another server may be older, and an answer may lack changes that the same client has just made
-   * through this server. Holds for entries and for the existence of the dictionary; recents are always
-   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-   * to 1 hour.
+   * through this server. The field concerns entries, and whether the dictionary exists. The server always
+   * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+   * Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>
@@ -184,11 +186,11 @@ public interface SuggestRequestOrBuilder extends
   /**
    * <pre>
    * How old the answer may be. Until this time has passed since the last check for changes, the server
-   * does not ask the store, and also answers while the store cannot be reached. Then a later answer from
+   * does not ask the store, and also answers while the store cannot be reached. So a later answer from
    * another server may be older, and an answer may lack changes that the same client has just made
-   * through this server. Holds for entries and for the existence of the dictionary; recents are always
-   * read from the store. Default: 0, the answer has every change that ended before the query. Range: 0
-   * to 1 hour.
+   * through this server. The field concerns entries, and whether the dictionary exists. The server always
+   * reads recents from the store. Default: 0, the answer has every change that ended before the query.
+   * Range: 0 to 1 hour.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_staleness = 7 [json_name = "maxStaleness"];</code>

@@ -48,8 +48,8 @@ private static final long serialVersionUID = 0L;
   private long queryId_ = 0L;
   /**
    * <pre>
-   * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
-   * server does not compare or keep the numbers.
+   * The answer has the same `query_id`. The caller may choose any number; numbers that rise are easy to
+   * compare. The server does not compare or keep the numbers.
    * </pre>
    *
    * <code>int64 query_id = 1 [json_name = "queryId"];</code>
@@ -476,8 +476,8 @@ private static final long serialVersionUID = 0L;
     private long queryId_ ;
     /**
      * <pre>
-     * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
-     * server does not compare or keep the numbers.
+     * The answer has the same `query_id`. The caller may choose any number; numbers that rise are easy to
+     * compare. The server does not compare or keep the numbers.
      * </pre>
      *
      * <code>int64 query_id = 1 [json_name = "queryId"];</code>
@@ -489,8 +489,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
-     * server does not compare or keep the numbers.
+     * The answer has the same `query_id`. The caller may choose any number; numbers that rise are easy to
+     * compare. The server does not compare or keep the numbers.
      * </pre>
      *
      * <code>int64 query_id = 1 [json_name = "queryId"];</code>
@@ -506,8 +506,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
-     * server does not compare or keep the numbers.
+     * The answer has the same `query_id`. The caller may choose any number; numbers that rise are easy to
+     * compare. The server does not compare or keep the numbers.
      * </pre>
      *
      * <code>int64 query_id = 1 [json_name = "queryId"];</code>

@@ -10,8 +10,8 @@ public interface SuggestStreamRequestOrBuilder extends
 
   /**
    * <pre>
-   * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
-   * server does not compare or keep the numbers.
+   * The answer has the same `query_id`. The caller may choose any number; numbers that rise are easy to
+   * compare. The server does not compare or keep the numbers.
    * </pre>
    *
    * <code>int64 query_id = 1 [json_name = "queryId"];</code>
