@@ -1,7 +1,7 @@
 import type { Clock } from './clock';
 import { quotaExceeded, type QuotaName, type Quotas } from './quotas';
 
-/** A caller that has sent nothing for this time may send the commands of this time at once (ms). */
+/** The most time for which a caller can save unused commands (ms). The caller may send the saved commands at once. */
 const BURST_MS = 1000;
 /** Sums of fractions may differ by less than this time (ms). */
 const ROUNDING_MS = 1e-6;
@@ -17,8 +17,8 @@ export class Account {
   /** The open sessions of each client process. */
   private readonly sessionsOf = new Map<string, number>();
   /**
-   * The quota allows the commands so far until this time (ms, monotonic clock). Each command moves the time by 1 /
-   * quota. A caller can save at most BURST_MS.
+   * The commands so far have used the quota up to this time (ms, monotonic clock). Each command adds 1 / quota. The
+   * time may be at most BURST_MS in the past, so a caller can save only the commands of this time.
    */
   private usedUntil = -Infinity;
 

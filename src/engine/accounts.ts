@@ -5,8 +5,8 @@ import { NO_QUOTAS, type Quotas, type QuotaSource } from './quotas';
 /** Above this number of identities, accounts that are not used are forgotten. */
 const MAX_UNUSED_ACCOUNTS = 10_000;
 /**
- * How many old accounts a new account checks. More than one, so that unused accounts are removed faster than accounts
- * are added.
+ * The number of old accounts that are checked when an account is added. This number is above 1, so that unused
+ * accounts are removed faster than accounts are added.
  */
 const CHECKED_PER_CALL = 4;
 

@@ -4,8 +4,8 @@ export interface CallSession {
   readonly speaker: string;
   readonly signs: SignsOfLife;
   /**
-   * Runs `listener` once when the client gives the command up. The client waits for the outcome, unlike after the
-   * cancellation of a call.
+   * Runs `listener` once when the client cancels the command. The client still waits for the outcome. After the
+   * cancellation of a gRPC call, no client waits.
    */
   onGivenUp(listener: () => void): void;
 }

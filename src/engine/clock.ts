@@ -21,7 +21,9 @@ function startTimeout(delayMs: number, run: () => void): NodeJS.Timeout {
 
 const timerOf = (timeout: NodeJS.Timeout): Timer => ({ cancel: () => clearTimeout(timeout) });
 
-/** The process lives while a timer waits: a pause before the next try may be all that keeps the process alive. */
+/**
+ * A waiting timer keeps the process alive, because a pause before the next try may be the only work of the process.
+ */
 export const systemClock: Clock = {
   now: () => performance.now(),
   after: (delayMs, run) => timerOf(startTimeout(delayMs, run)),

@@ -56,7 +56,7 @@ export class HoldfastError extends Error {
     message: string,
     readonly details: ErrorDetails = {},
   ) {
-    // An error for the caller has no stack: nothing reads the stack, and its making costs more than the answer.
+    // An error for the caller has no stack: nothing reads the stack, and the stack costs more time than the answer.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message);

@@ -9,8 +9,8 @@ const COMPACT_AT = 64;
 
 /**
  * A queue that serves its callers in turn: one item of each caller in each round. A new caller does not wait for the
- * round: every second item goes to a new caller, while new callers wait. A caller is new again after a round without
- * items. The idea is from FQ-CoDel (RFC 8290), which serves new flows first.
+ * end of the round: while new callers wait, every second item goes to a new caller. A caller is new again after a
+ * round without items. The idea is from FQ-CoDel (RFC 8290), which serves new flows first.
  */
 export class FairQueue<T> {
   /** The new callers, by arrival. No lane is empty. */
@@ -24,7 +24,10 @@ export class FairQueue<T> {
     return this.count;
   }
 
-  /** An upper bound of the number of items that leave the queue before a new item of the caller, if nothing else comes. */
+  /**
+   * An upper bound of the number of items that leave the queue before a new item of the caller, if no other item
+   * arrives.
+   */
   ahead(caller: unknown): number {
     const lane = this.laneOf(caller);
     if (lane === undefined) return Math.min(this.count, 2 * this.arrived.size + 1);

@@ -10,7 +10,7 @@ export interface EndedQuarantine {
   readonly risk: string;
 }
 
-/** Ends a quarantine early. The operator knows that no lease was lost, or accepts the risk. */
+/** Ends a quarantine early. The operator asserts that no lease was lost, or accepts the risk. */
 export async function endQuarantine(operations: StoreOperations): Promise<EndedQuarantine> {
   let quarantine: Quarantine | undefined;
   try {

@@ -2,8 +2,8 @@
 export interface ReadableNames {
   mayRead(name: string): boolean;
   /**
-   * A place behind a name that the caller may not read. No readable name lies between the name and the place. Undefined: no
-   * readable name comes behind the name. The result tells nothing about names in the store.
+   * A place behind a name that the caller may not read. No readable name lies between the name and the place.
+   * Undefined: no readable name follows. The result tells nothing about names in the store.
    */
   nextReadable(name: string): string | undefined;
 }

@@ -34,7 +34,8 @@ export function answerTasks<Calls extends TasksOf<Calls>>(
 /** @param nice The priority of this thread for the system: 0 normal, 19 lowest. */
 export function setThreadPriority(nice: number): void {
   try {
-    // On Linux 0 is this thread, elsewhere the whole process; no other system lowers the priority of one thread.
+    // On Linux, 0 means this thread. On other systems, 0 means the whole process, and no call lowers the priority of
+    // one thread.
     if (process.platform === 'linux') setPriority(0, nice);
   } catch {
     // The system does not permit another priority.

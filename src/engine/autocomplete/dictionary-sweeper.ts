@@ -20,7 +20,7 @@ const FIRST_ROUND_DELAY_MS = 1000;
 export class DictionarySweeper {
   /** The dictionaries that are swept now. True: another sweep follows. */
   private readonly inProgress = new Map<string, boolean>();
-  /** The names that failed removals may have taken, or may still take, from the list of names. */
+  /** The names that a failed command may have removed, or may still remove, from the list of names. */
   private readonly maybeUnlisted = new Set<string>();
   private timer: Timer | undefined;
   private lastName: string | undefined;

@@ -13,7 +13,10 @@ interface Reading {
   readonly mark: EntryAmount;
 }
 
-/** A sum of entries that is read from the store seldom. Calls that need a new sum share a read. */
+/**
+ * A sum of entries that the server keeps, because a read of the sum costs the store time. Calls that need a new sum
+ * share a read.
+ */
 export class KeptUsage {
   private last: Reading | undefined;
   private inProgress: Promise<void> | undefined;
@@ -25,7 +28,7 @@ export class KeptUsage {
     private readonly clock: Clock,
   ) {}
 
-  /** A sum of a read that did not begin after this time is too old. */
+  /** A sum is too old if its read began at this time or earlier. */
   get oldestStart(): number {
     return this.clock.now() - Math.max(KEEP_MS, this.turns.pauseMs);
   }

@@ -12,7 +12,7 @@ const MOST_POSITIONS = 1000;
 
 /** Adds up the dictionaries of an owner. Removes the names of other dictionaries from the list of the owner. */
 export class OwnedDictionaries {
-  /** By owner: the names that failed removals may have taken, or may still take, from the list of the owner. */
+  /** By owner: the names that a failed command may have removed, or may still remove, from the list of the owner. */
   private readonly maybeUnlisted = new Map<string, Set<string>>();
   /** By owner: the last examined name. */
   private readonly positions = new Map<string, string>();

@@ -2,7 +2,10 @@ import type { Clock } from '../clock';
 
 /** The shortest pause between two reads. */
 export const MIN_PAUSE_MS = 100;
-/** The pause by the time of the read, because many dictionaries of one owner must not take all time of the store. */
+/**
+ * A pause is this many times as long as the read before, because reads of many dictionaries must not take all time of
+ * the store.
+ */
 const PAUSE_FACTOR = 4;
 
 /** Lets the reads of one account run one after another, with pauses. */

@@ -53,9 +53,9 @@ interface FoldedRecent {
 }
 
 /**
- * Joins recents that are one suggestion, at the place of the most recent. Recents with the same entry id are one. A
- * recent without an entry id is one with the most recent other recent of the same folded text, and has the id of that
- * recent. So two people of one name stay two suggestions if both have an id.
+ * Joins recents that are one suggestion, at the place of the most recent. Recents with the same entry id are one
+ * suggestion. A recent without an entry id joins the most recent other recent with the same folded text, and gets the
+ * id of that recent. So two people with the same name stay two suggestions if both have an id.
  */
 function distinctRecents(recents: readonly Recent[], accents: Profile['accents']): FoldedRecent[] {
   const distinct: FoldedRecent[] = [];

@@ -46,7 +46,7 @@ export function rankAfter(position: PagePosition | undefined): RankPosition | un
 
 /**
  * Merges one page of a dictionary's entries with the caller's recents. Within each kind, recents come first. An entry
- * that is one with a recent appears once, at the position of the recent.
+ * and a recent that are one suggestion appear once, at the position of the recent.
  */
 export function mergePage(
   ranking: Ranking,
@@ -117,7 +117,7 @@ function recentsAfter(
   return [...ofKind.slice(next), ...later];
 }
 
-/** `sameEntry` is the entry of this page that is one with the recent. */
+/** `sameEntry` is the entry of this page that is one suggestion with the recent. */
 function suggestionOfRecent(
   { recent, folded, kind }: RankedRecent,
   sameEntry: RankedEntry | undefined,

@@ -52,15 +52,15 @@ type State = GrantingState | 'returning' | 'granted';
  * In `waiting` an arrow is a signal: `recheck` comes from a hint or a touch, `granted` from the reply to a command of
  * another call, `ended` from the end of the allowed time, and `superseded` from a newer call of the request. In the
  * other states an arrow is the store's reply: `refused` is every reply without an arrow, and `failed` is a store
- * failure. Two replies lead to `returning`: a grant with an offset that has passed, and the end of a lease that no
- * other call was answered with, because this call has not reported the lease. A defect, and a grant to a cancelled
- * call, lead to an error.
+ * failure. Two replies lead to `returning`: a grant with an offset that has passed, and the end of a lease if the
+ * store has answered only this call with the lease, because this call has not reported the lease. A defect, and a
+ * grant to a cancelled call, lead to an error.
  *
  * Guarantees (docs/design/leases.md, rules 3 and 5):
- * - The caller gets a grant only before the grant's offset has passed.
+ * - The caller receives a grant only before the grant's offset has passed.
  * - The caller gets CONTENDED only after the store has confirmed the withdrawal.
- * - A grant that the caller does not get goes back to the store. A grant that the caller has got is never released
- *   here, because a broken connection does not prove that the holder is dead.
+ * - A grant that the caller does not receive goes back to the store. A grant that the caller has received is never
+ *   released here, because a broken connection does not prove that the holder is dead.
  */
 export class AcquireAttempt implements AttemptFacts {
   /** Set before the state becomes `asking`. */

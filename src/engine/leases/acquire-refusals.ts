@@ -89,7 +89,7 @@ export function notWithdrawn(
   return stream && end.byAge ? errors.reattach(resource) : error;
 }
 
-/** The error for the only try of a call, with a grant that came after its offset had passed, and was given back. */
+/** The error for a call that may only try once. The grant came after its offset had passed, and was given back. */
 export function answeredTooLate(resource: Resource, ttlMs: number): HoldfastError {
   return new HoldfastError(
     'STORE_UNAVAILABLE',
@@ -97,7 +97,9 @@ export function answeredTooLate(resource: Resource, ttlMs: number): HoldfastErro
   );
 }
 
-/** The error for a wait that ended after grants that were given back because they came too late. Nobody holds permits. */
+/**
+ * The error for a wait that has ended. Its grants came too late and were given back. Nobody holds permits now.
+ */
 function grantedTooLate(
   resource: Resource,
   { waiterCount }: QueueSnapshot,
@@ -111,7 +113,10 @@ function grantedTooLate(
   );
 }
 
-/** The store has confirmed the end of a wait that a session's client has given up. The client gets an event in place of this error. */
+/**
+ * A client of a session has given a wait up, and the store has confirmed its end. The client gets an event in place
+ * of this error.
+ */
 export class WaitGivenUp extends HoldfastError {
   constructor() {
     super('OUTCOME_UNKNOWN', 'the command was cancelled, and holds nothing');

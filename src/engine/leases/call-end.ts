@@ -8,7 +8,7 @@ export interface WaitEnd {
   readonly byAge: boolean;
 }
 
-/** The earliest of the request's wait_timeout, the call's deadline and the age limit. */
+/** The end of a wait: the earliest of the request's wait_timeout, the call's deadline and the age limit. */
 export function waitEnd(call: Call, request: AcquireRequest, ageLimitAt: number): WaitEnd {
   const byRequest = call.receivedAt + (request.waitTimeoutMs ?? Infinity);
   const byDeadline = call.receivedAt + answerWithinMs(call.timeoutMs);

@@ -41,12 +41,12 @@ export class CountedLeases {
     return true;
   }
 
-  /** A request that counts is answered. Its lease counts by itself. */
+  /** A counted request is answered, and no longer counts. If the request got a lease, the lease counts. */
   answered(account: Account): void {
     account.leaseCount -= 1;
   }
 
-  /** The store has just answered that the lease has this time left (ms). */
+  /** The store has just answered that this time of the lease is left (ms). */
   lives(account: Account, key: string, remainingMs: number): void {
     const endAt = latestEnd(this.clock.now(), remainingMs);
     const known = this.leases.get(key);

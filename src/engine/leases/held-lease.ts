@@ -246,7 +246,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
       this.awaitsSign = false;
       if (this.ended) return;
       if (this.renewal === undefined) this.renewAt = this.clock.now();
-      // Not a tick: the renewals of ten thousand leases in one turn of the event loop take 140 ms.
+      // Does not renew now: the renewals of ten thousand leases in one turn of the event loop take 140 ms.
       this.schedule();
     });
   }
@@ -390,7 +390,8 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   }
 
   private lose(cause: LossCause, byStore = false): void {
-    // Only a silence that was seen before the end: after a stall of the server each client seems to be silent.
+    // A silence counts only if the server noticed it before the end: after a stall of the server, each client seems
+    // to be silent.
     const counted = cause === 'expired' && this.awaitsSign ? 'client-silent' : cause;
     this.meters.lost[counted] += 1;
     this.meters.holdMs.add(this.clock.now() - this.grantedAt);

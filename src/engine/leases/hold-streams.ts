@@ -19,13 +19,16 @@ const POSITION_INTERVAL_MS = 2000;
 
 interface KeptRef extends CallRef {
   readonly clientRequestId?: string;
-  /** The id that an attach has named. */
+  /** The `lease_id` that an attach has sent. */
   readonly leaseId?: string;
 }
 
 /** The client of a hold stream as the owner of its lease. */
 class StreamOwner implements LeaseOwner {
-  /** The end of the lease, if the stream has one. Rejects with the error that ends the stream. */
+  /**
+   * Resolves at the end of the lease. Rejects with the error that ends the stream. Undefined: the stream has no
+   * lease.
+   */
   done: Promise<void> | undefined;
   private settle: ((error: HoldfastError | undefined) => void) | undefined;
 

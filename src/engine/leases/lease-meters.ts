@@ -1,11 +1,11 @@
 import { Distribution } from '../distribution';
 import type { CountedLoss } from './lease';
 
-/** From a grant at once to a long wait (ms). */
+/** Bounds of the times to a grant: from an immediate grant to a long wait (ms). */
 const GRANT_BOUNDS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 300_000];
-/** From a short critical section to a leader (ms). */
+/** Bounds of the times of holding: from a short critical section to a leader (ms). */
 const HOLD_BOUNDS = [10, 100, 500, 1000, 5000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000, 86_400_000];
-/** From a lease that was nearly lost to a lease with a long ttl (ms). */
+/** Bounds of the remaining times at a renewal: from a lease that was nearly lost to a lease with a long ttl (ms). */
 const SLACK_BOUNDS = [100, 250, 500, 1000, 2000, 5000, 10_000, 20_000, 40_000, 80_000];
 
 /** What happened to the leases of one service on this server, as plain numbers since the start of the process. */

@@ -14,7 +14,10 @@ export type Mode = 'exclusive' | 'shared';
 
 export type LossCause = 'expired' | 'revoked' | 'store-reset' | 'store-unavailable';
 
-/** A loss for the operator. `client-silent`: the lease has expired because its client gave no sign of life. */
+/**
+ * The cause of a loss in metrics, for the operator. `client-silent`: the lease has expired because its client sent no
+ * heartbeat.
+ */
 export type CountedLoss = LossCause | 'client-silent';
 
 /** A time-bounded grant, as the caller of one call sees it. */

@@ -25,8 +25,9 @@ export interface PermitsStore {
   setLimit(resource: Resource, command: SetLimitCommand): Promise<SetLimitReply>;
   remove(resource: Resource, command: RemoveCommand): Promise<RemoveReply>;
   /**
-   * One step of a revocation. Each step visits a bounded number of leases. A repeated step may find fewer leases than the
-   * step has revoked. So it rejects if its first reply is lost, except when its reply is certain.
+   * One step of a revocation. Each step visits a bounded number of leases. A repeated step may find fewer leases than
+   * the first step has revoked. So the method rejects if the first reply is lost, unless the repeated step is certain
+   * to have the same reply.
    */
   revoke(resource: Resource, command: RevokeCommand): Promise<RevokeReply>;
   /** The number of buckets. Each name always belongs to the same bucket. */
@@ -55,13 +56,13 @@ export interface StoreListener {
   granted(resource: Resource, call: CallRef, grant: Granted): void;
   /** Something has changed that watches of the resource show. */
   changed(resource: Resource): void;
-  /** A reply of the store may be lost, with news about the resource. */
+  /** A reply of the store with news about the resource may be lost. */
   mayHaveMissedNews(resource: Resource): void;
   /** A bounded script has stopped before all its work was done. */
   workLeft(resource: Resource): void;
 }
 
-/** The call that acts for a request. Only a unary renew or release works without its attach value. */
+/** The call that speaks for a request. Only a unary renew or release works without its attach value. */
 export interface CallRef {
   /** The id under which the store keeps the request (stored-request-id.ts). */
   readonly requestId: string;
@@ -74,7 +75,7 @@ interface ByCaller {
   readonly caller?: object | undefined;
 }
 
-/** A command that is useful although it is sent late. */
+/** A command that is useful even if it is sent late. */
 export interface Patience {
   /**
    * The command may wait unsent until this time while the store answers other commands (ms, monotonic clock). Undefined:
@@ -136,7 +137,9 @@ export interface RenewCommand extends ByCaller, Patience {
   readonly ttlMs: number | undefined;
   /** Replaces the metadata of the holder. Undefined: the metadata stays. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** A stream's renewal works only while the stream acts for the lease, or takes the lease over. */
+  /**
+   * The renewal of a stream works only while the stream speaks for the lease, or if the stream takes the lease over.
+   */
   readonly stream: { readonly attach: string; readonly takeOver: boolean } | undefined;
 }
 

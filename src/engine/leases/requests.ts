@@ -42,7 +42,7 @@ export interface OwnedLease {
   revokeHeld(): void;
 }
 
-/** Who holds a lease: a hold stream, or a command of a session. */
+/** The holder of a lease on this server: a hold stream, or a command of a session. */
 export interface LeaseOwner extends HoldSink {
   /** Called once, after `granted`. */
   hold(lease: OwnedLease): void;

@@ -137,8 +137,8 @@ export class ResourceLists {
   }
 
   /**
-   * The present views of these names, in this order. Names that are no longer in use are left out. `isCut`: some names were
-   * not read, because the time was over or the page is full. The first MOST_READS names are read in any case.
+   * The present views of these names, in this order. Names that are no longer in use are left out. `isCut`: some
+   * names were not read, because the time was over or the page is full. The first MOST_READS names are always read.
    */
   private async read(
     call: Call,

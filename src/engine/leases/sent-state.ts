@@ -5,7 +5,7 @@ import type { NewestView } from './watch-stream';
 /** The most holders that are compared with a new state. */
 const MOST_KNOWN_HOLDERS = 64;
 
-/** The state that the watch streams of a resource are sent, and what their clients know. */
+/** The state that this server sends to the watch streams of a resource, and the holders that their clients know. */
 export class SentState implements NewestView {
   view: ResourceView | undefined;
   version = 0;

@@ -16,7 +16,7 @@ interface Watch {
   touching: boolean;
   /** True: touch again as soon as the touch in flight is answered. */
   touchAgain: boolean;
-  /** How many waiters touches must ask about without a pause, because a reply may be lost. */
+  /** The number of waiters about which touches must still ask without a pause, because a reply may be lost. */
   mustAsk: number;
 }
 
@@ -198,7 +198,7 @@ export class WaitQueue {
     this.updateWaiters(watch, asked, reply);
     watch.mustAsk = Math.max(0, watch.mustAsk - asked.length);
     if (watch.mustAsk > 0) watch.touchAgain = true;
-    // The store has lost the queue: ask about every waiter now, not 64 per second.
+    // The store has lost the queue: touches ask about every waiter now, and not only about 64 waiters in a second.
     if (watch.waiters.size > asked.length && reply.waiters.every((state) => state === 'recheck'))
       watch.touchAgain = true;
     return reply.snapshot.earliestEndMs;

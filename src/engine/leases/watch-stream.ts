@@ -2,7 +2,7 @@ import type { ResourceView } from './lease';
 import type { Delivery } from './deliveries';
 import type { WatchSink } from './requests';
 
-/** The state of a resource that its watch streams are sent. */
+/** The state of a resource that this server sends to its watch streams. */
 export interface NewestView {
   readonly view: ResourceView | undefined;
   /** Rises when clients see another state. */

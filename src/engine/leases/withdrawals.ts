@@ -91,7 +91,8 @@ export class Withdrawals {
     durationMs: number,
   ): void {
     if (this.giveBacks.count >= MAX_RUNNING) return;
-    // Commands without a caller share one queue, and thousands of give-backs must not delay the common renewals there.
+    // Commands without a caller share one queue. Thousands of give-backs must not delay the common renewals in this
+    // queue.
     const send = () =>
       this.store.withdraw(resource, {
         ...command,

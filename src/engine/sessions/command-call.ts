@@ -17,7 +17,7 @@ export interface CommandOrigin {
 
 const NOBODY: readonly (() => void)[] = [];
 
-/** One command of a session, as the engine of leases sees a call. */
+/** One command of a session, in the form of a call for the engine of leases. */
 export class CommandCall implements Call, CallSession {
   readonly timeoutMs = undefined;
   readonly transportRetry = false;

@@ -2,8 +2,9 @@
 type Begin = (answered: () => void) => void;
 
 /**
- * Lets the commands of a session on one name begin in the order of their ids. The next command begins when the store has
- * answered the command before, because the window of commands to a busy store sends a release before an acquire.
+ * Lets the commands of a session on one name begin in the order of their ids. The next command begins when the store
+ * has answered the command before. Otherwise a release could overtake an earlier acquire, because releases are sent
+ * to a busy store first.
  */
 export class NameTurns {
   /** The commands that wait, by name. A name without an entry has no unanswered command. */
@@ -20,7 +21,10 @@ export class NameTurns {
     this.beginFrom(name, begin);
   }
 
-  /** Begins one command after the other in a loop, because thousands that answer at once would overflow the stack. */
+  /**
+   * Begins one command after the other in a loop. With recursion, thousands of commands that are answered at once
+   * would overflow the stack.
+   */
   private beginFrom(name: string, first: Begin | undefined): void {
     for (let begin = first; begin !== undefined; begin = this.take(name)) {
       let isAnswered = false;

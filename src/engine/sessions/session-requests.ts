@@ -65,7 +65,7 @@ export type SessionEvent = { readonly commandId: number } & (
   | { readonly kind: 'failed'; readonly error: unknown }
 );
 
-/** Receives what a session tells its client. No function blocks or throws. */
+/** Receives the events of a session for its client. No function blocks or throws. */
 export interface SessionSink {
   send(event: SessionEvent): void;
   /** The session will end soon. The client opens the next session after this delay. */

@@ -49,8 +49,8 @@ const ENDS_PER_TURN = 200;
  *          ──the stream breaks, or its caller may not call any more──▶ ended
  *          ──leave──▶ leaving ──the leases have moved, or the time is over──▶ ended (DRAINING, REATTACH)
  *
- * The end of a session ends no lease. Each lease is held by the engine of leases, as for a hold stream of its own, and each
- * command is a call of its own.
+ * The end of a session ends no lease. The engine of leases holds each lease as it holds the lease of a hold stream.
+ * Each command is a call for the engine.
  */
 export class Session implements CommandOrigin, CommandSession {
   readonly heartbeats: Heartbeats;
@@ -99,7 +99,7 @@ export class Session implements CommandOrigin, CommandSession {
     return this.leaving !== undefined;
   }
 
-  /** Undefined: the session does not hold the lease, and has not lost the lease by a revocation. */
+  /** Undefined: the session neither holds the lease nor has lost the lease by a revocation. */
   lease(leaseNumber: number): LeaseId | undefined {
     const lease = this.commands.get(leaseNumber)?.lease ?? this.revokedLeases.get(leaseNumber);
     return lease?.id;

@@ -16,8 +16,8 @@ export interface SessionsOptions {
 }
 
 /**
- * The delays of the clients that are asked to leave are random and below this time (ms), so that the clients do not all
- * connect at the same time.
+ * A client that is asked to leave gets a random delay below this time (ms), so that the clients do not all connect at
+ * the same time.
  */
 const LEAVING_MS = 1000;
 /** The time in which clients may move the leases of a connection that has reached its maximum age (ms). */

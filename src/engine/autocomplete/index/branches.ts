@@ -10,8 +10,8 @@ import type { WorkMeter } from './work-meter';
  *
  *   c, at most 255 (8 bits), the marks of the characters after the first c (6 bits each), the size of the branch (12 bits)
  *
- * The size is the number of elements of the branch, at most 4095. An equal form is no branch of its own: its size is the
- * number of equal forms from there.
+ * The size is the number of elements of the branch, at most 4095. An element with the same form as the element before
+ * begins no branch. Its size is the number of equal forms from this element on.
  */
 
 const MAX_COMMON = 255;

@@ -1,7 +1,10 @@
 import { fold } from '../fold';
 import type { Profile } from '../suggestion';
 
-/** The answer for a character that can fold by its context, and for a long folded form. No UTF-8 has these bytes. */
+/**
+ * The answer for a character that may fold differently beside other characters, and for a long folded form. No UTF-8
+ * has these bytes.
+ */
 export const NOT_ALONE = 0xffffffff;
 
 const UNKNOWN = 0;
@@ -9,9 +12,9 @@ const MAX_BYTES = 4;
 const BYTE = 256;
 
 /**
- * Characters that never compose with the character before, and are no marks: letters of Latin, Greek, Cyrillic, Hebrew
- * and Arabic, kana, Han, Hangul syllables, full-width letters, spaces and common punctuation. All other characters may
- * fold by their context.
+ * Characters that never compose with the character before, and are no marks: letters of Latin, Greek, Cyrillic,
+ * Hebrew and Arabic, kana, Han, Hangul syllables, full-width letters, spaces and common punctuation. All other
+ * characters may fold differently beside other characters.
  */
 const BEGINS_ALONE = new RegExp(
   '^[\\u0001-\\u02ff\\u0370-\\u0482\\u048a-\\u052f\\u05d0-\\u05ea\\u0621-\\u063a\\u0641-\\u064a\\u1e00-\\u1fff' +

@@ -52,7 +52,7 @@ export class FormWriter {
     this.#length += to - from;
   }
 
-  /** False, and nothing is appended: a character of the text may fold by its context. */
+  /** False, and nothing is appended: a character of the text may fold differently beside other characters. */
   #appendByCharacters(text: Uint8Array, from: number, to: number): boolean {
     const bytes = this.#reserve(MAX_FOLDED_BYTES * (to - from));
     let length = this.#length;

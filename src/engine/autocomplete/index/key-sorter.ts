@@ -32,7 +32,9 @@ export class KeySorter {
     else this.#sortByDigits(start, end, HIGHEST_BYTE);
   }
 
-  /** Repeated forms have long ranges of equal keys. Different keys are found soon in all other ranges. */
+  /**
+   * Repeated forms have long ranges of equal keys. In all other ranges, this function soon finds two different keys.
+   */
   #areEqual(start: number, end: number): boolean {
     const first = this.keys[start];
     for (let index = start + 1; index < end; index++) {

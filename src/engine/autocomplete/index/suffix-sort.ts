@@ -5,7 +5,7 @@ import type { WorkMeter } from './work-meter';
 
 /**
  * The steps beyond FIXED_DEPTH for each position. A few long texts with long common beginnings are sorted without the
- * memory for ranks. Many such texts are cheaper with it.
+ * memory for ranks. Many such texts are sorted faster with this memory.
  */
 const DEEP_STEPS = 8;
 

@@ -8,9 +8,9 @@ import { TableWriter } from './table-writer';
 import { WorkMeter } from './work-meter';
 
 /**
- * Returns a table with the changed entries in place of the entries with their ids, and without the deleted entries. The
- * table given stays as it is. Ids that the table does not have may be among the deleted ids. Much faster than building
- * the whole table, because whole runs of entries are copied.
+ * Returns a table with the changed entries in place of the entries with their ids, and without the deleted entries.
+ * The table given stays as it is. Ids that the table does not have may be among the deleted ids. The update is much
+ * faster than a build of the whole table, because it copies whole runs of entries.
  */
 export function updateTable(
   table: EntryTable,

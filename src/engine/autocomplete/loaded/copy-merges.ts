@@ -28,7 +28,7 @@ export interface CopyMergesOptions {
   readonly firstLayerBytes: number;
   /** Puts the merged layer into the copy. */
   readonly onMerged: (merged: Merged) => Promise<void>;
-  /** A merge has failed. The copy stays right, but grows with each write. */
+  /** A merge has failed. The copy stays correct, but grows with each write. */
   readonly onFailed: (error: unknown) => void;
 }
 

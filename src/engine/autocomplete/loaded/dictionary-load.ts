@@ -15,8 +15,9 @@ class Interrupted extends Error {
 const MOST_ATTEMPTS = 5;
 
 /**
- * Loads the live generation of a dictionary: reads its buckets, then applies the writes that came meanwhile. Rejects with
- * a `StoreFailure`, with `NoMemory` or with `ThreadLost`. `cancelFlag`: set to 1 to cancel the load.
+ * Loads the live generation of a dictionary: reads its buckets, and then applies the writes that were made during the
+ * read. Rejects with a `StoreFailure`, with `NoMemory` or with `ThreadLost`. `cancelFlag`: set to 1 to cancel the
+ * load.
  */
 export async function loadCopy(
   name: string,

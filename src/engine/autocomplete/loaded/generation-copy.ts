@@ -27,7 +27,7 @@ export interface CopyOptions {
   readonly builds: LayerBuilds;
   readonly memory: IndexMemory;
   readonly room: DictionaryRoom;
-  /** A merge has failed. The copy stays right, but grows with each write. */
+  /** A merge has failed. The copy stays correct, but grows with each write. */
   readonly onMergeFailed: (error: unknown) => void;
   /** Default: `defaultLayerLimits`. */
   readonly layerLimits?: LayerLimits;

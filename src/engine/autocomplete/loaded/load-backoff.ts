@@ -8,9 +8,9 @@ import { NoMemory } from './layer-builds';
 const CRASHES_WITHOUT_PAUSE = 1;
 
 /**
- * Limits how often a dictionary is loaded that cannot be loaded, because each load costs time of the store and of a
- * thread. A pause follows each load that did not fit into the memory, and each load that crashed the thread of its
- * build, except the first.
+ * Limits the loads of a dictionary that cannot be loaded, because each load costs time of the store and of a thread.
+ * A pause follows each load that did not fit into the memory. A pause also follows each load that crashed the thread
+ * of its build, except the first such load.
  */
 export class LoadBackoff {
   #crashCount = 0;
