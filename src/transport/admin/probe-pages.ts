@@ -16,8 +16,8 @@ const PHASES: Readonly<Record<Exclude<Phase, 'serving'>, string>> = {
 };
 
 /**
- * The pages for probes. `/livez` says that the process runs, whatever the store does: a restart cannot repair the store.
- * `/readyz` says what the health service says, with the reasons.
+ * The pages for probes. `/livez` says that the process runs, in every state of the store, because a restart of the
+ * server cannot repair the store. `/readyz` says what the health service says, with the reasons.
  */
 export function probePages(server: ProbedServer): AdminPages {
   return {

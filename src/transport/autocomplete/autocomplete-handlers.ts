@@ -50,7 +50,7 @@ import { QueryStream } from './suggest-stream';
 
 /**
  * The generated AutocompleteService, with faster serializers for the answers that each keystroke needs, and with
- * decoders that read neither long lists nor large messages.
+ * decoders that stop at lists that are too long, and leave large messages to a thread.
  */
 export const autocompleteServiceDefinition = {
   ...AutocompleteServiceService,

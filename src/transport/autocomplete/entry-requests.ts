@@ -17,7 +17,7 @@ import {
 } from './entry-checks';
 import type { EntryThreadCalls, PackedBatch, Undecodable } from './entry-thread-calls';
 
-/** A message in its frame of gRPC has this number of bytes before it. */
+/** The number of bytes of a gRPC frame before its message. */
 const FRAME_HEAD_BYTES = 5;
 
 /**

@@ -60,7 +60,7 @@ export function smallMessageDecoder<Message>(
   };
 }
 
-/** Makes the part of a message up to its first list that is too long. */
+/** Returns the part of a message up to its first list that is too long. */
 type Cut = () => Buffer;
 
 /**

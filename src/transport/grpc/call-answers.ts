@@ -37,7 +37,7 @@ const HEADERS = {
   'grpc-accept-encoding': 'identity,deflate,gzip',
 } as const;
 
-/** The class of grpc-js, with the methods that the functions below take the place of. */
+/** The class of grpc-js. Its methods are the originals of the functions below. */
 function classOf(call: Call): ServerInterceptingCallInterface {
   return Object.getPrototypeOf(call) as ServerInterceptingCallInterface;
 }
@@ -92,15 +92,15 @@ function sendMessage(this: Call, ...[message, done]: Parameters<Call['sendMessag
 }
 
 /**
- * Sends the same headers with each answer that has messages, and makes the first status of a call the last thing that the call sends.
- * grpc-js itself ends a call that it cannot read, or that has passed its deadline, while the handler still answers. A
- * message after such a status would break the HTTP/2 stream, and the client would receive neither the message nor the
- * status.
+ * Sends the same headers with each answer that has messages. A call sends nothing after its first status. grpc-js
+ * itself ends a call that it cannot read, or that has passed its deadline, while the handler still answers. A message
+ * after such a status would break the HTTP/2 stream, and the client would receive neither the message nor the status.
  *
  * Counts the calls, their messages and their ends, and tells `spans` of the end of each unary call.
  *
- * An interceptor that wraps the call would not see the statuses of grpc-js itself. All calls get the same functions:
- * with functions of its own, each call would be an object of a new shape for V8, and stay in memory for long.
+ * An interceptor that wraps the call would not see the statuses of grpc-js itself. All calls get the same functions.
+ * If each call had its own functions, each call would be an object of a new shape for V8, and would stay in memory
+ * for a long time.
  */
 export function callAnswers(meters: CallMeters, spans?: CallSpans): ServerInterceptor {
   return (method, interceptedCall) => {

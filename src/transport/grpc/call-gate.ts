@@ -8,7 +8,7 @@ import { clampTimeout, shortenTimeout, timeoutMs } from './grpc-timeout';
 import { Reader, ReadingTurns } from './reading-turns';
 import { answer, refusalHeaders, surviveErrors } from './refusal';
 
-/** What the gate must know about a method. */
+/** The properties of a method that the gate needs. */
 export interface CallKind {
   readonly priority: Priority;
   readonly unary: boolean;
@@ -38,9 +38,12 @@ const CALLS_PER_BUSY_TURN = 16;
 const LONGEST_WAIT_MS = 500;
 /** The bound of unanswered unary calls of one connection. */
 export const MAX_UNARY_CALLS = 1000;
-/** The bound of unanswered renewals and releases of one connection. Only memory matters, so the bound is higher. */
+/**
+ * The bound of unanswered renewals and releases of one connection. This bound limits only memory, so the bound is
+ * higher.
+ */
 export const MAX_URGENT_CALLS = 10_000;
-/** The health checks of a connection with this number of waiting calls are urgent only with a proven caller. */
+/** If a connection has this number of waiting calls, its health checks are urgent only if their caller is proven. */
 const MOST_BEFORE_PROBE = 8;
 /** The pause between two turns while calls wait (ms). */
 const PAUSE_MS = 1;
@@ -226,7 +229,10 @@ export class CallGate {
     this.lastTurnAt = this.waitingCount > 0 ? now : undefined;
   }
 
-  /** Urgent calls come first. Each eighth call is of low and each eighth of normal priority, so none waits for ever. */
+  /**
+   * Urgent calls come first. But of eight calls, one is taken from the low and one from the normal priority, so no
+   * call waits for ever.
+   */
   private beginNext(): void {
     const { high, normal, low } = this.queues;
     this.pickCount = (this.pickCount + 1) % 8;
@@ -252,7 +258,7 @@ export class CallGate {
     const waitedMs = this.options.clock.now() - arrivedAt;
     if (kind.priority !== 'high' && waitedMs > longestWaitMs(headers)) return this.refuse(call, BUSY);
     shortenTimeout(headers, waitedMs);
-    // A call without a message ends while it waits. grpc-js must see this end too.
+    // The stream of a call without a message may end while the call waits. grpc-js must see this end too.
     const hasEnded = stream.readableEnded;
     this.begin(call);
     if (hasEnded) stream.emit('end');

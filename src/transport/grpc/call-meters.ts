@@ -3,7 +3,7 @@ import { status } from '@grpc/grpc-js';
 import { Distribution } from '../../engine/distribution';
 import { FailureCounts } from './failure-counts';
 
-/** From an answer without the store to the longest wait (ms). */
+/** Bounds of the times of calls: from an answer without the store to the longest wait (ms). */
 const BOUNDS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000];
 const CODE_COUNT = status.UNAUTHENTICATED + 1;
 
@@ -45,9 +45,9 @@ export class MethodMeter {
 
 /** The meters of all methods that this server has. Calls of other methods are not counted, so the number of meters is bounded. */
 export class CallMeters {
-  /** The failed commands of sessions. The status of the session's stream does not tell them. */
+  /** The failed commands of sessions. The status of the session's stream does not show them. */
   readonly sessionFailures = new FailureCounts();
-  /** The failed queries of SuggestStream. The status of the stream does not tell them. */
+  /** The failed queries of SuggestStream. The status of the stream does not show them. */
   readonly queryFailures = new FailureCounts();
   private readonly methods = new Map<string, MethodMeter>();
 

@@ -1,10 +1,13 @@
 import type { ServerHttp2Session } from 'node:http2';
 
-/** The part of the maximum age by which connections differ, so that many clients do not reconnect together. */
+/**
+ * The ages of connections differ by up to this part of the maximum age, so that many clients do not reconnect
+ * together.
+ */
 const JITTER = 0.1;
 /** A stream that waited at the gate has begun, or was refused, within this time (ms). */
 const GATE_MS = 1000;
-/** The shortest time that other calls have for their end (ms). */
+/** Calls that are not streams have at least this time to end (ms). */
 const FAREWELL_MS = 60_000;
 
 export interface OldConnection {
@@ -15,9 +18,9 @@ export interface OldConnection {
 }
 
 /**
- * Ends a connection in order when it has reached `maxAgeMs`: announces the end, ends the streams, and lets all other
- * calls finish. Cuts the connection after the same time again. The option grpc.max_connection_age_ms is not used,
- * because it resets streams.
+ * Ends a connection that has reached `maxAgeMs`: announces the end, ends the streams, and lets all other calls
+ * finish. Cuts the connection after `maxAgeMs` more, and at least `FAREWELL_MS`. The option
+ * grpc.max_connection_age_ms is not used, because it resets streams.
  *
  * The announcement is one GOAWAY with the id of the last accepted call, so the client repeats a call on its way on
  * another connection. A first GOAWAY with the largest id would promise to serve that call, but nghttp2 drops all new

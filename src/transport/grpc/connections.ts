@@ -11,7 +11,7 @@ import { keepAlive, type KeepAliveTimes } from './keep-alive';
 import type { Log } from './log';
 import { OpenCalls } from './open-calls';
 
-/** The time for the last frames of a connection to leave (ms). */
+/** The time in which the last frames of a connection are sent (ms). */
 const FAREWELL_MS = 500;
 
 /**

@@ -40,7 +40,8 @@ export function watchSessions(
   }
   for (const http2Server of http2Servers.keys() as Iterable<Http2Server>) {
     takeOverStreams(http2Server, letIn);
-    // Node makes the session in its own listener of these events. With TLS both events come, the second with TLS.
+    // Node makes the session in its own listener of these events. With TLS both events come, and the second event has
+    // the TLS socket.
     let newest: Socket | undefined;
     const remember = (socket: Socket): void => void (newest = socket);
     http2Server.prependListener('connection', remember);

@@ -5,7 +5,7 @@ const HEAD_BYTES = 5;
 /** The first buffer of a message that arrives in several pieces. A longer message doubles its buffer. */
 const FIRST_BUFFER_BYTES = 1024;
 
-/** A longer message gets a buffer of its own pages. Such a buffer has a cost, which is too high for small messages. */
+/** A longer message gets a buffer with its own memory pages. Such a buffer costs too much for a small message. */
 const LARGE_BYTES = 65_536;
 
 /** Both functions may call `stop` of the framing. */

@@ -14,7 +14,7 @@ const WRITING_PAUSE_MS = 20;
 const LONGEST_ROUND_MS = 2000;
 /** After a call of a connection with few calls, such connections are protected for this time (ms). */
 const PROTECTED_MS = 1000;
-/** The most connections that are paused together, because each pause takes a system call. */
+/** The largest number of connections that are paused together. Each pause takes a system call. */
 const MOST_PAUSED = 1024;
 /**
  * The bound of the calls of one connection that have not begun. At this bound, the server stops reading the connection
@@ -66,7 +66,7 @@ export class ReadingTurns {
     return this.paused.length > 0;
   }
 
-  /** Takes a new connection. */
+  /** Adds a new connection. */
   add(reader: Reader): void {
     this.busy.add(reader);
     if (this.isPaused) this.pauseOne(reader);

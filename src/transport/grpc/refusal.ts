@@ -14,7 +14,9 @@ export function refusalHeaders(error: HoldfastError): OutgoingHttpHeaders {
   };
 }
 
-/** A stream that is reset emits 'error', which would end the process without a listener. grpc-js listens later. */
+/**
+ * A reset stream emits 'error', and without a listener this event ends the process. grpc-js adds its listener later.
+ */
 export function surviveErrors(stream: ServerHttp2Stream): void {
   stream.on('error', () => undefined);
 }

@@ -70,7 +70,10 @@ abstract class IncomingRequest extends UnfinishedRequest {
     call.maxReceiveMessageSize = parts.maxBytes;
   }
 
-  /** A caller that is not proven yet cannot end the large requests of others. The gate proves their callers first. */
+  /**
+   * A request of a method without a bound of its own ends first. So a caller that is not proven yet cannot end the
+   * large requests of others: the gate proves the callers of large requests first.
+   */
   override get endsFirst(): boolean {
     return this.parts.maxBytes <= MAX_REQUEST_BYTES;
   }

@@ -241,7 +241,10 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
     return { identity: escapeText(this.identity), ...this.trace };
   }
 
-  /** Sets the identity. Throws, or rejects, if the caller is not proven. Makes no promise if the credential is known. */
+  /**
+   * Sets the identity. Throws, or rejects, if the caller is not proven. Returns no promise if the credential is
+   * known.
+   */
   prove(access: Access): Promise<void> | undefined {
     const caller = access.prove(this);
     if (caller instanceof Promise) return caller.then((found) => this.proven(found, access));

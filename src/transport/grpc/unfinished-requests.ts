@@ -3,9 +3,9 @@ import { HoldfastError } from '../../engine/errors';
 
 const MIB = 1024 * 1024;
 const SWEEP_INTERVAL_MS = 1000;
-/** More requests are not refused in one turn of the event loop: each refusal takes about 50 µs. */
+/** The largest number of requests that are refused in one turn of the event loop. Each refusal takes about 50 µs. */
 const MOST_AT_ONCE = 64;
-/** The pause before more requests are refused. */
+/** The pause before the next requests are refused. */
 const SLICE_PAUSE_MS = 5;
 
 /** The bounds of the requests that a server has received in part. */

@@ -16,7 +16,7 @@ export interface DrainParts {
 
 /**
  * Stops a server without the loss of a lease. Health becomes NOT_SERVING before streams end, so load balancers choose
- * another server. Streams end with a status that clients retry; a forced shutdown would send no such status.
+ * another server. Streams end with a status after which clients retry. A forced shutdown would send no such status.
  * Connections that are still open after `timeoutMs` are closed.
  */
 export async function drainServer(parts: DrainParts, timeoutMs: number): Promise<void> {

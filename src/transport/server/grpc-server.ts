@@ -228,7 +228,7 @@ export class GrpcServer {
   }
 }
 
-/** The questions of the gate about the caller of a call that has not begun. */
+/** The functions by which the gate asks about the caller of a call that has not begun. */
 function proofs(access: Access): Pick<CallGateOptions, 'isProven' | 'prove'> {
   const credentials = ({ authorization }: IncomingHttpHeaders, connection: Http2Session) => ({
     authorization: authorization === undefined ? [] : [authorization],

@@ -3,7 +3,7 @@ import { FairQueue } from '../../engine/fair-queue';
 
 /** Commands that begin in one turn of the event loop. */
 const COMMANDS_PER_TURN = 32;
-/** No command begins later in a turn (ms). */
+/** In one turn, no command begins after this time (ms). */
 const LONGEST_TURN_MS = 0.5;
 
 /**

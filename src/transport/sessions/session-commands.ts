@@ -13,7 +13,9 @@ export interface CheckedCommand {
   readonly rights: CommandRights;
 }
 
-/** Checks and translates the commands of sessions. Each command has the rule of the unary call that does the same. */
+/**
+ * Checks and translates the commands of sessions. A command follows the rules of the unary call that does the same.
+ */
 export class SessionCommands {
   private readonly reader: CommandReader;
 

@@ -26,13 +26,15 @@ export interface ConversationParts {
   readonly failures: FailureCounts;
 }
 
-/** From this number on, commands that have not begun and events that wait stop the reading of the stream. */
+/**
+ * The stream is not read while the commands that have not begun and the waiting events together reach this number.
+ */
 const MOST_BEFORE_PAUSE = 1000;
 /** The same for the bytes of requests with commands that have not begun. */
 const MOST_BYTES_BEFORE_PAUSE = 2 ** 20;
 /**
- * The messages of a session that are read in one turn of the event loop. 64 KiB of heartbeats are 5,000 messages, and
- * their reading in one turn took 60 ms.
+ * The messages of a session that are read in one turn of the event loop. 64 KiB can have 5,000 heartbeats, and
+ * reading them in one turn took 60 ms.
  */
 const MOST_MESSAGES_PER_TURN = 16;
 

@@ -27,7 +27,7 @@ const END_CAUSES: Readonly<Record<EndCause, SessionEndCause>> = {
   superseded: SessionEndCause.SESSION_END_CAUSE_SUPERSEDED,
 };
 
-/** A renewal is no event for the client. */
+/** An event that the client receives as an event. Renewals have a list of their own. */
 export type ClientEvent = Exclude<SessionEvent, { kind: 'renewed' }>;
 
 /** Makes the parts of an error, and logs a defect. */

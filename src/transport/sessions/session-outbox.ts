@@ -46,7 +46,7 @@ export class SessionOutbox implements SessionSink {
   private readonly grants = new Map<number, number>();
   /** The renewals that wait: the end of the lease, by lease. */
   private readonly renewals = new Map<number, LeaseEnd>();
-  /** The changed ttls that no renewal has told the client yet, by lease (ms). */
+  /** The changed ttls that no sent renewal contains yet, by lease (ms). */
   private readonly newTtls = new Map<number, number>();
   private leavingMs: number | undefined;
   private refusalCount = 0;
@@ -132,7 +132,10 @@ export class SessionOutbox implements SessionSink {
     this.sendSoon();
   }
 
-  /** A grant with an old end would seem to have come too late, and the client would release the lease. */
+  /**
+   * Moves the end in a waiting grant. With the old end the grant would seem to come too late, and the client would
+   * release the lease.
+   */
   private prolongUnsentGrant(leaseNumber: number, end: LeaseEnd): void {
     const number = this.grants.get(leaseNumber);
     const event = number === undefined ? undefined : this.events.get(number);

@@ -18,7 +18,10 @@ import { Violations } from '../grpc/fields';
  */
 export const MOST_PART_BYTES = 8192;
 
-/** Sixteen for each command of a full request. A valid command has two; the others are room for later fields. */
+/**
+ * Sixteen fields for each command of a full request. A valid command has two fields. The other fields are reserved
+ * for later versions.
+ */
 const MOST_FIELDS = 16_384;
 
 const START = 10;
@@ -47,7 +50,7 @@ export interface SessionRequest {
   readonly heartbeatId: bigint;
   /** One command above the bound is read, and ends the session. */
   readonly commands: readonly EncodedCommand[];
-  /** The memory that the commands keep, until the last of them is gone. */
+  /** The bytes of the request, which stay in memory until no command of the request is left. */
   readonly byteLength: number;
 }
 
