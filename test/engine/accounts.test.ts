@@ -74,7 +74,7 @@ describe('the quota of commands per second', () => {
 });
 
 describe('an account', () => {
-  it('is one for all connections of an identity, and one for each connection without an identity', () => {
+  it('is shared by all connections of an identity, and belongs to a single connection without an identity', () => {
     const { accounts } = started({});
     const [one, two] = [{}, {}];
     expect(accounts.of('token:a', one)).toBe(accounts.of('token:a', two));

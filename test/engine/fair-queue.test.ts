@@ -72,7 +72,7 @@ it('keeps the order of one caller, loses no item, and is then empty', () => {
   );
 });
 
-it('never lets more items pass a new item than it has announced', () => {
+it('never serves more items before a new item than `ahead` has announced', () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom(...CALLERS), { maxLength: 100 }),

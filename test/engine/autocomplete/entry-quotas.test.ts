@@ -43,14 +43,14 @@ const refused = (quota: string, limit: number) => ({
 });
 
 describe('a put', () => {
-  it('fits up to the quota of entries, and changes nothing above it', async () => {
+  it('succeeds up to the quota of entries, and changes nothing above the quota', async () => {
     store.create('towns', ALICE);
     await put('towns', writer(ALICE), 10);
     await expect(put('towns', writer(ALICE), 1, 10)).rejects.toMatchObject(refused('entries', 10));
     expect(store.amount('towns').entries).toBe(10);
   });
 
-  it('fits up to the quota of bytes, which are the bytes of ids and records', async () => {
+  it('succeeds up to the quota of bytes, which counts the bytes of ids and records', async () => {
     store.create('towns', ALICE);
     await put('towns', writer(ALICE, { bytes: 40 }), 10);
     await expect(put('towns', writer(ALICE, { bytes: 40 }), 1, 10)).rejects.toMatchObject(
@@ -58,7 +58,7 @@ describe('a put', () => {
     );
   });
 
-  it('counts with all dictionaries of the caller', async () => {
+  it('counts together with all dictionaries of the caller', async () => {
     store.create('towns', ALICE, fourByteEntries(6));
     store.create('rivers', ALICE);
     await put('rivers', writer(ALICE), 4);
@@ -70,7 +70,7 @@ describe('a put', () => {
     await expect(put('towns', writer(ALICE), 1)).rejects.toMatchObject(refused('entries', 10));
   });
 
-  it('fits after the same entries were put often, because the sum is read again before a refusal', async () => {
+  it('succeeds after many puts of the same entries, because the sum is read again before a refusal', async () => {
     store.create('towns', ALICE);
     for (let i = 0; i < 30; i += 1) await put('towns', writer(ALICE), 3);
     expect(store.amount('towns').entries).toBe(3);
@@ -83,14 +83,14 @@ describe('a put', () => {
     );
   });
 
-  it('fits at once after a deletion, also on another server', async () => {
+  it('succeeds at once after a deletion, also if another server has deleted the entries', async () => {
     store.create('towns', ALICE, fourByteEntries(10));
     await expect(put('towns', writer(ALICE), 1, 20)).rejects.toMatchObject({ reason: 'QUOTA_EXCEEDED' });
     store.replace('towns', ALICE, fourByteEntries(9));
     await put('towns', writer(ALICE), 1, 20);
   });
 
-  it('does not fit beside puts that are in flight', async () => {
+  it('is refused if it exceeds the quota together with the puts in flight', async () => {
     store.create('towns', ALICE);
     let end = () => undefined as void;
     const first = quotas.put('towns', writer(ALICE), fourByteEntries(6), async () => {
@@ -175,7 +175,7 @@ describe('a caller', () => {
     await expect(refusal).rejects.toMatchObject({ reason: 'QUOTA_EXCEEDED' });
   });
 
-  it('notices what another server has written after 5 s', async () => {
+  it('notices the writes of another server after 5 s', async () => {
     store.create('towns', ALICE);
     await put('towns', writer(ALICE), 1);
     store.put('towns', fourByteEntries(9, 20));
@@ -196,7 +196,7 @@ describe('a caller', () => {
 });
 
 describe('a put to a dictionary of another owner', () => {
-  it('counts with the dictionaries of both, so that two identities cannot fill the dictionaries of each other', async () => {
+  it('counts with the dictionaries of both owners, so that two identities cannot fill the dictionaries of each other', async () => {
     for (const [owner, name] of [
       [ALICE, 'a'],
       [BOB, 'b'],

@@ -173,7 +173,7 @@ describe('acquire', () => {
       on.expectRest();
     });
 
-    it('rejects with a defect unchanged, and gives a possible grant back', async () => {
+    it('rejects with the unchanged defect, and gives a possible grant back', async () => {
       const pending = on.acquire();
       const defect = new TypeError('a bug');
       await (await on.store.next('acquire')).throw(defect);
@@ -334,7 +334,7 @@ describe('acquire', () => {
       on.expectRest();
     });
 
-    it('waits at the token of the grant if the store has lost the ticket', async () => {
+    it('waits with the token of the grant as its ticket if the store has lost the ticket', async () => {
       on.acquire({ ttlMs: 1000 });
       const sent = await on.store.next('acquire');
       await on.clock.advance(1000);

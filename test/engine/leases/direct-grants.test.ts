@@ -50,7 +50,7 @@ describe('a direct grant', () => {
     expect(expireOffsetMs(pending.call.receivedAt, pending.value.end)).toBeCloseTo(30_000 * 0.9995, 6);
   });
 
-  it('that comes before the reply with the place of the call waits for this reply', async () => {
+  it('waits for the reply with the place of the call if the grant comes before this reply', async () => {
     const pending = on.acquire();
     const sent = await on.store.next('acquire');
     await grant(sent.command);
@@ -83,7 +83,7 @@ describe('a direct grant', () => {
     on.expectRest();
   });
 
-  it('is searched among all 100 waiters by immediate touches if a reply may be lost', async () => {
+  it('is found by immediate touches about all 100 waiters if a reply may be lost', async () => {
     const calls = Array.from({ length: 100 }, () => on.acquire({ requestId: undefined }));
     for (const _ of calls) await answerWaiting(on);
     on.store.listener?.mayHaveMissedNews(HELLO);
@@ -175,7 +175,7 @@ describe('a direct grant', () => {
     on.expectRest();
   });
 
-  it('is ignored if the call has already given it back', async () => {
+  it('is ignored if the call has already given the grant back', async () => {
     const pending = on.acquire();
     const { command } = await answerWaiting(on);
     await grant(command, { remainingMs: 0 });
@@ -188,7 +188,7 @@ describe('a direct grant', () => {
     expect(pending.value.fencingToken).toBe(45n);
   });
 
-  it('for a call that has ended is given back, unless a command of the call was answered with it', async () => {
+  it('for a call that has ended is given back, unless the store has answered a command of the call with this grant', async () => {
     const pending = on.acquire();
     const { command } = await answerWaiting(on);
     pending.call.cancel();

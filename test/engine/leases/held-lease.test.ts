@@ -16,7 +16,7 @@ describe('HeldLease', () => {
   });
 
   describe('when a new policy no longer allows the name', () => {
-    it('says lost with cause REVOKED, ends LEASE_LOST, and neither renews nor releases the lease', async () => {
+    it('sends lost with the cause REVOKED, ends with LEASE_LOST, and neither renews nor releases the lease', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(1000);
       await held.renew();
@@ -231,7 +231,7 @@ describe('HeldLease', () => {
   });
 
   describe('after a loss', () => {
-    it('stops renewing, and releases the lease in case a renewal without a reply has kept the lease', async () => {
+    it('stops renewing, and releases the lease, because a renewal without a reply may have prolonged the lease', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(3000);
       expect(held.status).toBe('LEASE_LOST');
@@ -289,7 +289,7 @@ describe('HeldLease', () => {
       expect(held.sentAt('release')).toEqual([]);
     });
 
-    it('retries the late release for a ttl if the store does not answer', async () => {
+    it('retries the late release for the length of a ttl if the store does not answer', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(3000);
       for (let second = 3; second < 10; second += 1) {

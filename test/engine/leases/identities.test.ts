@@ -111,7 +111,7 @@ describe('a call with an identity', () => {
 });
 
 describe('a lease of another identity', () => {
-  it('is not held for renewals and attaches, is not released, and lives on', async () => {
+  it('answers LEASE_NOT_HELD to a renewal and an attach, is not released, and continues', async () => {
     const clock = new ManualClock(1_000_000);
     const on = new EngineFixture(clock, new ModelWorld(clock).store('s1'));
     const alice = on.acquire({}, { identity: IDENTITY });

@@ -138,7 +138,7 @@ class History {
 }
 
 describe('with a ttl that is shorter than the replies of the store', () => {
-  it('only repeated requests get REQUEST_FINISHED, and then every time, and no request gets two tokens', async () => {
+  it('a request gets REQUEST_FINISHED only if it is repeated, and then each time, and no request gets two tokens', async () => {
     await assertWithinTime(
       fc.tuple(fc.array(action, { minLength: 3, maxLength: 30 }), outcomes, latencies),
       async ([actions, outcome, latency]) => {
@@ -151,7 +151,7 @@ describe('with a ttl that is shorter than the replies of the store', () => {
     );
   });
 
-  it('every call of a crowd ends after its wait_timeout, and waiters are granted when replies are fast', async () => {
+  it('each of many calls ends after its wait_timeout, and waiters are granted when replies are fast', async () => {
     const clock = new ManualClock(1_000_000);
     const world = new ModelWorld(clock);
     const s1 = new EngineFixture(clock, world.store('s1'));

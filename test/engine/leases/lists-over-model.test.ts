@@ -31,7 +31,7 @@ describe('the pages of a list over a model of the store', () => {
     return found;
   }
 
-  it('have each name in use once, and the most contended names first by waiters', async () => {
+  it('have each name in use once, and in the order of waiter counts the names with the most waiters first', async () => {
     await fc.assert(
       fc.asyncProperty(
         names,

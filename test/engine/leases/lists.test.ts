@@ -67,7 +67,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(page.value).toMatchObject({ nextPageToken: '', sampled: false });
   });
 
-  it('asks for the fields of the request, and for as many resources as the page has room for', async () => {
+  it('sends the fields of the request to the store, and asks for as many resources as the page has room for', async () => {
     const connection = {};
     const page = list(
       on,
@@ -97,7 +97,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(namesOf(page.value)).toEqual(['a', 'b', 'x']);
   });
 
-  it('ends a bucket whose step makes no progress', async () => {
+  it('leaves a bucket after a step without progress', async () => {
     const page = list(on);
     await answer({}, { 0: 'edited' });
     expect(await answer({}, { 0: 'edited' })).toMatchObject([{ bucket: 0, after: 'edited' }]);
@@ -275,7 +275,7 @@ describe('a list on a fake store of 4 buckets', () => {
     }
   });
 
-  it('by waiters reads the names with the most waiters, and shows their present state', async () => {
+  it('by waiter count reads the names with the most waiters, and shows their present state', async () => {
     const page = list(on, { order: 'waiter-count', pageSize: 2 });
     const items = [3, 0, 9, 4].map((waiterCount, i) => ({ name: `n${i}`, waiterCount }));
     await (await on.store.next('listWaiterCounts')).answer({ items, last: '', examinedCount: 4 });
@@ -290,7 +290,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(page.value).toMatchObject({ nextPageToken: '', sampled: false });
   });
 
-  it('by waiters leaves out names that are free or without the label by now', async () => {
+  it('by waiter count leaves out names that are free or without the label by now', async () => {
     const page = list(on, { order: 'waiter-count', holderId: 'alice' });
     const items = ['a', 'b', 'c'].map((name) => ({ name, waiterCount: 1 }));
     await (await on.store.next('listWaiterCounts')).answer({ items, last: '', examinedCount: 50_000 });
@@ -301,7 +301,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(page.value.sampled).toBe(true);
   });
 
-  it('by waiters compares 20,000 names at most, and shows no name that the caller may not read', async () => {
+  it('by waiter count compares 20,000 names at most, and shows no name that the caller may not read', async () => {
     const names = namesWhere((name) => name !== 'secret');
     const page = list(on, { order: 'waiter-count', pageSize: 1 }, { names });
     for (let step = 0; step < 4; step += 1) {
@@ -328,7 +328,7 @@ describe('a list on a fake store of 4 buckets', () => {
     }
   }
 
-  it('by waiters begins at a random bucket, and compares the buckets before it last', async () => {
+  it('by waiter count begins at a random bucket, and compares the buckets before it last', async () => {
     on.identities.jitter = 0.7;
     list(on, { order: 'waiter-count' });
     const buckets: number[] = [];
@@ -340,7 +340,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(buckets).toEqual([2, 3, 0, 1]);
   });
 
-  it('by waiters says that locks may be missing if the locks with the most waiters are too large for one answer', async () => {
+  it('by waiter count says that locks may be missing if the locks with the most waiters are too large for one answer', async () => {
     const page = list(on, { order: 'waiter-count' });
     const names = Array.from({ length: 40 }, (_, i) => `n${i}`);
     await compare(names);
@@ -359,7 +359,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(page.value).toMatchObject({ sampled: true, nextPageToken: '' });
   });
 
-  it('by waiters compares names for three quarters of its time, and then reads the locks with the most waiters', async () => {
+  it('by waiter count compares names for three quarters of its time, and then reads the locks with the most waiters', async () => {
     const page = list(on, { order: 'waiter-count' }, { options: { timeoutMs: 1000 } });
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     const items = names.map((name) => ({ name, waiterCount: 1 }));
@@ -378,7 +378,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(page.value.sampled).toBe(true);
   });
 
-  it('by waiters reads the first locks even if the time of its call is over', async () => {
+  it('by waiter count reads the first locks even if the time of its call is over', async () => {
     const page = list(on, { order: 'waiter-count' }, { options: { timeoutMs: 100 } });
     await on.clock.advance(100);
     const items = Array.from({ length: 9 }, (_, i) => ({ name: `n${i}`, waiterCount: 1 }));
@@ -388,7 +388,7 @@ describe('a list on a fake store of 4 buckets', () => {
     expect(page.value.sampled).toBe(true);
   });
 
-  it('by waiters has no page token', async () => {
+  it('by waiter count has no page token', async () => {
     const page = list(on, { order: 'waiter-count', pageToken: 'x' });
     await settled();
     expect(page.failure).toBeInstanceOf(HoldfastError);

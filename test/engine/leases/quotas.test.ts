@@ -39,7 +39,7 @@ async function acquire(n: number, options = caller(), waitTimeoutMs?: number) {
 describe('the quota of leases', () => {
   beforeEach(() => setQuotas({ leases: 2 }));
 
-  it('refuses one lease more before the store is asked, and names quota and limit', async () => {
+  it('refuses the next lease without a command to the store, and names the quota and the limit', async () => {
     const first = await acquire(1);
     await acquire(2);
     const third = await acquire(3);
@@ -54,7 +54,7 @@ describe('the quota of leases', () => {
     expect((await acquire(3)).outcome).toBe('OK');
   });
 
-  it('answers a repeated acquire of a lease that counts already', async () => {
+  it('does not refuse a repeated acquire of a lease that already counts', async () => {
     const first = await acquire(1);
     await acquire(2);
     const again = await acquire(1);
@@ -74,7 +74,7 @@ describe('the quota of leases', () => {
     expect(leaseCount()).toBe(2);
   });
 
-  it('forgets a lease at its end, and counts a renewed lease to its new end', async () => {
+  it('forgets a lease at its end, and counts a renewed lease until its new end', async () => {
     const first = await acquire(1);
     await acquire(2);
     await clock.advance(20_000);
@@ -117,7 +117,7 @@ describe('the quota of leases', () => {
     on.expectRest();
   });
 
-  it('counts the lease of a broken stream to its end, and never refuses an attach', async () => {
+  it('counts the lease of a broken stream until its end, and never refuses an attach', async () => {
     const stream = on.hold({ name: 'lock-1', requestId: id(1) }, caller());
     await clock.advance(0);
     await acquire(2);
@@ -178,7 +178,7 @@ describe('the quota of waiters', () => {
     expect(next.outcome).toBe('waiting');
   });
 
-  it('holds for each identity alone', async () => {
+  it('is separate for each identity', async () => {
     await acquire(1, caller('token:b'));
     const waits = ['token:c', 'token:d'].map((identity, index) =>
       on.acquire({ name: 'lock-1', requestId: id(10 + index), waitTimeoutMs: 60_000 }, caller(identity)),

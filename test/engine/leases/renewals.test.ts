@@ -273,7 +273,7 @@ describe('leases of a common renewal without a reply', () => {
   }
   const all = (...kinds: string[]) => [kinds, kinds, kinds];
 
-  it('report renewal-failed as after a lost reply of their own, and are retried together', async () => {
+  it('report renewal-failed as after a single renewal without a reply, and are retried together', async () => {
     const { leases, first, sent } = await inFlight();
     await sent.fail();
     expect(kindsOf(leases)).toEqual(all('renewal-failed'));
@@ -300,7 +300,7 @@ describe('leases of a common renewal without a reply', () => {
     for (const { sink } of leases) expect(sink.kinds).not.toContain('renewed');
   });
 
-  it('are renewed alone after a defect, which may concern one of them only', async () => {
+  it('are renewed alone after a defect, because the defect may concern only one of the leases', async () => {
     const { leases, first, sent } = await inFlight();
     const defect = new Error('a script failed');
     await sent.throw(defect);
@@ -309,7 +309,7 @@ describe('leases of a common renewal without a reply', () => {
     expect(first.store.inFlight).toEqual(['renew', 'renew', 'renew']);
   });
 
-  it('are renewed alone while grants pause, because only this command decides then', async () => {
+  it('are renewed alone while grants pause, because only the command for a single lease decides then', async () => {
     const { leases, first, sent } = await inFlight();
     await sent.fail('no', 'quarantined');
     expect(first.defects).toEqual([]);

@@ -236,7 +236,7 @@ describe('a revocation on one of two servers', () => {
     s2.expectRest(true);
   });
 
-  it('tells the stream at its next renewal if the hint is lost', async () => {
+  it('ends the stream at its next renewal if the hint is lost', async () => {
     world.hints = false;
     const alice = s1.hold({ requestId: id(1), ttlMs: 30_000 });
     await clock.advance(1000);
@@ -245,7 +245,7 @@ describe('a revocation on one of two servers', () => {
     expect(alice.sink.last('lost')).toMatchObject({ cause: 'revoked' });
   });
 
-  it('ends renewals and attaches by lease_id, and leaves the release to the holder', async () => {
+  it('refuses renewals and attaches by lease_id, and lets the holder release the lease', async () => {
     const alice = s1.acquire({ requestId: id(1) });
     await clock.advance(0);
     const { leaseId, fencingToken } = alice.value;

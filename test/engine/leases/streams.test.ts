@@ -324,7 +324,7 @@ describe('a unary call with a lease id', () => {
     );
   const call = () => on.acquire({ waitTimeoutMs: 0 }).call;
 
-  it('renews by the secret, with an expire_offset that counts from this call', async () => {
+  it('renews with the secret, with an expire_offset that counts from this call', async () => {
     const caller = call();
     const renewing = outcomeOf(on.permits.renew(caller, 'lock', leaseId, { ...UNCHANGED, ttlMs: 60_000 }));
     const sent = await on.store.next('renew');

@@ -78,7 +78,7 @@ describe('an acquire whose lease ended before the caller was answered', () => {
     expect(pending.outcome).toBe('DRAINING');
   });
 
-  it('lets a stream wait on, without a granted event for the lease that ended', async () => {
+  it('lets a stream continue to wait, without a granted event for the lease that ended', async () => {
     const stream = on.hold();
     const sent = await on.store.next('acquire');
     await sent.answer(ENDED);

@@ -270,7 +270,7 @@ describe('a waiting call', () => {
     expect(on.store.inFlight).toEqual(['touch']);
   });
 
-  it('of another server has its queue touched too, one step at a time, until no work is left', async () => {
+  it('of another server also causes touches, one step at a time, until no work is left', async () => {
     on.store.listener?.workLeft(HELLO);
     const touch = await on.store.next('touch');
     expect(touch.command).toEqual([]);

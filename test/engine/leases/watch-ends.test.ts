@@ -105,7 +105,7 @@ describe('a watch', () => {
       on.expectRest();
     });
 
-    it('OK when its client is gone, before the first state too, and ignores the read in flight', async () => {
+    it('with OK when its client is gone, also before the first state, and ignores the read in flight', async () => {
       const watch = on.watch();
       await cancelWatches(watch);
       expect(watch.outcome).toBe('OK');
@@ -114,7 +114,7 @@ describe('a watch', () => {
       on.expectRest();
     });
 
-    it('with QUOTA_EXCEEDED over the limit of the server, which hold streams do not use up', async () => {
+    it('with QUOTA_EXCEEDED above the limit of the server, for which hold streams do not count', async () => {
       on = EngineFixture.onFakeStore({ maxStreams: 2 });
       on.hold();
       const watches = [on.watch(), on.watch()];

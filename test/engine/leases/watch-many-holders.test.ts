@@ -61,7 +61,7 @@ describe('a watch of a name with more holders than a state shows', () => {
     await cancelWatches(watch);
   });
 
-  it('gets a revoked holder that comes to the front, once', async () => {
+  it('gets one state for a revoked holder that comes to the front', async () => {
     const watch = await watching(from(50));
     const revoked = withFirst({ ...h0, revoked: true });
     await read(revoked);
@@ -84,7 +84,7 @@ describe('a watch of a name with more holders than a state shows', () => {
     await cancelWatches(early, late);
   });
 
-  it('gets a state for which all streams are told the same, after new streams were shown many other holders', async () => {
+  it('gets the same state as all other streams after the first states of new streams have shown 64 other holders', async () => {
     const early = await watching(from(0));
     const later = [];
     for (const n of [16, 32, 48, 64]) {

@@ -35,7 +35,7 @@ function wanted(caller: object | undefined, sendBefore?: number): PermitsWanted 
 }
 
 describe('a withdrawal', () => {
-  test('waits in a line beside the renewals of its connection, and in one line with its other withdrawals', async () => {
+  test('waits in one queue with the other withdrawals of its connection, and apart from the renewals of its connection', async () => {
     const [alice, bob] = [{}, {}];
     await withdrawals.leaveQueue(HELLO, wanted(alice));
     await withdrawals.returnGrant(HELLO, wanted(alice), 5n);
@@ -51,7 +51,7 @@ describe('a withdrawal', () => {
     expect(sent.map(({ patientUntil }) => patientUntil)).toEqual([1000 + PATIENCE_MS, 1000 + 3000]);
   });
 
-  test('in the background waits in one line with all give-backs of this server', async () => {
+  test('in the background waits in one queue with all give-backs of this server', async () => {
     withdrawals.giveBackLater(HELLO, wanted({}));
     withdrawals.giveBackLater(HELLO, wanted({}));
     await clock.advance(0);

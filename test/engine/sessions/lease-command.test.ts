@@ -92,7 +92,7 @@ test('a new policy that no longer allows the name revokes the lease of the comma
   expect(one.log.at(-1)).toBe('revoke');
 });
 
-test('a failed command ends with one event, and answers its name once', async () => {
+test('a failed command ends with one event, and reports once that the store has answered', async () => {
   const one = new OneCommand();
   await one.fail(new HoldfastError('CONTENDED', 'the lock is taken'));
   expect(one.events).toEqual([{ commandId: 7, kind: 'failed', error: expect.any(HoldfastError) }]);

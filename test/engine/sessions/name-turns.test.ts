@@ -19,7 +19,7 @@ describe('the turns of commands on one name', () => {
     expect(begun).toEqual([1, 2, 3]);
   });
 
-  test('a command on another name waits for nobody', () => {
+  test('a command on another name does not wait', () => {
     const turns = new NameTurns();
     const begun: string[] = [];
     turns.run('report', () => begun.push('report'));

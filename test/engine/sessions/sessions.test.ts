@@ -74,7 +74,7 @@ class Fixture {
 }
 
 describe('a session of a connection that has reached its maximum age', () => {
-  test('ends with REATTACH as soon as its leases are elsewhere', async () => {
+  test('ends with REATTACH as soon as its leases have moved to another session', async () => {
     const on = new Fixture();
     const { session, ending } = on.begin();
     on.acquire(session, 1);
@@ -90,7 +90,7 @@ describe('a session of a connection that has reached its maximum age', () => {
     expect(on.clock.timerCount).toBe(0);
   });
 
-  test('ends with REATTACH after a grace, if a client does not move its leases, and is asked once', async () => {
+  test('ends with REATTACH after 30 s if its client does not move the leases, and asks the client once', async () => {
     const on = new Fixture();
     const { session, ending } = on.begin();
     on.acquire(session, 1);
@@ -144,7 +144,7 @@ test('a drain also asks sessions that are already leaving, ends them with DRAINI
   expect(() => on.begin()).toThrow(expect.objectContaining({ reason: 'DRAINING' }) as Error);
 });
 
-test('a server opens no more sessions than its bound, and another after the end of one', async () => {
+test('a server opens no more sessions than its bound, and opens another session after one has ended', async () => {
   const on = new Fixture();
   const { session, ending } = on.begin();
   on.begin();
