@@ -126,7 +126,7 @@ test('a malformed lease id, and the lease id of the other service, get INVALID_F
   }
 });
 
-test('names that only look like names of the team are refused', async () => {
+test('names that only resemble the names of the team are refused', async () => {
   const names = [
     '',
     'team-a',
@@ -178,7 +178,7 @@ test.each(['ImportDictionary', 'SuggestStream'])(
   },
 );
 
-test('a SuggestStream without a query ends NOT_ALLOWED when a reload leaves its caller no name', async () => {
+test('a SuggestStream without a query ends with NOT_ALLOWED when its caller may use no name after a reload', async () => {
   const end = endOf(harness.completions().suggestStream(metadataOf('team-a')));
   await until(() => harness.openCalls === 1);
   await reload(RULES.slice(1));
@@ -268,7 +268,7 @@ test.each([
   expectNotAllowed(await failureOf(acquire('team-a', 'team-b/x')));
 });
 
-test('a waiting call ends NOT_ALLOWED after a reload, and the engine learns that the call has ended', async () => {
+test('a waiting call ends with NOT_ALLOWED after a reload, and the engine learns that the call has ended', async () => {
   const waiting = waitForEnd();
   const failure = failureOf(acquire('team-a', 'team-a/x'));
   const other = acquire('team-b', 'team-b/x');
@@ -320,7 +320,7 @@ test('a hold stream gets lost with cause REVOKED after a reload, by the engine',
   ]);
 });
 
-test('an import ends NOT_ALLOWED after a reload, and is abandoned', async () => {
+test('an import ends with NOT_ALLOWED after a reload, and is abandoned', async () => {
   const client = harness.completions();
   let error: ServiceError | null = null;
   const stream = client.importDictionary(
@@ -341,7 +341,7 @@ test('an import ends NOT_ALLOWED after a reload, and is abandoned', async () => 
   expect(harness.autocomplete.verbs).not.toContain('commit');
 });
 
-test('an idle SuggestStream ends NOT_ALLOWED after a reload', async () => {
+test('an idle SuggestStream ends with NOT_ALLOWED after a reload', async () => {
   harness.autocomplete.answers.suggest = () => Promise.resolve(onePage);
   const client = harness.completions();
   const stream = client.suggestStream(metadataOf('team-a'));

@@ -208,7 +208,7 @@ it('answers OVERLOADED to the call after a thousand unanswered unary calls, unti
   expect(served).toContain('acquire later');
 });
 
-it('bounds the unanswered releases of one connection too, at a much higher number', async () => {
+it('bounds the unanswered releases of one connection too, with a much higher bound', async () => {
   const connection = new FakeConnection();
   await beginMany(MAX_URGENT_CALLS, connection, 'release');
   const refused = arrive(connection, 'release');
@@ -267,7 +267,7 @@ describe('a large call', () => {
     expect(served).toEqual(['put']);
   });
 
-  it('is answered at its headers if its caller is refused', async () => {
+  it('is answered right after its headers if its caller is refused', async () => {
     const without = arrive(new FakeConnection(), 'put');
     const refused = arrive(new FakeConnection(), 'put', { authorization: 'bad' });
     await turns(1);

@@ -121,7 +121,7 @@ function halve(path: string): void {
   writeFileSync(path, whole.subarray(0, whole.length / 2));
 }
 
-test('a chain whose last certificate is cut off is refused', async () => {
+test('a chain is refused if its last certificate is cut off', async () => {
   const before = await serial();
   const next = authority.issueForServer();
   writeFileSync(key, readFileSync(next.key));
@@ -130,7 +130,7 @@ test('a chain whose last certificate is cut off is refused', async () => {
   expect(await serial()).toBe(before);
 });
 
-test('a certificate that has ended does not take the place of a good one', async () => {
+test('an expired certificate does not replace a valid certificate', async () => {
   const before = await serial();
   use(authority.issueForServer({ days: -1 }));
   await eventually('a warning', () => warned('the certificate has ended'));

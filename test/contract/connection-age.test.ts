@@ -40,7 +40,7 @@ function grantTo(owner: LeaseOwner): Promise<void> {
 
 const seen = ({ connection }: Call): void => void connections.add(connection);
 
-test('a client with calls all the time moves to new connections, and no call fails', async () => {
+test('a client that sends calls all the time moves to new connections, and no call fails', async () => {
   harness.permits.answers.inspect = (engineCall) => {
     seen(engineCall);
     return Promise.reject(new Error('seen'));
@@ -55,7 +55,7 @@ test('a client with calls all the time moves to new connections, and no call fai
   expect(failures).toBe(0);
 });
 
-test('a call on its way at the announcement is repeated immediately, while an older call keeps the connection', async () => {
+test('a call that was sent before the announcement arrived is repeated immediately, while an older call keeps the connection open', async () => {
   const port = Number(harness.target.split(':').at(-1));
   const proxy = await TcpProxy.open({ targetPort: port, protocol: 'tcp' });
   const locks = new LockServiceClient(proxy.address, credentials.createInsecure());

@@ -93,7 +93,7 @@ test('a drain closes open connections after the drain timeout, and logs warnings
   expect(harness.logged.map(({ level }) => level)).toEqual(['warn', 'warn']);
 });
 
-test('a drain does not wait for a connection that is just closing', async () => {
+test('a drain does not wait for a connection that is already closing', async () => {
   const client = harness.locks();
   let connection: ServerHttp2Session | undefined;
   harness.permits.answers.acquire = (given) => {

@@ -120,7 +120,7 @@ test('a connection that is to end is lost also if an earlier ping is answered af
   session.emit('close');
 });
 
-test('all calls have ended with UNAVAILABLE when a frozen link thaws', async () => {
+test('all calls have ended with UNAVAILABLE when an interrupted connection works again', async () => {
   const calls = await openCalls();
   proxy.blackHole('both');
   await eventually('the handlers to be informed', () => cancelled === 2);

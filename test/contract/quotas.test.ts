@@ -73,7 +73,7 @@ describe('a caller without authentication', () => {
     }
   });
 
-  test('opens no more streams than the quota, except streams that attach, and may open one after the end of another', async () => {
+  test('opens no more streams than the quota, except streams that attach, and may open another stream after one has ended', async () => {
     harness = await Harness.start({ access: { quotas: { streams: 1 } } });
     harness.permits.answers.hold = (engineCall) =>
       new Promise((resolve) => engineCall.onCancelled(() => resolve()));
@@ -170,7 +170,7 @@ describe('a caller with an identity', () => {
     await acquire('busy');
   });
 
-  test('opens no more sessions than the quota, except the next session of a process, and may open one after the end of another', async () => {
+  test('opens no more sessions than the quota, except the next session of a process, and may open another session after one has ended', async () => {
     await setQuotas('calm', { sessions: 1 });
     const sessionOf = (clientId: string) =>
       new SessionStream(harness.target, { start: { clientId }, metadata: metadataOf('calm') });

@@ -152,7 +152,7 @@ test('calls without a half-close are bounded for each connection', async () => {
   await expectServed(harness);
 });
 
-test('calls without a half-close are bounded for the server, and the busiest connection loses its oldest', async () => {
+test('calls without a half-close are bounded for the server, and the busiest connection loses its oldest call', async () => {
   const harness = await harnessWith({ maxPerServer: 100 });
   const innocent = connect(harness).open({ path: ACQUIRE });
   await eventually('the innocent call', () => harness.unfinished.requests === 1);

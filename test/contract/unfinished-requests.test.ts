@@ -71,7 +71,7 @@ test('a connection with too many unfinished requests gets QUOTA_EXCEEDED for new
   expect(begin(busy).refusal).toBeUndefined();
 });
 
-test('a server with too many unfinished requests ends the oldest of the busiest connection', () => {
+test('a server with too many unfinished requests ends the oldest request of the busiest connection', () => {
   const { begin } = arena();
   const innocent = begin({});
   const busy = {};

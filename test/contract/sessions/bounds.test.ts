@@ -125,7 +125,7 @@ test('a client that reads may have any number of refusals', async () => {
   expect(one.status).toBeUndefined();
 });
 
-test('a client that does not read is not read, from a thousand unread events on', async () => {
+test('the server stops reading a client that has a thousand unread events', async () => {
   await withBounds({});
   await one.hold(1000);
   one.stream.reads = false;

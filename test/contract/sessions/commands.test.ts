@@ -145,7 +145,7 @@ test('a release that has not begun at the end of the session is carried out', as
   expect(one.engine.releaseCount).toBe(1);
 });
 
-test('a half-close ends the stream without an error, and no lease', async () => {
+test('a half-close ends the stream without an error, and ends no lease', async () => {
   await one.hold(300);
   one.stream.emit('end');
   await one.turns();

@@ -41,7 +41,7 @@ test.each([
   expect(one.stream.sent.map((message) => message.heartbeatId)).toEqual([1n]);
 });
 
-test('a heartbeat far above the one before counts, and only greater ones after it', async () => {
+test('a heartbeat with a much greater id counts, and after this heartbeat only greater ids count', async () => {
   await deliver(2n ** 53n - 1n);
   expect(one.stream.sent.at(-1)?.heartbeatId).toBe(2n ** 53n - 1n);
   await deliver(3n);
@@ -78,7 +78,7 @@ test('a server that was suspended reads the heartbeats that have arrived, and en
   expect(one.status).toBeUndefined();
 });
 
-test('a client that sends no first message is not waited for', async () => {
+test('a session without a first message ends with SESSION_SILENT after heartbeat_timeout', async () => {
   const silent = new ConversationFixture();
   await silent.clock.advance(TIMEOUT_MS);
   await silent.turns();

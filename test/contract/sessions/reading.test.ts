@@ -21,7 +21,7 @@ test('the first offsets count from the receipt of the first message, and not fro
   expect(ms(granted[0]?.expireOffset)).toBeCloseTo(expireOffsetMs(receivedAt, end), 0);
 });
 
-test('a client that first reads slowly, and then reads all, is read again', async () => {
+test('the server reads the stream again after a slow client has read all messages', async () => {
   await one.start();
   await one.hold(1000);
   one.stream.reads = false;
