@@ -180,7 +180,7 @@ pub enum ErrorReason {
     ///
     ///    - Code: FAILED_PRECONDITION.
     ///    - Metadata: `holder_count`, `waiter_count`.
-    ///    - Retry: helps once the last holder and the last waiter have gone.
+    ///    - Retry: helps when the semaphore has no holder and no waiter any more.
     ///    - Client: wait, or delete the semaphore with `force`.
     SemaphoreInUse = 14,
     /// The queue of this name has its maximum number of waiters. GetServerInfo has the maximum.
@@ -290,7 +290,7 @@ pub enum ErrorReason {
     ///
     ///    - Code: INTERNAL.
     ///    - Metadata: `error_id`, which the server's log contains too.
-    ///    - Retry: does not help as a rule.
+    ///    - Retry: usually does not help.
     ///    - Client: report the defect with the `error_id`.
     Internal = 27,
     /// The server or its store has more work than it can do in time: this call would have waited longer

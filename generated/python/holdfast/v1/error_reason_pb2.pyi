@@ -145,7 +145,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
 
       - Code: FAILED_PRECONDITION.
       - Metadata: `holder_count`, `waiter_count`.
-      - Retry: helps once the last holder and the last waiter have gone.
+      - Retry: helps when the semaphore has no holder and no waiter any more.
       - Client: wait, or delete the semaphore with `force`.
     """
     ERROR_REASON_QUEUE_FULL: _ErrorReason.ValueType  # 15
@@ -268,7 +268,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
 
       - Code: INTERNAL.
       - Metadata: `error_id`, which the server's log contains too.
-      - Retry: does not help as a rule.
+      - Retry: usually does not help.
       - Client: report the defect with the `error_id`.
     """
     ERROR_REASON_OVERLOADED: _ErrorReason.ValueType  # 28
@@ -451,7 +451,7 @@ ERROR_REASON_SEMAPHORE_IN_USE: ErrorReason.ValueType  # 14
 
   - Code: FAILED_PRECONDITION.
   - Metadata: `holder_count`, `waiter_count`.
-  - Retry: helps once the last holder and the last waiter have gone.
+  - Retry: helps when the semaphore has no holder and no waiter any more.
   - Client: wait, or delete the semaphore with `force`.
 """
 ERROR_REASON_QUEUE_FULL: ErrorReason.ValueType  # 15
@@ -574,7 +574,7 @@ ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 27
 
   - Code: INTERNAL.
   - Metadata: `error_id`, which the server's log contains too.
-  - Retry: does not help as a rule.
+  - Retry: usually does not help.
   - Client: report the defect with the `error_id`.
 """
 ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 28

@@ -161,7 +161,7 @@ export enum ErrorReason {
    *
    *   - Code: FAILED_PRECONDITION.
    *   - Metadata: `holder_count`, `waiter_count`.
-   *   - Retry: helps once the last holder and the last waiter have gone.
+   *   - Retry: helps when the semaphore has no holder and no waiter any more.
    *   - Client: wait, or delete the semaphore with `force`.
    */
   ERROR_REASON_SEMAPHORE_IN_USE = 14,
@@ -297,7 +297,7 @@ export enum ErrorReason {
    *
    *   - Code: INTERNAL.
    *   - Metadata: `error_id`, which the server's log contains too.
-   *   - Retry: does not help as a rule.
+   *   - Retry: usually does not help.
    *   - Client: report the defect with the `error_id`.
    */
   ERROR_REASON_INTERNAL = 27,

@@ -222,7 +222,7 @@ public enum ErrorReason
    *
    *   - Code: FAILED_PRECONDITION.
    *   - Metadata: `holder_count`, `waiter_count`.
-   *   - Retry: helps once the last holder and the last waiter have gone.
+   *   - Retry: helps when the semaphore has no holder and no waiter any more.
    *   - Client: wait, or delete the semaphore with `force`.
    * </pre>
    *
@@ -410,7 +410,7 @@ public enum ErrorReason
    *
    *   - Code: INTERNAL.
    *   - Metadata: `error_id`, which the server's log contains too.
-   *   - Retry: does not help as a rule.
+   *   - Retry: usually does not help.
    *   - Client: report the defect with the `error_id`.
    * </pre>
    *
@@ -673,7 +673,7 @@ public enum ErrorReason
    *
    *   - Code: FAILED_PRECONDITION.
    *   - Metadata: `holder_count`, `waiter_count`.
-   *   - Retry: helps once the last holder and the last waiter have gone.
+   *   - Retry: helps when the semaphore has no holder and no waiter any more.
    *   - Client: wait, or delete the semaphore with `force`.
    * </pre>
    *
@@ -861,7 +861,7 @@ public enum ErrorReason
    *
    *   - Code: INTERNAL.
    *   - Metadata: `error_id`, which the server's log contains too.
-   *   - Retry: does not help as a rule.
+   *   - Retry: usually does not help.
    *   - Client: report the defect with the `error_id`.
    * </pre>
    *
