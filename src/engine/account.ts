@@ -1,7 +1,9 @@
 import type { Clock } from './clock';
 import { quotaExceeded, type QuotaName, type Quotas } from './quotas';
 
-/** The most time for which a caller can save unused commands (ms). The caller may send the saved commands at once. */
+/**
+ * The most time for which a caller can save unused commands (ms). The caller may send all saved commands together.
+ */
 const BURST_MS = 1000;
 /** Sums of fractions may differ by less than this time (ms). */
 const ROUNDING_MS = 1e-6;

@@ -19,7 +19,7 @@ export function firstPlace(names: ReadableNames, prefix: string): string | undef
 }
 
 /**
- * The place at which a list goes on after a name with this prefix. Undefined: no readable name with this prefix
+ * The place at which a list continues after a name with this prefix. Undefined: no readable name with this prefix
  * follows. So a list passes over any number of names that its caller may not read.
  */
 export function placeAfter(names: ReadableNames, prefix: string, name: string): string | undefined {

@@ -52,12 +52,10 @@ export interface HeldLeaseOptions {
  * A lease that a stream or a session holds. While the stream is open, and the client of a session gives signs of life,
  * the lease is renewed every third of its ttl, and at least every 10 s.
  *
- *     holding ──released──▶ ended (OK)
- *             ──another stream attached──▶ ended (SUPERSEDED)
- *             ──age limit, draining──▶ renewed once more ──▶ ended (REATTACH, DRAINING)
- *             ──the store reports the end, or the last confirmed end passes──▶ lost ──▶ ended (LEASE_LOST)
- *             ──a new policy no longer allows the name──▶ lost (REVOKED) ──▶ ended (LEASE_LOST)
- *             ──the stream breaks──▶ ended; the lease lives on to its end
+ *     holding ──released──▶ ended (OK) ──another stream attached──▶ ended (SUPERSEDED) ──age limit, draining──▶
+ *     renewed once more ──▶ ended (REATTACH, DRAINING) ──the store reports the end, or the last confirmed end
+ *     passes──▶ lost ──▶ ended (LEASE_LOST) ──a new policy no longer allows the name──▶ lost (REVOKED) ──▶ ended
+ *     (LEASE_LOST) ──the stream breaks──▶ ended; the lease continues to its end
  *
  * A failed renewal is retried until the last end of the lease that the store has confirmed. A renewal without a reply
  * does not move this end. After `lost` there are no renewals, and a late release follows when no client can believe in

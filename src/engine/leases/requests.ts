@@ -36,7 +36,9 @@ export interface OwnedLease {
   readonly id: LeaseId;
   /** No client believes in the lease after this time (ms). */
   readonly lastEnd: number;
-  /** The client is gone. The client's work may still run, so the lease is no longer renewed and lives on to its end. */
+  /**
+   * The client is gone. The client's work may still run, so the lease is no longer renewed, and continues to its end.
+   */
   abandon(): void;
   /** The client may no longer hold the lease. The lease is not renewed, and its permits stay taken to its end. */
   revokeHeld(): void;

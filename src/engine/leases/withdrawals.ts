@@ -21,8 +21,8 @@ const GIVE_BACK_PAUSES: Pauses = { firstMs: 500, growth: 1.5, longestMs: 8000 };
 const MIN_DURATION_MS = 300_000;
 /**
  * How long a withdrawal may wait for its turn while the store answers other commands (ms). A client may cancel ten
- * thousand waits at once. A withdrawal that fails leaves its client without an answer, and adds a give-back to the
- * load.
+ * thousand waits at the same time. A withdrawal that fails leaves its client without an answer, and adds a give-back
+ * to the load.
  */
 const PATIENCE_MS = 10_000;
 /** The largest number of simultaneous give-backs, to limit memory. Above this number, an unreported grant expires. */

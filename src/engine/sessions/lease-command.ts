@@ -60,7 +60,7 @@ export class LeaseCommand implements LeaseOwner {
     if (this.lease === undefined) this.call.giveUp();
   }
 
-  /** The session has ended. The lease lives on to its end. */
+  /** The session has ended. The lease continues to its end. */
   abandon(): void {
     if (this.lease === undefined) this.call.cancel();
     else this.lease.abandon();

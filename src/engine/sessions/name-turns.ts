@@ -22,7 +22,7 @@ export class NameTurns {
   }
 
   /**
-   * Begins one command after the other in a loop. With recursion, thousands of commands that are answered at once
+   * Begins one command after the other in a loop. With recursion, thousands of commands that are answered together
    * would overflow the stack.
    */
   private beginFrom(name: string, first: Begin | undefined): void {

@@ -39,7 +39,7 @@ export type SessionCommand =
 export interface CommandRights {
   /** As in Call. */
   readonly hidesHolders: boolean;
-  /** Runs `listener` once when a new policy no longer allows the command. A second listener takes the place of the first. */
+  /** Runs `listener` once when a new policy no longer allows the command. A second listener replaces the first. */
   onNotAllowed(listener: (error: HoldfastError) => void): void;
   /** The command and its lease have ended. */
   close(): void;

@@ -126,8 +126,8 @@ export class Session implements CommandOrigin, CommandSession {
   }
 
   /**
-   * Asks the client to open the next session. This session works on until it has no lease and no command, and at most for
-   * `withinMs`. A second call takes the place of the first.
+   * Asks the client to open the next session. This session continues until it has no lease and no command, and at
+   * most for `withinMs`. A second call replaces the first call.
    */
   leave(leaving: Leaving): void {
     if (this.isEnded) return;
@@ -143,7 +143,7 @@ export class Session implements CommandOrigin, CommandSession {
     if (this.commands.size + this.unfinishedCount + this.releaseCount === 0) this.end(this.leaving.error);
   }
 
-  /** Ends the stream. The leases live on to their ends. */
+  /** Ends the stream. The leases continue to their ends. */
   end(error: HoldfastError | undefined): void {
     if (this.isEnded) return;
     this.isEnded = true;

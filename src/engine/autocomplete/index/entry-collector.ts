@@ -15,7 +15,7 @@ import {
 import { RecordCursor } from './record-cursor';
 import { WorkMeter } from './work-meter';
 
-/** The sizes for which memory is reserved at once. A collector that gets more entries grows. */
+/** The sizes for which the collector reserves memory at its start. A collector that gets more entries grows. */
 export interface ExpectedEntries {
   readonly count: number;
   /** The bytes of all ids and records. */

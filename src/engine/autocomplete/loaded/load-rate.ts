@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock';
 
-/** How many loads may begin at once after a pause. */
+/** How many loads may begin together after a pause. */
 const BURST = 100;
 /** The time between two loads after that (ms). */
 const INTERVAL_MS = 5;

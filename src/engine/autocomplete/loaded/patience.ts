@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock';
 
-/** A load took longer than the caller can wait. The load goes on. */
+/** A load took longer than the caller can wait. The load continues. */
 export class OutOfPatience extends Error {
   override readonly name = 'OutOfPatience';
 }
