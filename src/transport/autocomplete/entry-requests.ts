@@ -21,9 +21,9 @@ import type { EntryThreadCalls, PackedBatch, Undecodable } from './entry-thread-
 const FRAME_HEAD_BYTES = 5;
 
 /**
- * Checks the requests with entries: small requests at once, and large requests in a thread, because the work for a
- * request of 4 MiB takes 70 ms. No limit of its own bounds the waiting requests: `MAX_UNARY_CALLS` and `maxImports` bound
- * their number, and `IntakeLimits` bounds their bytes.
+ * Checks the requests with entries: small requests immediately, and large requests in a thread, because the work for
+ * a request of 4 MiB takes 70 ms. No limit of its own bounds the waiting requests: `MAX_UNARY_CALLS` and `maxImports`
+ * bound their number, and `IntakeLimits` bounds their bytes.
  */
 export class EntryRequests {
   readonly #thread = new TaskThread<EntryThreadCalls>(join(__dirname, 'entry-thread-main'), undefined);

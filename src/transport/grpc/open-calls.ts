@@ -25,8 +25,8 @@ export class OpenCalls {
   };
 
   /**
-   * Ends the calls of a connection for which there is a status. The handlers are informed at once, even if no status can
-   * reach the client.
+   * Ends the calls of a connection for which there is a status. The handlers are informed immediately, even if no
+   * status can reach the client.
    */
   end(session: ServerHttp2Session, statusFor: (method: Method) => CallStatus | undefined): void {
     for (const [call, method] of this.callsOf(session)) {

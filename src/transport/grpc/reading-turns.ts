@@ -77,8 +77,8 @@ export class ReadingTurns {
   }
 
   /**
-   * Notes that the client has closed a connection. All its calls end in one step. So no other busy connection is read in
-   * this step: if a thousand clients vanish at once, their connections end one by one.
+   * Notes that the client has closed a connection. All its calls end in one step. So no other busy connection is read
+   * in this step: if a thousand clients vanish at the same time, their connections end one by one.
    */
   ended(reader: Reader): void {
     if (this.busy.delete(reader)) this.pause();

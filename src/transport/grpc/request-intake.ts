@@ -64,7 +64,7 @@ abstract class IncomingRequest extends UnfinishedRequest {
     protected readonly parts: RequestParts,
   ) {
     super();
-    // A closed stream has no session, so a new object takes the place of the connection.
+    // A closed stream has no session, so a new object stands for the connection.
     this.connection = call.stream.session ?? {};
     call.decoder = this;
     call.maxReceiveMessageSize = parts.maxBytes;

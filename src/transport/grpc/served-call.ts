@@ -86,7 +86,7 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   }
 
   get connection(): object {
-    // A closed stream has no known connection, so a new object takes the place of the connection.
+    // A closed stream has no known connection, so a new object stands for the connection.
     this.knownConnection ??= connectionOf(this.grpcCall) ?? {};
     return this.knownConnection;
   }

@@ -18,8 +18,8 @@ export class StateStream<State, Message> {
   }
 
   /**
-   * Never blocks, and never throws when the client has disconnected. Makes the message at once, so that the caller gets the
-   * error of a state that has no message.
+   * Never blocks, and never throws when the client has disconnected. Makes the message immediately, so that the
+   * caller gets the error of a state that has no message.
    */
   send(state: State): void {
     if (this.isClosed || this.stream.cancelled) return;

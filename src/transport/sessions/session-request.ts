@@ -8,8 +8,8 @@ import { FieldWalk } from '../grpc/field-walk';
 import { Violations } from '../grpc/fields';
 
 /**
- * Reads the requests of sessions. The decoding of a request of 1 MiB takes 6 ms, so `start` and the heartbeat are decoded
- * at once, and each command when it begins.
+ * Reads the requests of sessions. The decoding of a request of 1 MiB takes 6 ms, so `start` and the heartbeat are
+ * decoded immediately, and each command when it begins.
  */
 
 /**
