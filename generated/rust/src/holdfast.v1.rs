@@ -190,12 +190,12 @@ pub enum ErrorReason {
     ///    - Retry: helps, after the delay in RetryInfo.
     ///    - Client: retry later.
     QueueFull = 15,
-    /// One of these bounds is reached. The text of the error names the bound: a quota that the operator has
-    /// set, such as a number of leases or of commands per second; the number of operations of one kind on
-    /// the connection or the server, for example waiting unary calls, imports, or large requests that have
-    /// not arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
-    /// the request message; the time within which a request must arrive; a bound of a session or of its
-    /// commands.
+    /// A bound is reached, and the text of the error names the bound. The operator may have set the bound as
+    /// a quota, such as a number of leases or of commands per second. Or the bound is the number of
+    /// operations of one kind on the connection or the server, for example waiting unary calls, imports, or
+    /// large requests that have not arrived. Other bounds are the memory of this server for the indexes of
+    /// dictionaries, the size of the headers or of the request message, the time within which a request must
+    /// arrive, and the bounds of a session and of its commands.
     ///
     ///    - Code: RESOURCE_EXHAUSTED.
     ///    - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
@@ -293,10 +293,10 @@ pub enum ErrorReason {
     ///    - Retry: usually does not help.
     ///    - Client: report the defect with the `error_id`.
     Internal = 27,
-    /// The server or its store has more work than it can do in time: this call would have waited longer
-    /// than 500 milliseconds or than its deadline, or its connection has 1,000 unary calls in flight, or
-    /// requests that have not arrived take too much memory. The call was certainly *not* carried out.
-    /// Renewals and releases never get this reason from a busy store.
+    /// The server or its store has more work than it can do in time. This call would have waited longer than
+    /// 500 milliseconds or than its deadline. Or its connection has 1,000 unary calls in flight. Or requests
+    /// that have not arrived take too much memory. The call was certainly *not* carried out. Renewals and
+    /// releases never get this reason from a busy store.
     ///
     ///    - Code: RESOURCE_EXHAUSTED.
     ///    - Metadata: `limit`, if the number of calls on the connection is the reason.
@@ -953,8 +953,8 @@ pub enum MatchKind {
     /// The text begins with the query except for typos. A typo is one inserted, deleted or replaced
     /// character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1
     /// typo, a query of at least 8 characters may have 2 typos, and a shorter query may have none. The first
-    /// character must be right. An entry matches by this kind only if it matches by no other kind, not even
-    /// by a kind that was not requested, and only if the profile allows typos.
+    /// character must be right. An entry matches by this kind only if the profile allows typos, and if the
+    /// entry matches by no other kind, not even by a kind that was not requested.
     Typo = 6,
 }
 impl MatchKind {
@@ -1485,12 +1485,16 @@ pub mod autocomplete_service_client {
         /// OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
         /// has risen. Retry the whole stream.
         ///
-        /// Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
-        /// `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
-        /// changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-        /// QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
-        /// no message of this import for 2 minutes, or the caller would have more entries or bytes than its
-        /// quota).
+        /// Errors:
+        ///
+        ///   - INVALID_FIELD: also for parts in the wrong order, a stream without `commit`, or a wrong
+        ///     `entry_count`. The violation names the field, for example `batch.entries[3].text`. Nothing is
+        ///     changed.
+        ///   - DICTIONARY_EXISTS: `start` has another profile than the dictionary.
+        ///   - IMPORT_CONFLICT.
+        ///   - QUOTA_EXCEEDED: too many open imports on this server or of this dictionary, no `start` for 10
+        ///     seconds, no message of this import for 2 minutes, or the caller would have more entries or bytes
+        ///     than its quota.
         pub async fn import_dictionary(
             &mut self,
             request: impl tonic::IntoStreamingRequest<
@@ -1525,8 +1529,8 @@ pub mod autocomplete_service_client {
         /// Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
         /// missing entry is an answer, not an error.
         ///
-        /// Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
-        /// selection does less harm than repeated counts.
+        /// Not idempotent: each call counts. Do not retry after OUTCOME_UNKNOWN: one missing selection does less
+        /// harm than a repeated count.
         ///
         /// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
         pub async fn record_selection(
@@ -2444,9 +2448,12 @@ pub mod lock_service_client {
         /// same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
         /// of the first attempt.
         ///
-        /// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-        /// `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-        /// request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+        /// Errors:
+        ///
+        ///   - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+        ///   - LEASE_LOST: an operator has revoked the waiting request.
+        ///   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+        ///     STORE_FULL, QUARANTINED.
         pub async fn acquire_lock(
             &mut self,
             request: impl tonic::IntoRequest<super::AcquireLockRequest>,
@@ -3125,11 +3132,15 @@ pub mod semaphore_service_client {
         /// `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
         /// retries.
         ///
-        /// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-        /// the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-        /// semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-        /// wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-        /// QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+        /// Errors:
+        ///
+        ///   - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+        ///     lowered below `permit_count`.
+        ///   - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+        ///     deleted during the wait.
+        ///   - LEASE_LOST: an operator has revoked the waiting request.
+        ///   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+        ///     QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
         pub async fn acquire_permits(
             &mut self,
             request: impl tonic::IntoRequest<super::AcquirePermitsRequest>,
@@ -3913,8 +3924,8 @@ pub mod session_command {
     pub enum Command {
         /// Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
         /// cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-        /// to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-        /// lease.
+        /// to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+        /// the lease.
         ///
         /// Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
         /// session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -4409,13 +4420,17 @@ pub mod session_service_client {
         /// caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
         /// of that name.
         ///
-        /// Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
-        /// a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
-        /// does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
-        /// read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-        /// not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
-        /// the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
-        /// maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
+        /// Errors, which end the stream:
+        ///
+        ///   - INVALID_FIELD: a first request without `start` or without heartbeat 1, a later request with
+        ///     `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that does not rise.
+        ///   - SESSION_SILENT: no heartbeat within `heartbeat_timeout`, or the client does not read.
+        ///   - QUOTA_EXCEEDED: a request above the bounds in `started`, 1,000 refusals that the client has not
+        ///     read, or too many sessions of the caller or of the server.
+        ///   - BAD_CREDENTIAL: the credential of the stream has expired.
+        ///   - DRAINING: the server stops.
+        ///   - REATTACH: the connection has reached its maximum age, or has left an HTTP/2 ping unanswered.
+        ///   - OVERLOADED: too many calls arrive.
         pub async fn open_session(
             &mut self,
             request: impl tonic::IntoStreamingRequest<

@@ -46,8 +46,8 @@ const (
 	// The text begins with the query except for typos. A typo is one inserted, deleted or replaced
 	// character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1
 	// typo, a query of at least 8 characters may have 2 typos, and a shorter query may have none. The first
-	// character must be right. An entry matches by this kind only if it matches by no other kind, not even
-	// by a kind that was not requested, and only if the profile allows typos.
+	// character must be right. An entry matches by this kind only if the profile allows typos, and if the
+	// entry matches by no other kind, not even by a kind that was not requested.
 	MatchKind_MATCH_KIND_TYPO MatchKind = 6
 )
 

@@ -159,12 +159,12 @@ const (
 	//   - Retry: helps, after the delay in RetryInfo.
 	//   - Client: retry later.
 	ErrorReason_ERROR_REASON_QUEUE_FULL ErrorReason = 15
-	// One of these bounds is reached. The text of the error names the bound: a quota that the operator has
-	// set, such as a number of leases or of commands per second; the number of operations of one kind on
-	// the connection or the server, for example waiting unary calls, imports, or large requests that have
-	// not arrived; the memory of this server for the indexes of dictionaries; the size of the headers or of
-	// the request message; the time within which a request must arrive; a bound of a session or of its
-	// commands.
+	// A bound is reached, and the text of the error names the bound. The operator may have set the bound as
+	// a quota, such as a number of leases or of commands per second. Or the bound is the number of
+	// operations of one kind on the connection or the server, for example waiting unary calls, imports, or
+	// large requests that have not arrived. Other bounds are the memory of this server for the indexes of
+	// dictionaries, the size of the headers or of the request message, the time within which a request must
+	// arrive, and the bounds of a session and of its commands.
 	//
 	//   - Code: RESOURCE_EXHAUSTED.
 	//   - Metadata: `limit`, if the limit is one number. `quota`, if the operator has set the limit: leases,
@@ -262,10 +262,10 @@ const (
 	//   - Retry: usually does not help.
 	//   - Client: report the defect with the `error_id`.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 27
-	// The server or its store has more work than it can do in time: this call would have waited longer
-	// than 500 milliseconds or than its deadline, or its connection has 1,000 unary calls in flight, or
-	// requests that have not arrived take too much memory. The call was certainly *not* carried out.
-	// Renewals and releases never get this reason from a busy store.
+	// The server or its store has more work than it can do in time. This call would have waited longer than
+	// 500 milliseconds or than its deadline. Or its connection has 1,000 unary calls in flight. Or requests
+	// that have not arrived take too much memory. The call was certainly *not* carried out. Renewals and
+	// releases never get this reason from a busy store.
 	//
 	//   - Code: RESOURCE_EXHAUSTED.
 	//   - Metadata: `limit`, if the number of calls on the connection is the reason.

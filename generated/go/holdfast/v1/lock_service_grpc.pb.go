@@ -44,9 +44,12 @@ type LockServiceClient interface {
 	// same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
 	// of the first attempt.
 	//
-	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-	// `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-	// request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+	// Errors:
+	//
+	//   - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+	//   - LEASE_LOST: an operator has revoked the waiting request.
+	//   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+	//     STORE_FULL, QUARANTINED.
 	AcquireLock(ctx context.Context, in *AcquireLockRequest, opts ...grpc.CallOption) (*AcquireLockResponse, error)
 	// Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
 	// nearer, and never restores an ended lease. Idempotent.
@@ -270,9 +273,12 @@ type LockServiceServer interface {
 	// same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
 	// of the first attempt.
 	//
-	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-	// `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-	// request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+	// Errors:
+	//
+	//   - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+	//   - LEASE_LOST: an operator has revoked the waiting request.
+	//   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+	//     STORE_FULL, QUARANTINED.
 	AcquireLock(context.Context, *AcquireLockRequest) (*AcquireLockResponse, error)
 	// Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
 	// nearer, and never restores an ended lease. Idempotent.

@@ -41,11 +41,15 @@ type SemaphoreServiceClient interface {
 	// `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
 	// retries.
 	//
-	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-	// the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-	// semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-	// wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-	// QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+	// Errors:
+	//
+	//   - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+	//     lowered below `permit_count`.
+	//   - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+	//     deleted during the wait.
+	//   - LEASE_LOST: an operator has revoked the waiting request.
+	//   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+	//     QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
 	AcquirePermits(ctx context.Context, in *AcquirePermitsRequest, opts ...grpc.CallOption) (*AcquirePermitsResponse, error)
 	// Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
 	// nearer, and never restores an ended lease. Idempotent.
@@ -298,11 +302,15 @@ type SemaphoreServiceServer interface {
 	// `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
 	// retries.
 	//
-	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-	// the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-	// semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-	// wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-	// QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+	// Errors:
+	//
+	//   - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+	//     lowered below `permit_count`.
+	//   - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+	//     deleted during the wait.
+	//   - LEASE_LOST: an operator has revoked the waiting request.
+	//   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+	//     QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
 	AcquirePermits(context.Context, *AcquirePermitsRequest) (*AcquirePermitsResponse, error)
 	// Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
 	// nearer, and never restores an ended lease. Idempotent.

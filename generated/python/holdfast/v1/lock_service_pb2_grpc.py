@@ -89,9 +89,12 @@ class LockServiceServicer(object):
         same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
         of the first attempt.
 
-        Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-        `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-        request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+        Errors:
+
+        - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+        - LEASE_LOST: an operator has revoked the waiting request.
+        - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+        STORE_FULL, QUARANTINED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

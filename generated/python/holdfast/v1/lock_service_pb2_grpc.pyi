@@ -44,9 +44,12 @@ class LockServiceStub:
     same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
     of the first attempt.
 
-    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-    `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-    request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+    Errors:
+
+      - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+      - LEASE_LOST: an operator has revoked the waiting request.
+      - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+        STORE_FULL, QUARANTINED.
     """
 
     RenewLock: grpc.UnaryUnaryMultiCallable[
@@ -191,9 +194,12 @@ class LockServiceAsyncStub:
     same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
     of the first attempt.
 
-    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-    `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-    request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+    Errors:
+
+      - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+      - LEASE_LOST: an operator has revoked the waiting request.
+      - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+        STORE_FULL, QUARANTINED.
     """
 
     RenewLock: grpc.aio.UnaryUnaryMultiCallable[
@@ -340,9 +346,12 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
         of the first attempt.
 
-        Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-        `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-        request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+        Errors:
+
+          - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+          - LEASE_LOST: an operator has revoked the waiting request.
+          - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+            STORE_FULL, QUARANTINED.
         """
 
     @abc.abstractmethod

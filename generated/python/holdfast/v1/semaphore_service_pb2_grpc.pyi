@@ -40,11 +40,15 @@ class SemaphoreServiceStub:
     `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
     retries.
 
-    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-    the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-    semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-    wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-    QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+    Errors:
+
+      - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+        lowered below `permit_count`.
+      - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+        deleted during the wait.
+      - LEASE_LOST: an operator has revoked the waiting request.
+      - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+        QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
     """
 
     RenewPermits: grpc.UnaryUnaryMultiCallable[
@@ -211,11 +215,15 @@ class SemaphoreServiceAsyncStub:
     `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
     retries.
 
-    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-    the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-    semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-    wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-    QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+    Errors:
+
+      - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+        lowered below `permit_count`.
+      - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+        deleted during the wait.
+      - LEASE_LOST: an operator has revoked the waiting request.
+      - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+        QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
     """
 
     RenewPermits: grpc.aio.UnaryUnaryMultiCallable[
@@ -384,11 +392,15 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
         retries.
 
-        Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-        the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-        semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-        wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-        QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+        Errors:
+
+          - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+            lowered below `permit_count`.
+          - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+            deleted during the wait.
+          - LEASE_LOST: an operator has revoked the waiting request.
+          - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+            QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
         """
 
     @abc.abstractmethod

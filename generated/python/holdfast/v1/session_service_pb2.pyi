@@ -214,8 +214,8 @@ class SessionCommand(google.protobuf.message.Message):
     def acquire_lock(self) -> holdfast.v1.lock_service_pb2.AcquireLockRequest:
         """Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
         cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-        to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-        lease.
+        to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+        the lease.
 
         Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
         session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with

@@ -54,13 +54,17 @@ class SessionServiceStub:
     caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
     of that name.
 
-    Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
-    a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
-    does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
-    read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-    not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
-    the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
-    maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
+    Errors, which end the stream:
+
+      - INVALID_FIELD: a first request without `start` or without heartbeat 1, a later request with
+        `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that does not rise.
+      - SESSION_SILENT: no heartbeat within `heartbeat_timeout`, or the client does not read.
+      - QUOTA_EXCEEDED: a request above the bounds in `started`, 1,000 refusals that the client has not
+        read, or too many sessions of the caller or of the server.
+      - BAD_CREDENTIAL: the credential of the stream has expired.
+      - DRAINING: the server stops.
+      - REATTACH: the connection has reached its maximum age, or has left an HTTP/2 ping unanswered.
+      - OVERLOADED: too many calls arrive.
     """
 
 class SessionServiceAsyncStub:
@@ -99,13 +103,17 @@ class SessionServiceAsyncStub:
     caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
     of that name.
 
-    Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
-    a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
-    does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
-    read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-    not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
-    the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
-    maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
+    Errors, which end the stream:
+
+      - INVALID_FIELD: a first request without `start` or without heartbeat 1, a later request with
+        `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that does not rise.
+      - SESSION_SILENT: no heartbeat within `heartbeat_timeout`, or the client does not read.
+      - QUOTA_EXCEEDED: a request above the bounds in `started`, 1,000 refusals that the client has not
+        read, or too many sessions of the caller or of the server.
+      - BAD_CREDENTIAL: the credential of the stream has expired.
+      - DRAINING: the server stops.
+      - REATTACH: the connection has reached its maximum age, or has left an HTTP/2 ping unanswered.
+      - OVERLOADED: too many calls arrive.
     """
 
 class SessionServiceServicer(metaclass=abc.ABCMeta):
@@ -146,13 +154,17 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
         of that name.
 
-        Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
-        a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
-        does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
-        read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-        not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
-        the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
-        maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
+        Errors, which end the stream:
+
+          - INVALID_FIELD: a first request without `start` or without heartbeat 1, a later request with
+            `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that does not rise.
+          - SESSION_SILENT: no heartbeat within `heartbeat_timeout`, or the client does not read.
+          - QUOTA_EXCEEDED: a request above the bounds in `started`, 1,000 refusals that the client has not
+            read, or too many sessions of the caller or of the server.
+          - BAD_CREDENTIAL: the credential of the stream has expired.
+          - DRAINING: the server stops.
+          - REATTACH: the connection has reached its maximum age, or has left an HTTP/2 ping unanswered.
+          - OVERLOADED: too many calls arrive.
         """
 
 def add_SessionServiceServicer_to_server(servicer: SessionServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -49,8 +49,8 @@ export enum MatchKind {
    * MATCH_KIND_TYPO - The text begins with the query except for typos. A typo is one inserted, deleted or replaced
    * character, or two swapped neighbours that have no other typo. A query of 4 to 7 characters may have 1
    * typo, a query of at least 8 characters may have 2 typos, and a shorter query may have none. The first
-   * character must be right. An entry matches by this kind only if it matches by no other kind, not even
-   * by a kind that was not requested, and only if the profile allows typos.
+   * character must be right. An entry matches by this kind only if the profile allows typos, and if the
+   * entry matches by no other kind, not even by a kind that was not requested.
    */
   MATCH_KIND_TYPO = 6,
   UNRECOGNIZED = -1,
@@ -4497,12 +4497,16 @@ export const AutocompleteServiceService = {
    * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
    * has risen. Retry the whole stream.
    *
-   * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
-   * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
-   * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
-   * no message of this import for 2 minutes, or the caller would have more entries or bytes than its
-   * quota).
+   * Errors:
+   *
+   *   - INVALID_FIELD: also for parts in the wrong order, a stream without `commit`, or a wrong
+   *     `entry_count`. The violation names the field, for example `batch.entries[3].text`. Nothing is
+   *     changed.
+   *   - DICTIONARY_EXISTS: `start` has another profile than the dictionary.
+   *   - IMPORT_CONFLICT.
+   *   - QUOTA_EXCEEDED: too many open imports on this server or of this dictionary, no `start` for 10
+   *     seconds, no message of this import for 2 minutes, or the caller would have more entries or bytes
+   *     than its quota.
    */
   importDictionary: {
     path: "/holdfast.v1.AutocompleteService/ImportDictionary" as const,
@@ -4519,8 +4523,8 @@ export const AutocompleteServiceService = {
    * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
    * missing entry is an answer, not an error.
    *
-   * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
-   * selection does less harm than repeated counts.
+   * Not idempotent: each call counts. Do not retry after OUTCOME_UNKNOWN: one missing selection does less
+   * harm than a repeated count.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4752,20 +4756,24 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
    * has risen. Retry the whole stream.
    *
-   * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
-   * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
-   * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
-   * no message of this import for 2 minutes, or the caller would have more entries or bytes than its
-   * quota).
+   * Errors:
+   *
+   *   - INVALID_FIELD: also for parts in the wrong order, a stream without `commit`, or a wrong
+   *     `entry_count`. The violation names the field, for example `batch.entries[3].text`. Nothing is
+   *     changed.
+   *   - DICTIONARY_EXISTS: `start` has another profile than the dictionary.
+   *   - IMPORT_CONFLICT.
+   *   - QUOTA_EXCEEDED: too many open imports on this server or of this dictionary, no `start` for 10
+   *     seconds, no message of this import for 2 minutes, or the caller would have more entries or bytes
+   *     than its quota.
    */
   importDictionary: handleClientStreamingCall<ImportDictionaryRequest, ImportDictionaryResponse>;
   /**
    * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
    * missing entry is an answer, not an error.
    *
-   * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
-   * selection does less harm than repeated counts.
+   * Not idempotent: each call counts. Do not retry after OUTCOME_UNKNOWN: one missing selection does less
+   * harm than a repeated count.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -5031,12 +5039,16 @@ export interface AutocompleteServiceClient extends Client {
    * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
    * has risen. Retry the whole stream.
    *
-   * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
-   * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
-   * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
-   * no message of this import for 2 minutes, or the caller would have more entries or bytes than its
-   * quota).
+   * Errors:
+   *
+   *   - INVALID_FIELD: also for parts in the wrong order, a stream without `commit`, or a wrong
+   *     `entry_count`. The violation names the field, for example `batch.entries[3].text`. Nothing is
+   *     changed.
+   *   - DICTIONARY_EXISTS: `start` has another profile than the dictionary.
+   *   - IMPORT_CONFLICT.
+   *   - QUOTA_EXCEEDED: too many open imports on this server or of this dictionary, no `start` for 10
+   *     seconds, no message of this import for 2 minutes, or the caller would have more entries or bytes
+   *     than its quota.
    */
   importDictionary(
     callback: (error: ServiceError | null, response: ImportDictionaryResponse) => void,
@@ -5058,8 +5070,8 @@ export interface AutocompleteServiceClient extends Client {
    * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
    * missing entry is an answer, not an error.
    *
-   * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
-   * selection does less harm than repeated counts.
+   * Not idempotent: each call counts. Do not retry after OUTCOME_UNKNOWN: one missing selection does less
+   * harm than a repeated count.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */

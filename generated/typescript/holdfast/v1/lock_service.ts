@@ -1955,9 +1955,12 @@ export const LockServiceService = {
    * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
    * of the first attempt.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-   * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * Errors:
+   *
+   *   - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+   *   - LEASE_LOST: an operator has revoked the waiting request.
+   *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+   *     STORE_FULL, QUARANTINED.
    */
   acquireLock: {
     path: "/holdfast.v1.LockService/AcquireLock" as const,
@@ -2132,9 +2135,12 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
    * of the first attempt.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-   * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * Errors:
+   *
+   *   - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+   *   - LEASE_LOST: an operator has revoked the waiting request.
+   *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+   *     STORE_FULL, QUARANTINED.
    */
   acquireLock: handleUnaryCall<AcquireLockRequest, AcquireLockResponse>;
   /**
@@ -2245,9 +2251,12 @@ export interface LockServiceClient extends Client {
    * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
    * of the first attempt.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-   * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * Errors:
+   *
+   *   - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+   *   - LEASE_LOST: an operator has revoked the waiting request.
+   *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+   *     STORE_FULL, QUARANTINED.
    */
   acquireLock(
     request: AcquireLockRequest,

@@ -2371,11 +2371,15 @@ export const SemaphoreServiceService = {
    * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
    * retries.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-   * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-   * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-   * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-   * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * Errors:
+   *
+   *   - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+   *     lowered below `permit_count`.
+   *   - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+   *     deleted during the wait.
+   *   - LEASE_LOST: an operator has revoked the waiting request.
+   *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+   *     QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits: {
     path: "/holdfast.v1.SemaphoreService/AcquirePermits" as const,
@@ -2596,11 +2600,15 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
    * retries.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-   * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-   * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-   * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-   * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * Errors:
+   *
+   *   - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+   *     lowered below `permit_count`.
+   *   - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+   *     deleted during the wait.
+   *   - LEASE_LOST: an operator has revoked the waiting request.
+   *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+   *     QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits: handleUnaryCall<AcquirePermitsRequest, AcquirePermitsResponse>;
   /**
@@ -2726,11 +2734,15 @@ export interface SemaphoreServiceClient extends Client {
    * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
    * retries.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-   * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-   * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-   * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-   * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * Errors:
+   *
+   *   - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+   *     lowered below `permit_count`.
+   *   - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+   *     deleted during the wait.
+   *   - LEASE_LOST: an operator has revoked the waiting request.
+   *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+   *     QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits(
     request: AcquirePermitsRequest,

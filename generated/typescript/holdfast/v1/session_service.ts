@@ -159,8 +159,8 @@ export interface SessionCommand {
     /**
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
      * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-     * lease.
+     * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+     * the lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -2828,13 +2828,17 @@ export const SessionServiceService = {
    * caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
    * of that name.
    *
-   * Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
-   * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
-   * does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
-   * read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-   * not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
-   * the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
-   * maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
+   * Errors, which end the stream:
+   *
+   *   - INVALID_FIELD: a first request without `start` or without heartbeat 1, a later request with
+   *     `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that does not rise.
+   *   - SESSION_SILENT: no heartbeat within `heartbeat_timeout`, or the client does not read.
+   *   - QUOTA_EXCEEDED: a request above the bounds in `started`, 1,000 refusals that the client has not
+   *     read, or too many sessions of the caller or of the server.
+   *   - BAD_CREDENTIAL: the credential of the stream has expired.
+   *   - DRAINING: the server stops.
+   *   - REATTACH: the connection has reached its maximum age, or has left an HTTP/2 ping unanswered.
+   *   - OVERLOADED: too many calls arrive.
    */
   openSession: {
     path: "/holdfast.v1.SessionService/OpenSession" as const,
@@ -2868,13 +2872,17 @@ export interface SessionServiceServer extends UntypedServiceImplementation {
    * caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
    * of that name.
    *
-   * Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
-   * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
-   * does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
-   * read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-   * not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
-   * the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
-   * maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
+   * Errors, which end the stream:
+   *
+   *   - INVALID_FIELD: a first request without `start` or without heartbeat 1, a later request with
+   *     `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that does not rise.
+   *   - SESSION_SILENT: no heartbeat within `heartbeat_timeout`, or the client does not read.
+   *   - QUOTA_EXCEEDED: a request above the bounds in `started`, 1,000 refusals that the client has not
+   *     read, or too many sessions of the caller or of the server.
+   *   - BAD_CREDENTIAL: the credential of the stream has expired.
+   *   - DRAINING: the server stops.
+   *   - REATTACH: the connection has reached its maximum age, or has left an HTTP/2 ping unanswered.
+   *   - OVERLOADED: too many calls arrive.
    */
   openSession: handleBidiStreamingCall<OpenSessionRequest, OpenSessionResponse>;
 }
@@ -2900,13 +2908,17 @@ export interface SessionServiceClient extends Client {
    * caller loses the permission for a name, the session sends `ended` with cause REVOKED for the leases
    * of that name.
    *
-   * Errors, which end the stream: INVALID_FIELD (a first request without `start` or without heartbeat 1,
-   * a later request with `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that
-   * does not rise), SESSION_SILENT (no heartbeat within `heartbeat_timeout`, or the client does not
-   * read), QUOTA_EXCEEDED (a request above the bounds in `started`, 1,000 refusals that the client has
-   * not read, or too many sessions of the caller or of the server), BAD_CREDENTIAL (the credential of
-   * the stream has expired), DRAINING (the server stops), REATTACH (the connection has reached its
-   * maximum age, or has left an HTTP/2 ping unanswered), OVERLOADED.
+   * Errors, which end the stream:
+   *
+   *   - INVALID_FIELD: a first request without `start` or without heartbeat 1, a later request with
+   *     `start`, a malformed field of `start`, a `heartbeat_id` or `command_id` that does not rise.
+   *   - SESSION_SILENT: no heartbeat within `heartbeat_timeout`, or the client does not read.
+   *   - QUOTA_EXCEEDED: a request above the bounds in `started`, 1,000 refusals that the client has not
+   *     read, or too many sessions of the caller or of the server.
+   *   - BAD_CREDENTIAL: the credential of the stream has expired.
+   *   - DRAINING: the server stops.
+   *   - REATTACH: the connection has reached its maximum age, or has left an HTTP/2 ping unanswered.
+   *   - OVERLOADED: too many calls arrive.
    */
   openSession(): ClientDuplexStream<OpenSessionRequest, OpenSessionResponse>;
   openSession(options: Partial<CallOptions>): ClientDuplexStream<OpenSessionRequest, OpenSessionResponse>;

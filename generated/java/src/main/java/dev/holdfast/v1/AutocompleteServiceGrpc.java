@@ -733,12 +733,15 @@ public final class AutocompleteServiceGrpc {
      * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
      * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
      * has risen. Retry the whole stream.
-     * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
-     * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
-     * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-     * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
-     * no message of this import for 2 minutes, or the caller would have more entries or bytes than its
-     * quota).
+     * Errors:
+     *   - INVALID_FIELD: also for parts in the wrong order, a stream without `commit`, or a wrong
+     *     `entry_count`. The violation names the field, for example `batch.entries[3].text`. Nothing is
+     *     changed.
+     *   - DICTIONARY_EXISTS: `start` has another profile than the dictionary.
+     *   - IMPORT_CONFLICT.
+     *   - QUOTA_EXCEEDED: too many open imports on this server or of this dictionary, no `start` for 10
+     *     seconds, no message of this import for 2 minutes, or the caller would have more entries or bytes
+     *     than its quota.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.holdfast.v1.ImportDictionaryRequest> importDictionary(
@@ -750,8 +753,8 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
      * missing entry is an answer, not an error.
-     * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
-     * selection does less harm than repeated counts.
+     * Not idempotent: each call counts. Do not retry after OUTCOME_UNKNOWN: one missing selection does less
+     * harm than a repeated count.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1090,12 +1093,15 @@ public final class AutocompleteServiceGrpc {
      * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
      * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
      * has risen. Retry the whole stream.
-     * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
-     * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
-     * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
-     * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, no `start` for 10 seconds,
-     * no message of this import for 2 minutes, or the caller would have more entries or bytes than its
-     * quota).
+     * Errors:
+     *   - INVALID_FIELD: also for parts in the wrong order, a stream without `commit`, or a wrong
+     *     `entry_count`. The violation names the field, for example `batch.entries[3].text`. Nothing is
+     *     changed.
+     *   - DICTIONARY_EXISTS: `start` has another profile than the dictionary.
+     *   - IMPORT_CONFLICT.
+     *   - QUOTA_EXCEEDED: too many open imports on this server or of this dictionary, no `start` for 10
+     *     seconds, no message of this import for 2 minutes, or the caller would have more entries or bytes
+     *     than its quota.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.holdfast.v1.ImportDictionaryRequest> importDictionary(
@@ -1108,8 +1114,8 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
      * missing entry is an answer, not an error.
-     * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
-     * selection does less harm than repeated counts.
+     * Not idempotent: each call counts. Do not retry after OUTCOME_UNKNOWN: one missing selection does less
+     * harm than a repeated count.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1376,8 +1382,8 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
      * missing entry is an answer, not an error.
-     * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
-     * selection does less harm than repeated counts.
+     * Not idempotent: each call counts. Do not retry after OUTCOME_UNKNOWN: one missing selection does less
+     * harm than a repeated count.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1623,8 +1629,8 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
      * missing entry is an answer, not an error.
-     * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
-     * selection does less harm than repeated counts.
+     * Not idempotent: each call counts. Do not retry after OUTCOME_UNKNOWN: one missing selection does less
+     * harm than a repeated count.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */

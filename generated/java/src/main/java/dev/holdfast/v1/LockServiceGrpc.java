@@ -337,9 +337,11 @@ public final class LockServiceGrpc {
      * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-     * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * Errors:
+     *   - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+     *   - LEASE_LOST: an operator has revoked the waiting request.
+     *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     *     STORE_FULL, QUARANTINED.
      * </pre>
      */
     default void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
@@ -524,9 +526,11 @@ public final class LockServiceGrpc {
      * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-     * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * Errors:
+     *   - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+     *   - LEASE_LOST: an operator has revoked the waiting request.
+     *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     *     STORE_FULL, QUARANTINED.
      * </pre>
      */
     public void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
@@ -698,9 +702,11 @@ public final class LockServiceGrpc {
      * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-     * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * Errors:
+     *   - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+     *   - LEASE_LOST: an operator has revoked the waiting request.
+     *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     *     STORE_FULL, QUARANTINED.
      * </pre>
      */
     public dev.holdfast.v1.AcquireLockResponse acquireLock(dev.holdfast.v1.AcquireLockRequest request) {
@@ -866,9 +872,11 @@ public final class LockServiceGrpc {
      * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
      * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
      * of the first attempt.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` has taken over the place in the queue), LEASE_LOST (an operator has revoked the waiting
-     * request), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * Errors:
+     *   - SUPERSEDED: a newer call with the same `request_id` has taken over the place in the queue.
+     *   - LEASE_LOST: an operator has revoked the waiting request.
+     *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     *     STORE_FULL, QUARANTINED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.AcquireLockResponse> acquireLock(

@@ -397,11 +397,14 @@ public final class SemaphoreServiceGrpc {
      * Acquires permits: all requested permits together, or none. Waits in the queue for up to
      * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
      * retries.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-     * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-     * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-     * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-     * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * Errors:
+     *   - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+     *     lowered below `permit_count`.
+     *   - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+     *     deleted during the wait.
+     *   - LEASE_LOST: an operator has revoked the waiting request.
+     *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+     *     QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     default void acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request,
@@ -613,11 +616,14 @@ public final class SemaphoreServiceGrpc {
      * Acquires permits: all requested permits together, or none. Waits in the queue for up to
      * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
      * retries.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-     * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-     * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-     * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-     * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * Errors:
+     *   - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+     *     lowered below `permit_count`.
+     *   - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+     *     deleted during the wait.
+     *   - LEASE_LOST: an operator has revoked the waiting request.
+     *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+     *     QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public void acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request,
@@ -817,11 +823,14 @@ public final class SemaphoreServiceGrpc {
      * Acquires permits: all requested permits together, or none. Waits in the queue for up to
      * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
      * retries.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-     * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-     * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-     * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-     * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * Errors:
+     *   - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+     *     lowered below `permit_count`.
+     *   - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+     *     deleted during the wait.
+     *   - LEASE_LOST: an operator has revoked the waiting request.
+     *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+     *     QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public dev.holdfast.v1.AcquirePermitsResponse acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request) {
@@ -1013,11 +1022,14 @@ public final class SemaphoreServiceGrpc {
      * Acquires permits: all requested permits together, or none. Waits in the queue for up to
      * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
      * retries.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
-     * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
-     * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
-     * wait), SUPERSEDED, LEASE_LOST (an operator has revoked the waiting request), REQUEST_FINISHED,
-     * QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * Errors:
+     *   - NEVER_FITS: immediately if `permit_count` is above the limit, or during the wait, if the limit is
+     *     lowered below `permit_count`.
+     *   - NO_SUCH_SEMAPHORE: the semaphore does not exist and `initial_limit` is unset, or the semaphore was
+     *     deleted during the wait.
+     *   - LEASE_LOST: an operator has revoked the waiting request.
+     *   - INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL,
+     *     QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.AcquirePermitsResponse> acquirePermits(

@@ -116,8 +116,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
    * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-   * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-   * lease.
+   * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+   * the lease.
    *
    * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
    * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -135,8 +135,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
    * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-   * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-   * lease.
+   * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+   * the lease.
    *
    * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
    * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -157,8 +157,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
    * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-   * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-   * lease.
+   * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+   * the lease.
    *
    * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
    * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1015,8 +1015,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
      * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-     * lease.
+     * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+     * the lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1034,8 +1034,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
      * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-     * lease.
+     * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+     * the lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1063,8 +1063,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
      * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-     * lease.
+     * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+     * the lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1090,8 +1090,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
      * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-     * lease.
+     * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+     * the lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1115,8 +1115,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
      * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-     * lease.
+     * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+     * the lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1149,8 +1149,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
      * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-     * lease.
+     * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+     * the lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1179,8 +1179,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
      * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-     * lease.
+     * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+     * the lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1196,8 +1196,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
      * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-     * lease.
+     * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+     * the lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
@@ -1221,8 +1221,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Acquires a lock. Requires a `request_id`. An unset `wait_timeout` means: wait until the command is
      * cancelled. A repeated command with the same `request_id` keeps the place in the queue, or attaches
-     * to the lease that was granted meanwhile, unless a later session of the process has the wait or the
-     * lease.
+     * to the lease that was granted meanwhile. Exception: a later session of the process has the wait or
+     * the lease.
      *
      * Ends with `granted`, `cancelled` or `failed`. Errors: those of AcquireLock, SUPERSEDED (a later
      * session or a later command has the wait or the lease), NOT_ALLOWED, OUTCOME_UNKNOWN (repeat with
