@@ -49,8 +49,8 @@ export interface HeldLeaseOptions {
 }
 
 /**
- * A lease that a stream or a session holds. While the stream is open, and the client of a session gives signs of life,
- * the lease is renewed every third of its ttl, and at least every 10 s.
+ * A lease that a stream or a session holds. The lease is renewed every third of its ttl, and at least every 10 s,
+ * while the stream is open. In a session, the lease is renewed only while heartbeats of the client arrive.
  *
  *     holding ──released──▶ ended (OK) ──another stream attached──▶ ended (SUPERSEDED) ──age limit, draining──▶
  *     renewed once more ──▶ ended (REATTACH, DRAINING) ──the store reports the end, or the last confirmed end

@@ -49,8 +49,8 @@ import { requestDecoders, smallRequestDecoders } from './request-decoders';
 import { QueryStream } from './suggest-stream';
 
 /**
- * The generated AutocompleteService, with faster serializers for the answers that each keystroke needs, and with
- * decoders that stop at lists that are too long, and leave large messages to a thread.
+ * The generated AutocompleteService, with faster serializers for the answers that each keystroke needs. Its decoders
+ * stop at lists that are too long, and leave large messages to a thread.
  */
 export const autocompleteServiceDefinition = {
   ...AutocompleteServiceService,

@@ -7,9 +7,9 @@ const COMMANDS_PER_TURN = 32;
 const LONGEST_TURN_MS = 0.5;
 
 /**
- * Lets the commands of all sessions begin in an order that is fair to the sessions, and few in each turn of the event loop,
- * as the gate does with calls. So a message with a thousand commands, or with 1 MiB of metadata, delays neither other
- * clients nor renewals.
+ * Lets the commands of all sessions begin in an order that is fair to the sessions. Few commands begin in each turn
+ * of the event loop, as with calls at the gate. So a message with a thousand commands, or with 1 MiB of metadata,
+ * delays neither other clients nor renewals.
  */
 export class CommandTurns {
   private readonly queue = new FairQueue<() => void>();

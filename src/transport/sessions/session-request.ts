@@ -102,8 +102,9 @@ export function checkPartBytes(field: string, bytes: number): void {
 }
 
 /**
- * Reads a request as the generated code does, in less than a millisecond. Throws for bytes that are not a request, for a
- * command with a last field that does not end at the command's end, and for more fields than any client writes.
+ * Reads a request as the generated code does, in less than a millisecond. Throws for bytes that are not a request,
+ * and for more fields than any client writes. Also throws if the last field of a command does not end at the end of
+ * the command.
  */
 export function readSessionRequest(bytes: Buffer): SessionRequest {
   const walk = new FieldWalk(bytes, MOST_FIELDS);
