@@ -31,7 +31,7 @@ const takeMany = (account: Account, count: number): number => {
 };
 
 describe('the quota of commands per second', () => {
-  it.each([1, 3, 7, 1000, 30_000])('of %s allows the commands of one second at once', (limit) => {
+  it.each([1, 3, 7, 1000, 30_000])('of %s allows all commands of one second at the same moment', (limit) => {
     const { accounts } = started({ commands_per_second: limit });
     expect(takeMany(accounts.of('token:a', {}), limit + 5)).toBe(limit);
   });

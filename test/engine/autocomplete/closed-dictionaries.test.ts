@@ -110,7 +110,7 @@ test('a closed thread starts no thread for further calls', async () => {
   await expect(closed.call('endBuild', { build: 1 })).rejects.toBeInstanceOf(ThreadLost);
 });
 
-test('frees the memory of a write whose build ends after its dictionary was deleted', async () => {
+test('frees the memory of a write if its build ends after its dictionary was deleted', async () => {
   await ask();
   let isHeld = false;
   let letThrough: () => void = () => undefined;

@@ -83,7 +83,7 @@ describe('a put', () => {
     );
   });
 
-  it('succeeds at once after a deletion, also if another server has deleted the entries', async () => {
+  it('succeeds immediately after a deletion, also if another server has deleted the entries', async () => {
     store.create('towns', ALICE, fourByteEntries(10));
     await expect(put('towns', writer(ALICE), 1, 20)).rejects.toMatchObject({ reason: 'QUOTA_EXCEEDED' });
     store.replace('towns', ALICE, fourByteEntries(9));

@@ -35,7 +35,7 @@ function importWith(commit: () => Promise<unknown>) {
   return { one, sent, clock };
 }
 
-describe('an import whose commit fails', () => {
+describe('an import with a failed commit', () => {
   it.each([
     ['the store has done nothing', 'no', 'STORE_UNAVAILABLE'],
     ['the outcome is unknown', 'unknown', 'OUTCOME_UNKNOWN'],

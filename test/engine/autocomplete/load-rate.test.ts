@@ -1,7 +1,7 @@
 import { LoadRate } from '../../../src/engine/autocomplete/loaded/load-rate';
 import { ManualClock } from '../../support/manual-clock';
 
-test('lets 101 loads begin at once, and then one load every 5 ms', async () => {
+test('lets 101 loads begin together, and then one load every 5 ms', async () => {
   const clock = new ManualClock(10_000);
   const rate = new LoadRate(clock);
   let begun = 0;

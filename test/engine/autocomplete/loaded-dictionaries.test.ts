@@ -87,7 +87,7 @@ test('reads the head once for all queries of a turn, and nothing else if nothing
   expect(store.commands).toEqual(['head']);
 });
 
-test('answers from many writes at once, built in another thread', async () => {
+test('answers from many writes together, which another thread has built', async () => {
   const store = storeOf(entry('first', 'zero'));
   store.writesPerRead = 1000;
   open(store);
@@ -203,7 +203,7 @@ test('answers within max_staleness without the store, also while the store is do
   expect(await ask('')).toEqual(['1 prefix 0', '2 prefix 0']);
 });
 
-test('answers DICTIONARY_LOADING if a load takes longer than the caller can wait, and goes on with the load', async () => {
+test('answers DICTIONARY_LOADING if a load takes longer than the caller can wait, and continues the load', async () => {
   const store = storeOf(entry('1', 'Anna'));
   let letThrough: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (letThrough = resolve));

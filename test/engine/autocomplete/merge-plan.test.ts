@@ -30,7 +30,7 @@ test('merges a full newest layer with all layers that are not much larger than t
   expect(plan(newest(100), layer(400), layer(2000), OLDEST)).toEqual({ start: 0, end: 3 });
 });
 
-test('leaves out layers whose merge is in progress', () => {
+test('leaves out layers with a merge in progress', () => {
   expect(plan(newest(100), layer(100, { isMerging: true }), OLDEST)).toEqual({ start: 0, end: 1 });
   expect(plan(newest(100, { isMerging: true }), layer(100), OLDEST)).toBeUndefined();
 });

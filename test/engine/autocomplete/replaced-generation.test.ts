@@ -136,7 +136,7 @@ test('counts max_staleness of a new copy from the beginning of its load', async 
   expect(await ask({ ...NOW, maxStalenessMs: 1000 })).toEqual(['new', 'newer']);
 });
 
-test('goes on with the generation of the copy if a failover has lost the commit of the new generation', async () => {
+test('continues with the generation of the copy if a failover has lost the commit of the new generation', async () => {
   const backup = store.state;
   store.before = (command) => (command === 'startLoad' ? new Promise(() => undefined) : undefined);
   store.replaceAll(new Map([['new', entry('new')]]));

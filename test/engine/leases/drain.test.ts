@@ -133,7 +133,7 @@ describe('a draining server', () => {
     await settled();
   }
 
-  it('goes on with give-backs in the background until it is closed', async () => {
+  it('continues give-backs in the background until it is closed', async () => {
     await failedWithdrawal();
     expect(drained).toBe(true);
     await (await on.store.next('withdraw')).fail('unknown');
@@ -177,7 +177,7 @@ describe('a draining server', () => {
     await on.clock.advance(10); // The release waits until no client can believe in the lease.
   }
 
-  it('goes on with the release of a lost lease until it is closed', async () => {
+  it('continues the release of a lost lease until it is closed', async () => {
     await lostLease();
     await (await on.store.next('release')).fail('unknown');
     await on.clock.advance(1000);

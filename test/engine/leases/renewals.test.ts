@@ -219,7 +219,7 @@ describe('a lease that a common renewal does not change', () => {
     return { left, other, answer: () => sent.answer([undefined, renewed]) };
   }
 
-  it('is renewed alone at once, and its owner is told nothing before the reply', async () => {
+  it('is renewed alone immediately, and its owner gets no event before the reply', async () => {
     const { left, other, answer } = await leftAlone();
     await answer();
     expect(other.sink.kinds).toEqual(['renewed']);

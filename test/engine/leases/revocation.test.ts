@@ -156,7 +156,7 @@ describe('a revocation', () => {
     on.expectRest();
   });
 
-  it('of a lease that is granted while its hint arrives: the stream renews at once, and learns of the revocation', async () => {
+  it('of a lease that is granted while its hint arrives: the stream renews immediately, and learns of the revocation', async () => {
     const stream = on.hold();
     const sent = await answerWaiting(on);
     const resource = { service: 'lock', name: 'hello' } as const;
@@ -171,7 +171,7 @@ describe('a revocation', () => {
     on.expectRest();
   });
 
-  it('by a new policy: the stream ends at once, and one step finds the lease by its request', async () => {
+  it('by a new policy: the stream ends immediately, and one step finds the lease by its request', async () => {
     const stream = on.hold();
     const sent = await on.store.next('acquire');
     await sent.answer(grantedAt(sent.at, { fencingToken: 7n }));
@@ -215,7 +215,7 @@ describe('a revocation on one of two servers', () => {
   const revoke = (target: RevokeTarget, force = false) =>
     s2.permits.revoke(new FakeCall(clock), 'lock', { name: 'hello', target, force });
 
-  it.each([true, false])('tells the stream on the other server at once (force: %p)', async (force) => {
+  it.each([true, false])('ends the stream on the other server immediately (force: %p)', async (force) => {
     const alice = s1.hold({ requestId: id(1), ttlMs: 30_000 });
     await clock.advance(1000);
     const bob = s2.acquire({ requestId: id(2) });

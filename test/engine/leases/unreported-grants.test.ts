@@ -8,7 +8,7 @@ const ENDED: Finished = { kind: 'finished', cause: 'expired', returnable: 44n };
 const WITHDRAWN = { kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT, ticket: '43' } as const;
 
 /** The reply with the grant was lost, or came after the end of the lease. The caller has got nothing. */
-describe('an acquire whose lease ended before the caller was answered', () => {
+describe('an acquire with a lease that ended before the caller was answered', () => {
   let on: EngineFixture;
   beforeEach(() => {
     on = EngineFixture.onFakeStore();
@@ -23,7 +23,7 @@ describe('an acquire whose lease ended before the caller was answered', () => {
   it.each([
     ['without a request_id', undefined],
     ['with a request_id', '0190a0a0-0000-7000-8000-000000000001'],
-  ])('gives the lease back and waits on in its place, for a caller %s', async (_, requestId) => {
+  ])('gives the lease back and continues to wait in its place, for a caller %s', async (_, requestId) => {
     const pending = on.acquire({ requestId });
     const sent = await on.store.next('acquire');
     await sent.answer(ENDED);

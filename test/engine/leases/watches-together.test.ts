@@ -54,7 +54,7 @@ describe('watches of two servers', () => {
     for (const watch of watches) expect(watch.sink.last.holderCount).toBe(0);
   });
 
-  it('see a change within a second if every hint is lost, and an expiry at once', async () => {
+  it('see a change within a second if every hint is lost, and see an expiry immediately', async () => {
     world.hints = false;
     const watch = s2.watch();
     await clock.advance(10);

@@ -13,7 +13,7 @@ describe('a watch', () => {
   const answer = (view: ResourceView, earliestEndMs?: number) => answerWatch(on, view, earliestEndMs);
   const reads = () => on.store.count('watch');
 
-  it('gets the state at once, and then each state that clients see as another state', async () => {
+  it('gets the state immediately, and then each state that clients see as another state', async () => {
     const watch = on.watch();
     await answer(heldBy(holder()));
     expect(watch.sink.views).toEqual([heldBy(holder({ permitCount: 1 }))]);
@@ -225,7 +225,7 @@ describe('a watch', () => {
   });
 
   describe('of a store that fails', () => {
-    it('waits with growing pauses, and goes on with the first answer', async () => {
+    it('waits with growing pauses, and continues with the first answer', async () => {
       const watch = on.watch();
       await answer(free);
       await on.clock.advance(1000);

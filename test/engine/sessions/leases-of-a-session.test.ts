@@ -84,7 +84,7 @@ class Fixture {
   }
 }
 
-test('a command is told its position at once, then the latest position at most every two seconds', async () => {
+test('a client gets the position of its command immediately, then the latest position at most every two seconds', async () => {
   const one = new Fixture();
   one.acquire(1);
   await answerWaiting(one.on, { position: 9 });
@@ -121,7 +121,7 @@ test('a lease ends with store-unavailable, after a warning, if its renewals reac
   expect(one.events.at(-1)).toEqual(['ended', 'store-unavailable']);
 });
 
-test('a lease whose renewal has no answer ends with store-unavailable', async () => {
+test('a lease ends with store-unavailable if its renewal has no answer', async () => {
   const one = new Fixture();
   await one.granted(3000);
   await one.pass(2000);

@@ -27,7 +27,7 @@ describe('the turns of commands on one name', () => {
     expect(begun).toEqual(['report', 'other']);
   });
 
-  test('100,000 commands that are answered at once do not overflow the stack', () => {
+  test('100,000 commands that are answered together do not overflow the stack', () => {
     const turns = new NameTurns();
     let answerFirst = (): void => undefined;
     let begunCount = 0;

@@ -117,7 +117,7 @@ describe('a session of a connection that has reached its maximum age', () => {
     expect(on.events).toContain('released');
   });
 
-  test('ends at once without leases, and sessions of other connections stay', async () => {
+  test('ends immediately without leases, and sessions of other connections stay', async () => {
     const on = new Fixture();
     const old = on.begin();
     const other = on.begin({});

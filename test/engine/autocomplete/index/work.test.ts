@@ -11,7 +11,7 @@ describe('the work of a search', () => {
     expect(new Work().spend(1e12)).toBe(true);
   });
 
-  it('stops at once if it was cancelled before, and within 1000 steps if it is cancelled later', () => {
+  it('stops immediately if it was cancelled before, and within 1000 steps if it is cancelled later', () => {
     const flag = new Int32Array(new SharedArrayBuffer(4));
     const work = new Work(Infinity, flag);
     expect(work.spend(1)).toBe(true);
