@@ -218,7 +218,7 @@ async function expectEnded({ ends, cancelledCount }: Awaited<ReturnType<typeof o
 test.each([
   ['a token of the token file', () => Promise.resolve('short-token')],
   ['a JSON web token', () => sign(key, { endsIn: -25 })],
-])('every stream and a wait end UNAUTHENTICATED when %s ends', async (_title, makeToken) => {
+])('every stream and a wait end with UNAUTHENTICATED when %s ends', async (_title, makeToken) => {
   writeFileSync(tokens, TOKENS + tokenLine('short', 'short-token', 7000));
   await eventually('the token', async () => (await acquire(bearer('short-token'))).code === status.OK);
   await expectEnded(await openWaits(await makeToken()));

@@ -147,7 +147,7 @@ test('names that only resemble the names of the team are refused', async () => {
   expect(harness.permits.verbs).toEqual(['acquire', 'acquire']);
 });
 
-test('Suggest refuses the recents of another team, and SuggestStream goes on after the refusal', async () => {
+test('Suggest refuses the recents of another team, and SuggestStream continues after the refusal', async () => {
   const client = harness.completions();
   const metadata = metadataOf('team-a');
   const foreign = suggestRequest({ dictionary: 'team-a/towns', recentsList: 'team-b/bob' });

@@ -104,7 +104,7 @@ test('a hold stream ends with REATTACH and an immediate retry, and its lease is 
   expect(harness.permits.verbs).toEqual(['hold']);
 });
 
-test('a session is asked to leave, works on, and ends with REATTACH when its last lease has ended', async () => {
+test('a session is asked to leave, continues, and ends with REATTACH when its last lease has ended', async () => {
   const session = new SessionStream(harness.target);
   const number = session.run(lock('a'));
   await session.event(number, 'granted');
@@ -117,7 +117,7 @@ test('a session is asked to leave, works on, and ends with REATTACH when its las
   session.close();
 });
 
-test('a session without leases is told a delay for its next session, and ends with REATTACH', async () => {
+test('a session without leases gets a delay for its next session, and ends with REATTACH', async () => {
   const session = new SessionStream(harness.target);
   expect((await session.ending).reason).toBe('REATTACH');
   expect(session.responses.at(-1)?.leaving?.retryDelay).toBeDefined();

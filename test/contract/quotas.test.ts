@@ -110,7 +110,7 @@ describe('a caller without authentication', () => {
     });
   });
 
-  test('gets an error for a query of SuggestStream above the quota, and the stream goes on', async () => {
+  test('gets an error for a query of SuggestStream above the quota, and the stream continues', async () => {
     harness = await Harness.start({ access: { quotas: { commands_per_second: 2 } } });
     const stream = harness.completions().suggestStream();
     const answers: SuggestStreamResponse[] = [];

@@ -65,7 +65,7 @@ test('a release begins after the acquire before it on the same name, and before 
   expect(one.kinds(first + 1)).toEqual(['released']);
 });
 
-test('a failed command has the error of a unary call, and the session goes on', async () => {
+test('a failed command has the error of a unary call, and the session continues', async () => {
   const first = await one.run(lock('a'), attach(someLease.leaseId));
   for (const { fail } of one.engine.takes) await fail(contended);
   await one.turns();

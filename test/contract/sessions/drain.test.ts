@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => one.close());
 
-test('a draining server asks its sessions to leave after a random part of a second, and works on', async () => {
+test('a draining server asks its sessions to leave after a random part of a second, and continues to serve them', async () => {
   await one.hold();
   void one.sessions.drain(10_000);
   await one.turns();
@@ -22,7 +22,7 @@ test('a draining server asks its sessions to leave after a random part of a seco
   expect(one.stream.sent.filter(({ leaving }) => leaving !== undefined)).toHaveLength(1);
 });
 
-test('a session without leases and commands ends at once with DRAINING', async () => {
+test('a session without leases and commands ends immediately with DRAINING', async () => {
   await one.sessions.drain(10_000);
   await one.turns();
   expect(one.status).toBe('DRAINING');
@@ -40,7 +40,7 @@ test('a session ends with DRAINING when its last lease has moved', async () => {
   await drained;
 });
 
-test('a session that keeps its leases ends with DRAINING after the given time, and the leases live on', async () => {
+test('a session that keeps its leases ends with DRAINING after the given time, and the leases continue', async () => {
   await one.hold(2);
   const drained = one.sessions.drain(2000);
   await one.turns();

@@ -35,7 +35,7 @@ test.each([
   ['is the smallest number', -(2n ** 63n)],
   ['is above the exact numbers', 2n ** 53n],
   ['is the largest number', 2n ** 63n - 1n],
-])('a heartbeat that %s ends the session, and is answered no more', async (_, heartbeatId) => {
+])('a heartbeat that %s ends the session, and gets no answer', async (_, heartbeatId) => {
   await deliver(heartbeatId);
   expect(one.status).toBe('INVALID_FIELD');
   expect(one.stream.sent.map((message) => message.heartbeatId)).toEqual([1n]);
@@ -48,7 +48,7 @@ test('a heartbeat with a much greater id counts, and after this heartbeat only g
   expect(one.status).toBe('INVALID_FIELD');
 });
 
-test('a session without a heartbeat ends after heartbeat_timeout, and its leases live on', async () => {
+test('a session without a heartbeat ends after heartbeat_timeout, and its leases continue', async () => {
   await one.hold(3);
   await one.clock.advance(TIMEOUT_MS - 1);
   expect(one.status).toBeUndefined();

@@ -89,7 +89,7 @@ test('the longest valid acquire is accepted', async () => {
   expect(one.kinds(first)).toEqual([]);
 });
 
-test('a command above 8,192 bytes fails with INVALID_FIELD, and the session goes on', async () => {
+test('a command above 8,192 bytes fails with INVALID_FIELD, and the session continues', async () => {
   const first = await one.run(lock('a'), lock('b', { name: 'n'.repeat(8192) }), lock('c'));
   expect(begun().map(({ name }) => name)).toEqual(['a', 'c']);
   expect(one.kinds(first + 1)).toEqual(['INVALID_FIELD']);
