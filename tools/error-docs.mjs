@@ -27,14 +27,14 @@ const intro = `# Errors
 
 const libraryErrors = `## Errors of the gRPC library
 
-| code                  | when                                                          |
-| --------------------- | ------------------------------------------------------------- |
-| \`CANCELLED\`           | the client cancelled the call                                 |
-| \`DEADLINE_EXCEEDED\`   | the call's deadline expired before the answer                 |
-| \`INTERNAL\`            | the request message or its compression cannot be decoded      |
-| \`RESOURCE_EXHAUSTED\`  | the request message is too large after its decompression      |
-| \`UNAVAILABLE\`         | the connection failed or fell silent, or the server stopped   |
-| \`UNIMPLEMENTED\`       | the server does not know the method or the compression        |
+| code                  | when                                                           |
+| --------------------- | -------------------------------------------------------------- |
+| \`CANCELLED\`           | the client cancelled the call                                  |
+| \`DEADLINE_EXCEEDED\`   | the call's deadline expired before the answer                  |
+| \`INTERNAL\`            | the request message or its compression cannot be decoded       |
+| \`RESOURCE_EXHAUSTED\`  | the request message is too large after its decompression       |
+| \`UNAVAILABLE\`         | the connection failed or did not answer, or the server stopped |
+| \`UNIMPLEMENTED\`       | the server does not know the method or the compression         |
 `;
 
 /** The name and the comment of the enum and of each of its values. */
