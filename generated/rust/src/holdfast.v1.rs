@@ -895,7 +895,7 @@ pub struct Dictionary {
     #[prost(message, optional, tag = "2")]
     pub profile: ::core::option::Option<Profile>,
     /// The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
-    /// and 2 if it drops accents. The store keeps texts as they were put.
+    /// and 2 if the profile drops accents. The store keeps texts as they were put.
     #[prost(int32, tag = "3")]
     pub fold_version: i32,
     /// Number of entries.
@@ -1144,7 +1144,7 @@ pub mod autocomplete_service_client {
     ///
     /// Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     /// that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-    /// asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+    /// asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
     /// call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
     /// the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
     ///
@@ -1478,8 +1478,8 @@ pub mod autocomplete_service_client {
         /// retry replaces the entries of the other import.
         ///
         /// After OK this server answers from the new generation. Another server that has the old generation in
-        /// its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-        /// answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+        /// its memory answers from the old generation until it has loaded the new generation, for at most a
+        /// minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
         ///
         /// OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
         /// OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
@@ -1813,8 +1813,8 @@ pub struct Lease {
     #[prost(message, optional, tag = "7")]
     pub expire_offset: ::core::option::Option<::prost_types::Duration>,
 }
-/// The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so it gives no
-/// authority over the lease.
+/// The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so the view
+/// gives no authority over the lease.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Holder {
     /// The holder's own label. May be empty, and need not be unique.
@@ -2684,10 +2684,10 @@ pub mod lock_service_client {
         ///
         /// A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
         /// ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
-        /// learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
-        /// store again and grants do not pause. GetLock shows a request as a holder even before its client is
-        /// told of the grant. If such a request is revoked, its call ends in the same way, and its permits are
-        /// free before the end of the lease.
+        /// learns of the revocation immediately. Otherwise the server learns of the revocation when the server
+        /// reaches the store again and grants do not pause. GetLock shows a request as a holder even before its
+        /// client is told of the grant. If such a request is revoked, its call ends in the same way, and its
+        /// permits are free before the end of the lease.
         ///
         /// Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
         /// call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
@@ -3445,10 +3445,10 @@ pub mod semaphore_service_client {
         ///
         /// A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
         /// ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
-        /// learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
-        /// store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
-        /// is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
-        /// are free before the end of the lease.
+        /// learns of the revocation immediately. Otherwise the server learns of the revocation when the server
+        /// reaches the store again and grants do not pause. GetSemaphore shows a request as a holder even before
+        /// its client is told of the grant. If such a request is revoked, its call ends in the same way, and its
+        /// permits are free before the end of the lease.
         ///
         /// Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
         /// call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
@@ -3864,8 +3864,8 @@ pub struct OpenSessionRequest {
     /// that their response names.
     ///
     /// Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
-    /// leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
-    /// lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
+    /// leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a lease,
+    /// and after `heartbeat_timeout` the server ends the stream with SESSION_SILENT.
     ///
     /// A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
     /// heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the
@@ -4030,11 +4030,11 @@ pub struct OpenSessionResponse {
     /// first response.
     #[prost(message, optional, tag = "2")]
     pub heartbeat_interval: ::core::option::Option<::prost_types::Duration>,
-    /// The latest heartbeat that the server has received. Every `expire_offset` in this response counts
-    /// from the server's receipt of that heartbeat. The server answers each heartbeat immediately, if
-    /// necessary with a response that has no other field. Never falls, so the client may forget the
-    /// heartbeats before this one. If the client has not sent a heartbeat with this id, or no longer knows
-    /// its `t0`, the client ignores this response, and ends the session.
+    /// The latest heartbeat that the server has received. Every `expire_offset` in this response counts from
+    /// the server's receipt of that heartbeat. The server answers each heartbeat immediately, if necessary
+    /// with a response that has no other field. Never falls, so the client may forget the heartbeats before
+    /// this one. If the client has not sent a heartbeat with this id, or no longer knows the `t0` of this
+    /// heartbeat, the client ignores this response, and ends the session.
     ///
     /// The deadline of a lease is min(`t0` + `expire_offset`, receipt + `ttl`), as in Lease. The latest
     /// deadline of a lease counts. A deadline that has passed stays passed. An offset may be negative: its

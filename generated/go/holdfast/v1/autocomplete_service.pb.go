@@ -2738,7 +2738,7 @@ type Dictionary struct {
 	// How texts are compared, with the defaults filled in.
 	Profile *Profile `protobuf:"bytes,2,opt,name=profile,proto3" json:"profile,omitempty"`
 	// The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
-	// and 2 if it drops accents. The store keeps texts as they were put.
+	// and 2 if the profile drops accents. The store keeps texts as they were put.
 	FoldVersion int32 `protobuf:"varint,3,opt,name=fold_version,json=foldVersion,proto3" json:"fold_version,omitempty"`
 	// Number of entries.
 	EntryCount int64 `protobuf:"varint,4,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`

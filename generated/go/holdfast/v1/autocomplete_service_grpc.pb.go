@@ -121,8 +121,8 @@ type AutocompleteServiceClient interface {
 	// retry replaces the entries of the other import.
 	//
 	// After OK this server answers from the new generation. Another server that has the old generation in
-	// its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-	// answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+	// its memory answers from the old generation until it has loaded the new generation, for at most a
+	// minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
 	//
 	// OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
 	// OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
@@ -469,8 +469,8 @@ type AutocompleteServiceServer interface {
 	// retry replaces the entries of the other import.
 	//
 	// After OK this server answers from the new generation. Another server that has the old generation in
-	// its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-	// answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+	// its memory answers from the old generation until it has loaded the new generation, for at most a
+	// minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
 	//
 	// OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
 	// OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary

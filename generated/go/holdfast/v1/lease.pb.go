@@ -316,8 +316,8 @@ func (x *Lease) GetExpireOffset() *durationpb.Duration {
 	return nil
 }
 
-// The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so it gives no
-// authority over the lease.
+// The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so the view
+// gives no authority over the lease.
 type Holder struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache

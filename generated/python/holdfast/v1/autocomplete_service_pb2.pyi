@@ -1215,7 +1215,7 @@ class Dictionary(google.protobuf.message.Message):
     """The dictionary's name."""
     fold_version: builtins.int
     """The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
-    and 2 if it drops accents. The store keeps texts as they were put.
+    and 2 if the profile drops accents. The store keeps texts as they were put.
     """
     entry_count: builtins.int
     """Number of entries."""

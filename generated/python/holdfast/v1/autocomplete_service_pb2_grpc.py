@@ -42,7 +42,7 @@ class AutocompleteServiceStub(object):
 
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-    asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+    asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
     call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
     the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
 
@@ -175,7 +175,7 @@ class AutocompleteServiceServicer(object):
 
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-    asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+    asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
     call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
     the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
 
@@ -302,8 +302,8 @@ class AutocompleteServiceServicer(object):
         retry replaces the entries of the other import.
 
         After OK this server answers from the new generation. Another server that has the old generation in
-        its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-        answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+        its memory answers from the old generation until it has loaded the new generation, for at most a
+        minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
 
         OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
         OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
@@ -537,7 +537,7 @@ class AutocompleteService(object):
 
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-    asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+    asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
     call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
     the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
 

@@ -56,7 +56,7 @@ class AutocompleteServiceStub:
 
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-    asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+    asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
     call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
     the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
 
@@ -187,8 +187,8 @@ class AutocompleteServiceStub:
     retry replaces the entries of the other import.
 
     After OK this server answers from the new generation. Another server that has the old generation in
-    its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-    answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+    its memory answers from the old generation until it has loaded the new generation, for at most a
+    minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
 
     OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
     OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
@@ -334,7 +334,7 @@ class AutocompleteServiceAsyncStub:
 
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-    asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+    asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
     call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
     the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
 
@@ -464,8 +464,8 @@ class AutocompleteServiceAsyncStub:
     retry replaces the entries of the other import.
 
     After OK this server answers from the new generation. Another server that has the old generation in
-    its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-    answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+    its memory answers from the old generation until it has loaded the new generation, for at most a
+    minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
 
     OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
     OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
@@ -611,7 +611,7 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
 
     Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
     that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-    asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+    asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
     call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
     the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
 
@@ -757,8 +757,8 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         retry replaces the entries of the other import.
 
         After OK this server answers from the new generation. Another server that has the old generation in
-        its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-        answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+        its memory answers from the old generation until it has loaded the new generation, for at most a
+        minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
 
         OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
         OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary

@@ -185,8 +185,8 @@ global___Lease = Lease
 
 @typing.final
 class Holder(google.protobuf.message.Message):
-    """The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so it gives no
-    authority over the lease.
+    """The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so the view
+    gives no authority over the lease.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor

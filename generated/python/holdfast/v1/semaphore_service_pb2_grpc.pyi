@@ -179,10 +179,10 @@ class SemaphoreServiceStub:
 
     A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
     ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
-    learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
-    store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
-    is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
-    are free before the end of the lease.
+    learns of the revocation immediately. Otherwise the server learns of the revocation when the server
+    reaches the store again and grants do not pause. GetSemaphore shows a request as a holder even before
+    its client is told of the grant. If such a request is revoked, its call ends in the same way, and its
+    permits are free before the end of the lease.
 
     Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
     call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
@@ -354,10 +354,10 @@ class SemaphoreServiceAsyncStub:
 
     A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
     ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
-    learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
-    store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
-    is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
-    are free before the end of the lease.
+    learns of the revocation immediately. Otherwise the server learns of the revocation when the server
+    reaches the store again and grants do not pause. GetSemaphore shows a request as a holder even before
+    its client is told of the grant. If such a request is revoked, its call ends in the same way, and its
+    permits are free before the end of the lease.
 
     Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
     call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
@@ -549,10 +549,10 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
 
         A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
         ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
-        learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
-        store again and grants do not pause. GetSemaphore shows a request as a holder even before its client
-        is told of the grant. If such a request is revoked, its call ends in the same way, and its permits
-        are free before the end of the lease.
+        learns of the revocation immediately. Otherwise the server learns of the revocation when the server
+        reaches the store again and grants do not pause. GetSemaphore shows a request as a holder even before
+        its client is told of the grant. If such a request is revoked, its call ends in the same way, and its
+        permits are free before the end of the lease.
 
         Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
         call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases

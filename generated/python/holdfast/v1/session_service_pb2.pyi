@@ -104,8 +104,8 @@ class OpenSessionRequest(google.protobuf.message.Message):
     that their response names.
 
     Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
-    leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
-    lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
+    leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a lease,
+    and after `heartbeat_timeout` the server ends the stream with SESSION_SILENT.
 
     A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
     heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the
@@ -392,11 +392,11 @@ class OpenSessionResponse(google.protobuf.message.Message):
     RENEWALS_FIELD_NUMBER: builtins.int
     LEAVING_FIELD_NUMBER: builtins.int
     heartbeat_id: builtins.int
-    """The latest heartbeat that the server has received. Every `expire_offset` in this response counts
-    from the server's receipt of that heartbeat. The server answers each heartbeat immediately, if
-    necessary with a response that has no other field. Never falls, so the client may forget the
-    heartbeats before this one. If the client has not sent a heartbeat with this id, or no longer knows
-    its `t0`, the client ignores this response, and ends the session.
+    """The latest heartbeat that the server has received. Every `expire_offset` in this response counts from
+    the server's receipt of that heartbeat. The server answers each heartbeat immediately, if necessary
+    with a response that has no other field. Never falls, so the client may forget the heartbeats before
+    this one. If the client has not sent a heartbeat with this id, or no longer knows the `t0` of this
+    heartbeat, the client ignores this response, and ends the session.
 
     The deadline of a lease is min(`t0` + `expire_offset`, receipt + `ttl`), as in Lease. The latest
     deadline of a lease counts. A deadline that has passed stays passed. An offset may be negative: its

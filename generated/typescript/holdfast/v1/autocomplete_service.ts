@@ -615,7 +615,7 @@ export interface Dictionary {
     | undefined;
   /**
    * The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
-   * and 2 if it drops accents. The store keeps texts as they were put.
+   * and 2 if the profile drops accents. The store keeps texts as they were put.
    */
   foldVersion: number;
   /** Number of entries. */
@@ -4320,7 +4320,7 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
  *
  * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
  * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
- * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+ * asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
  * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
  * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
  *
@@ -4490,8 +4490,8 @@ export const AutocompleteServiceService = {
    * retry replaces the entries of the other import.
    *
    * After OK this server answers from the new generation. Another server that has the old generation in
-   * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-   * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+   * its memory answers from the old generation until it has loaded the new generation, for at most a
+   * minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
    *
    * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
    * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
@@ -4749,8 +4749,8 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * retry replaces the entries of the other import.
    *
    * After OK this server answers from the new generation. Another server that has the old generation in
-   * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-   * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+   * its memory answers from the old generation until it has loaded the new generation, for at most a
+   * minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
    *
    * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
    * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
@@ -5032,8 +5032,8 @@ export interface AutocompleteServiceClient extends Client {
    * retry replaces the entries of the other import.
    *
    * After OK this server answers from the new generation. Another server that has the old generation in
-   * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-   * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+   * its memory answers from the old generation until it has loaded the new generation, for at most a
+   * minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
    *
    * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
    * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary

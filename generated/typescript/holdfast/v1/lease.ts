@@ -151,8 +151,8 @@ export interface Lease {
 }
 
 /**
- * The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so it gives no
- * authority over the lease.
+ * The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so the view
+ * gives no authority over the lease.
  */
 export interface Holder {
   /** The holder's own label. May be empty, and need not be unique. */

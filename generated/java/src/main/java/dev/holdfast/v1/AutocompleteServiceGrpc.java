@@ -35,7 +35,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
  * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
  * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
- * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+ * asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
  * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
  * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
  * How current answers are. Before each answer the server asks the store for changes, so all servers see
@@ -596,7 +596,7 @@ public final class AutocompleteServiceGrpc {
    * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-   * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+   * asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
    * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
    * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so all servers see
@@ -728,8 +728,8 @@ public final class AutocompleteServiceGrpc {
      * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
      * retry replaces the entries of the other import.
      * After OK this server answers from the new generation. Another server that has the old generation in
-     * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-     * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+     * its memory answers from the old generation until it has loaded the new generation, for at most a
+     * minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
      * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
      * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
      * has risen. Retry the whole stream.
@@ -885,7 +885,7 @@ public final class AutocompleteServiceGrpc {
    * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-   * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+   * asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
    * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
    * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so all servers see
@@ -938,7 +938,7 @@ public final class AutocompleteServiceGrpc {
    * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-   * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+   * asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
    * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
    * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so all servers see
@@ -1088,8 +1088,8 @@ public final class AutocompleteServiceGrpc {
      * A retry of the whole stream is harmless, unless another import was committed meanwhile. Then the
      * retry replaces the entries of the other import.
      * After OK this server answers from the new generation. Another server that has the old generation in
-     * its memory answers from the old generation until it has loaded the new one, for at most a minute. Such
-     * answers contain the entries that PutEntries and DeleteEntries changed after the commit.
+     * its memory answers from the old generation until it has loaded the new generation, for at most a
+     * minute. Such answers contain the entries that PutEntries and DeleteEntries changed after the commit.
      * OK means that a failover of the store does not undo the commit, as for CreateDictionary. After
      * OUTCOME_UNKNOWN, a failover may bring the old entries back, even if the generation of the dictionary
      * has risen. Retry the whole stream.
@@ -1253,7 +1253,7 @@ public final class AutocompleteServiceGrpc {
    * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-   * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+   * asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
    * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
    * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so all servers see
@@ -1493,7 +1493,7 @@ public final class AutocompleteServiceGrpc {
    * call of this server. A longer message ends the call with QUOTA_EXCEEDED.
    * Where dictionaries are. The store keeps the entries, and each server keeps an index of the dictionaries
    * that it was asked for. A server loads a dictionary when the first Suggest, SuggestStream or ListEntries
-   * asks for it. These calls wait for the load, then every answer is exact and complete, on every page. A
+   * asks for it. These calls wait for the load. Then every answer is exact and complete, on every page. A
    * call waits for at most a minute, and a query of a SuggestStream for at most 5 seconds, but never past
    * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so all servers see

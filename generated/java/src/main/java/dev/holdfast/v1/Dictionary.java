@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
-   * and 2 if it drops accents. The store keeps texts as they were put.
+   * and 2 if the profile drops accents. The store keeps texts as they were put.
    * </pre>
    *
    * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1178,7 +1178,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
-     * and 2 if it drops accents. The store keeps texts as they were put.
+     * and 2 if the profile drops accents. The store keeps texts as they were put.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1191,7 +1191,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
-     * and 2 if it drops accents. The store keeps texts as they were put.
+     * and 2 if the profile drops accents. The store keeps texts as they were put.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1208,7 +1208,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version of the rules by which this server folds texts. At present 1 if the profile keeps accents,
-     * and 2 if it drops accents. The store keeps texts as they were put.
+     * and 2 if the profile drops accents. The store keeps texts as they were put.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>

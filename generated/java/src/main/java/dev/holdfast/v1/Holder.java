@@ -6,8 +6,8 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so it gives no
- * authority over the lease.
+ * The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so the view
+ * gives no authority over the lease.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.Holder}
@@ -668,8 +668,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so it gives no
-   * authority over the lease.
+   * The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so the view
+   * gives no authority over the lease.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.Holder}

@@ -452,10 +452,10 @@ public final class LockServiceGrpc {
      * work of the revoked holder.
      * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
      * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
-     * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
-     * store again and grants do not pause. GetLock shows a request as a holder even before its client is
-     * told of the grant. If such a request is revoked, its call ends in the same way, and its permits are
-     * free before the end of the lease.
+     * learns of the revocation immediately. Otherwise the server learns of the revocation when the server
+     * reaches the store again and grants do not pause. GetLock shows a request as a holder even before its
+     * client is told of the grant. If such a request is revoked, its call ends in the same way, and its
+     * permits are free before the end of the lease.
      * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
      * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
      * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
@@ -648,10 +648,10 @@ public final class LockServiceGrpc {
      * work of the revoked holder.
      * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
      * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
-     * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
-     * store again and grants do not pause. GetLock shows a request as a holder even before its client is
-     * told of the grant. If such a request is revoked, its call ends in the same way, and its permits are
-     * free before the end of the lease.
+     * learns of the revocation immediately. Otherwise the server learns of the revocation when the server
+     * reaches the store again and grants do not pause. GetLock shows a request as a holder even before its
+     * client is told of the grant. If such a request is revoked, its call ends in the same way, and its
+     * permits are free before the end of the lease.
      * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
      * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
      * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
@@ -819,10 +819,10 @@ public final class LockServiceGrpc {
      * work of the revoked holder.
      * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
      * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
-     * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
-     * store again and grants do not pause. GetLock shows a request as a holder even before its client is
-     * told of the grant. If such a request is revoked, its call ends in the same way, and its permits are
-     * free before the end of the lease.
+     * learns of the revocation immediately. Otherwise the server learns of the revocation when the server
+     * reaches the store again and grants do not pause. GetLock shows a request as a holder even before its
+     * client is told of the grant. If such a request is revoked, its call ends in the same way, and its
+     * permits are free before the end of the lease.
      * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
      * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
      * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer
@@ -949,10 +949,10 @@ public final class LockServiceGrpc {
      * work of the revoked holder.
      * A revoked waiter leaves the queue immediately, and does not return to the queue. The waiting call
      * ends with LEASE_LOST and cause REVOKED when its server learns of the revocation. The server usually
-     * learns of the revocation immediately. Otherwise the server learns of it when the server reaches the
-     * store again and grants do not pause. GetLock shows a request as a holder even before its client is
-     * told of the grant. If such a request is revoked, its call ends in the same way, and its permits are
-     * free before the end of the lease.
+     * learns of the revocation immediately. Otherwise the server learns of the revocation when the server
+     * reaches the store again and grants do not pause. GetLock shows a request as a holder even before its
+     * client is told of the grant. If such a request is revoked, its call ends in the same way, and its
+     * permits are free before the end of the lease.
      * Idempotent without `force`, except for waiters and for grants that no client was told of. A repeated
      * call may answer a lower count, because leases or waits have ended. After OUTCOME_UNKNOWN some leases
      * or waiters may be revoked. Repeat the call until the answer is not OUTCOME_UNKNOWN. If this answer

@@ -43,8 +43,8 @@ public interface OpenSessionRequestOrBuilder extends
    * that their response names.
    *
    * Send a heartbeat every min(`heartbeat_interval`, a sixth of the shortest `ttl` of the session's
-   * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a
-   * lease, and after `heartbeat_timeout` it ends the stream with SESSION_SILENT.
+   * leases). Without a heartbeat for min(`heartbeat_timeout`, `ttl`) the server no longer renews a lease,
+   * and after `heartbeat_timeout` the server ends the stream with SESSION_SILENT.
    *
    * A response that names this heartbeat or a later heartbeat is the answer to this heartbeat. If a
    * heartbeat stays unanswered for min(`heartbeat_timeout`, a quarter of the shortest `ttl`), open the

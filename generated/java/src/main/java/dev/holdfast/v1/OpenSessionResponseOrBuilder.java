@@ -67,11 +67,11 @@ public interface OpenSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The latest heartbeat that the server has received. Every `expire_offset` in this response counts
-   * from the server's receipt of that heartbeat. The server answers each heartbeat immediately, if
-   * necessary with a response that has no other field. Never falls, so the client may forget the
-   * heartbeats before this one. If the client has not sent a heartbeat with this id, or no longer knows
-   * its `t0`, the client ignores this response, and ends the session.
+   * The latest heartbeat that the server has received. Every `expire_offset` in this response counts from
+   * the server's receipt of that heartbeat. The server answers each heartbeat immediately, if necessary
+   * with a response that has no other field. Never falls, so the client may forget the heartbeats before
+   * this one. If the client has not sent a heartbeat with this id, or no longer knows the `t0` of this
+   * heartbeat, the client ignores this response, and ends the session.
    *
    * The deadline of a lease is min(`t0` + `expire_offset`, receipt + `ttl`), as in Lease. The latest
    * deadline of a lease counts. A deadline that has passed stays passed. An offset may be negative: its
