@@ -113,8 +113,8 @@ export function tooManyImports(name: string): HoldfastError {
 }
 
 /**
- * `used`: the dictionaries of the caller. `foreign`: the dictionary, if it is not the caller's. The text does not say how
- * much another owner has.
+ * `used`: the dictionaries of the caller. `foreign`: the dictionary, if another owner or nobody owns the dictionary.
+ * The text does not say how much another owner has.
  */
 export function entryQuotaExceeded(
   { identity, quotas }: Writer,

@@ -24,7 +24,7 @@ export interface TooNew {
 /** The dictionary does not exist, or this server cannot read its format. */
 export type Missing =
   | { readonly kind: 'unknown' }
-  /** A dictionary of the first design. It can only be deleted. */
+  /** A dictionary in the layout of the first design. Such a dictionary can only be deleted. */
   | { readonly kind: 'outdated' }
   | TooNew;
 
@@ -75,7 +75,7 @@ export interface BucketsRead {
   /** The version and tail at the moment of the read. The buckets contain every write up to this version. */
   readonly version: number;
   readonly tail: string;
-  /** The number of buckets at the moment of the read. It never falls. */
+  /** The number of buckets at the moment of the read. This number never falls. */
   readonly bucketCount: number;
   /** The next bucket to read. */
   readonly next: number;

@@ -3,7 +3,10 @@ import type { NameReader } from './autocomplete-engine';
 import { readOf } from './autocomplete-errors';
 import type { EntryStore } from './entry-store';
 
-/** Names that the reader may read. The page ends after one of these names, because a page token shows the name in it. */
+/**
+ * Names that the reader may read. The page ends after one of these names, because the page token contains this name,
+ * and the reader can decode the token.
+ */
 export async function readableNames(
   store: Pick<EntryStore, 'names'>,
   reader: NameReader,

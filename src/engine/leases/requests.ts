@@ -31,7 +31,7 @@ export interface HoldSink {
   send(event: HoldEvent): void;
 }
 
-/** A lease that this server renews, as the owner of the lease sees it. */
+/** A lease that this server renews, for the owner of the lease. */
 export interface OwnedLease {
   readonly id: LeaseId;
   /** No client believes in the lease after this time (ms). */

@@ -5,8 +5,9 @@ import type { HolderView, ResourceView } from './lease';
 export type HoldersByToken = ReadonlyMap<bigint, HolderView>;
 
 /**
- * True if clients that know `before` and the holders `known` see the same state in `after`. A renewal is no change: it moves
- * only the end of a lease, and the place of its holder, because holders are in the order of their ends.
+ * True if clients that know `before` and the holders `known` see the same state in `after`. A renewal is not a
+ * change. A renewal moves only the end of a lease, and the place of its holder, because holders are in the order of
+ * their ends.
  */
 export function showSame(
   before: ResourceView,

@@ -5,9 +5,10 @@ import { uuidText } from './lease-id';
 const UUID_DIGITS = 32;
 
 /**
- * The id under which the store keeps a request. Without an identity this is the client's request id. With an identity it
- * is a hash of both, so equal ids of two identities are two requests, and no client can find out the ids of others. The
- * request id is in lower case. An identity has no control characters, so the zero byte separates both parts.
+ * The id under which the store keeps a request. Without an identity this is the client's request id. With an
+ * identity, the stored id is a hash of the identity and the request id. So equal request ids of two identities are
+ * two requests, and no client can find out the ids of others. The request id is in lower case. An identity has no
+ * control characters, so the zero byte separates both parts.
  */
 export function storedRequestId(identity: string, clientRequestId: string): string {
   if (identity === '') return clientRequestId;

@@ -2,7 +2,7 @@ interface ResizableArrayBuffer extends ArrayBuffer {
   resize(bytes: number): void;
 }
 
-/** Present in Node since 20. The declarations of ES2022 do not have it. */
+/** Node has this class since version 20. The type declarations of ES2022 do not have the class. */
 const ResizableArrayBuffer = ArrayBuffer as unknown as new (
   bytes: number,
   options: { readonly maxByteLength: number },

@@ -46,7 +46,8 @@ function shutdown(server: Server, connections: Connections): Promise<void> {
   const completed = new Promise<void>((resolve) => {
     server.tryShutdown(() => resolve());
   });
-  // Node never calls the callback of a connection that is destroyed but has not closed yet, and grpc-js waits for it.
+  // Node never calls the callback of a connection that is destroyed but has not closed yet, and grpc-js waits for
+  // this callback.
   return Promise.race([completed, connections.noneOpen()]);
 }
 

@@ -56,7 +56,7 @@ export class SessionOutbox implements SessionSink {
   private isDue = false;
   private isFull = false;
   private isClosed = false;
-  /** Whether a message must be sent, even if it has nothing but the heartbeat. */
+  /** Whether a message must be sent, even if the message has only the heartbeat id. */
   private mustEcho = false;
 
   constructor(private readonly options: OutboxOptions) {

@@ -62,7 +62,7 @@ export function fillBranches(
     branches[element] = branchWithoutSize(forms, before, beginnings[element] as number);
     meter.spend(1 + commonOf(branches[element] as number));
   }
-  // A branch ends where the branches in it end, so the last branches come first.
+  // A branch ends where its inner branches end, so this loop fills the last branches first.
   for (let element = count - 1; element >= 0; element--) {
     const branch = branches[element] as number;
     const size = endOfBranch(branches, element) - element;

@@ -21,7 +21,7 @@ export interface LayerShape {
   readonly lists: ListLengths | undefined;
 }
 
-/** A part of a buffer. It begins at a multiple of 8 bytes. */
+/** A part of a buffer. The part begins at a multiple of 8 bytes. */
 export interface MemoryBlock {
   readonly buffer: ArrayBufferLike;
   readonly byteOffset: number;

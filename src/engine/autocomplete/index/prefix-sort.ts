@@ -111,7 +111,10 @@ export class PrefixSort {
     this.#sortPending();
   }
 
-  /** Reads the keys of all pending ranges before it sorts one: reads that do not wait for a sort are faster. */
+  /**
+   * Reads the keys of all pending ranges before the first range is sorted: reads that do not wait for a sort are
+   * faster.
+   */
   #sortPending(): void {
     while (this.#pending.length > 0) {
       const ranges = this.#pending;

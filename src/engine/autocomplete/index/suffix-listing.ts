@@ -73,7 +73,7 @@ export class SuffixListing {
     return true;
   }
 
-  /** The first element of an entry with this text or a later text, and with a higher id if it is this text. */
+  /** The first element of an entry with a later text, or with this text and a higher id. */
   #firstAfterId(from: number, to: number, id: Buffer): number {
     if (to - from === 1) return from;
     const { forms, formsAt, scores, beginnings } = this.index;
@@ -99,7 +99,10 @@ export class SuffixListing {
   }
 }
 
-/** The first number from `from` for which the condition holds; `to` if there is none. It holds for all later numbers. */
+/**
+ * The first number from `from` for which the condition holds; `to` if there is none. The condition must hold for all
+ * later numbers.
+ */
 function firstFrom(from: number, to: number, holds: (element: number) => boolean): number {
   let low = from;
   let high = to;

@@ -2,7 +2,7 @@ import type { EntryChange } from '../entry-store';
 import type { CollectedEntry } from '../threads/thread-calls';
 import { entryOf, type Level } from './levels';
 
-/** A deletion counts like a put of a short text, because it takes as long. */
+/** A deletion counts like a put of a short text, because both take the same time. */
 const DELETED_BYTES = 24;
 
 /** The changes of some writes: the last state of each changed entry. */

@@ -17,7 +17,7 @@ export class NoMemory extends Error {
   constructor(
     /** The memory of the dictionary with this build, at least. */
     readonly neededBytes: number,
-    /** The part of it that the dictionary had before the build. */
+    /** The part of `neededBytes` that the dictionary had before the build. */
     readonly heldBytes: number,
   ) {
     super(`the dictionary needs at least ${neededBytes} bytes, ${heldBytes} of them before the build`);
@@ -92,7 +92,7 @@ export class LayerBuilds {
    */
   build(request: BuildRequest, fill: (input: BuildInput) => Promise<void>): Promise<HeldLayer> {
     const thread = this.#threadFor(request.expected.bytes);
-    // A very small build takes little memory, so it need not wait for others that read from the store.
+    // A very small build takes little memory, so this build need not wait for builds that read from the store.
     if (thread === this.#here) return this.#buildNow(thread, request, fill);
     const before = this.#lastEnds.get(thread) ?? Promise.resolve();
     const built = before.then(() => this.#buildNow(thread, request, fill));

@@ -28,7 +28,7 @@ export class LoadBackoff {
     return this.#lastError !== undefined;
   }
 
-  /** Loads, or rejects with the error of the last load during the pause after it. */
+  /** Loads the dictionary. During a pause, rejects with the error of the last load. */
   async run<T>(load: () => Promise<T>): Promise<T> {
     if (!this.#pause.isOver) throw this.#lastError;
     try {

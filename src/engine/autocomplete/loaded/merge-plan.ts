@@ -1,4 +1,4 @@
-/** A layer of a copy, as the plan of merges sees it. */
+/** The facts about a layer of a copy that decide its merges. */
 export interface LayerSize {
   /** About the bytes that the living entries of the layer take. */
   readonly livingBytes: number;

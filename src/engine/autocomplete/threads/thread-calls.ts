@@ -34,7 +34,7 @@ export interface ListTask {
   readonly after: ListPosition | undefined;
 }
 
-/** The calls of a build: what each takes, and what it answers. A build is named by its number. */
+/** The calls of a build: the values that each call takes, and the answer. A number names the build. */
 export interface BuildCalls {
   /** `cancelFlag`: one number, which the caller sets to 1 to cancel the build. */
   startBuild: {
