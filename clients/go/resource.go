@@ -47,10 +47,12 @@ func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) 
 	work, cancel := l.withContext(ctx)
 	hasReturned := false
 	defer func() {
-		// A panic releases the lease too, and goes on.
+		// A panic releases the lease too, and goes on. It waits for the answer, because it
+		// may end the process before the release is sent.
 		if !hasReturned {
 			cancel(nil)
-			l.endWork()
+			_, task := l.endWork()
+			l.awaitRelease(task)
 		}
 	}()
 	failed := f(work, l)
