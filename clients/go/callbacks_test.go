@@ -160,6 +160,44 @@ func TestALoggerThatUsesTheClientAndPanicsHarmsNoSession(t *testing.T) {
 	}, WithLogger(slog.New(handler)))
 }
 
+// A busyHandler calls the client to say whether a level is logged.
+type busyHandler struct {
+	slog.Handler
+	check func()
+}
+
+func (h busyHandler) Enabled(context.Context, slog.Level) bool {
+	h.check()
+	return true
+}
+
+func TestALoggerThatUsesTheClientForItsLevelHarmsNoSession(t *testing.T) {
+	held := make(chan *Lease, 1)
+	var checked atomic.Int32
+	handler := busyHandler{slog.NewTextHandler(io.Discard, nil), func() {
+		select {
+		case l := <-held:
+			_ = l.Check()
+			checked.Add(1)
+		default:
+		}
+	}}
+	inBubble(t, func(t *testing.T, f *fakeServer) {
+		l, s, number := f.hold(report)
+		held <- l
+		s.ended(number, holdfastv1.SessionEndCause_SESSION_END_CAUSE_REVOKED)
+		if checked.Load() != 1 || causeOf(t, l.Check()) != CauseRevoked {
+			t.Errorf("the logger made %d checks, and the lease has %v", checked.Load(), l.Check())
+		}
+	}, WithLogger(slog.New(handler)))
+}
+
+func TestNoLoggerIsTheDefault(t *testing.T) {
+	if set := newSettings([]Option{WithLogger(nil)}); set.logger != slog.Default() {
+		t.Errorf("the logger is %v", set.logger)
+	}
+}
+
 func TestATracerThatPanicsLeavesTheOperationAlone(t *testing.T) {
 	begins := newSettings([]Option{WithTracer(func(context.Context, string, string) (context.Context, func(error)) {
 		panic("no exporter")

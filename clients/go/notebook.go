@@ -29,12 +29,11 @@ type note struct {
 }
 
 func (n *notebook) add(level slog.Level, message string, args ...any) {
-	if !n.logger.Enabled(context.Background(), level) {
-		return
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.notes) >= maxNotes {
+	// The level is asked later: also that is code of the user, and may not run here. Notes
+	// for debugging leave half of the room to warnings.
+	if len(n.notes) >= maxNotes || (level < slog.LevelInfo && len(n.notes) >= maxNotes/2) {
 		return
 	}
 	n.notes = append(n.notes, note{level, message, args})

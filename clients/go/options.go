@@ -32,6 +32,9 @@ func newSettings(options []Option) settings {
 	for _, option := range options {
 		option(&set)
 	}
+	if set.logger == nil {
+		set.logger = slog.Default()
+	}
 	set.tracer = harmless(set.tracer)
 	return set
 }
@@ -119,10 +122,10 @@ func WithMetadata(metadata map[string]string) Option {
 	return func(s *settings) { s.metadata = metadata }
 }
 
-// WithLogger sets the logger. Default: slog.Default(). The client logs a new session and
-// a server that asks to leave at the level Info, an attached lease at Debug, and failed
-// sessions, refusals, failed renewals and losses at Warn. No log has the id of a lease or
-// a token.
+// WithLogger sets the logger. Default, also for nil: slog.Default(). The client logs a
+// new session and a server that asks to leave at the level Info, an attached lease at
+// Debug, and failed sessions, refusals, failed renewals and losses at Warn. No log has
+// the id of a lease or a token.
 func WithLogger(logger *slog.Logger) Option {
 	return func(s *settings) { s.logger = logger }
 }
