@@ -63,3 +63,37 @@ func TestANumberBeyondItsFieldArrivesAsNoOtherNumber(t *testing.T) {
 		t.Errorf("the nearest number is %d", n)
 	}
 }
+
+func TestACallWithATextThatNoMessageCanHaveIsAnInvalidRequest(t *testing.T) {
+	ctx := context.Background()
+	c := clientOf(t, (&infoServer{}).start(t))
+	dictionary := c.Dictionary(notUTF8)
+	calls := map[string]func() error{
+		"Suggest": func() error {
+			_, err := dictionary.Suggest(ctx, "ber")
+			return err
+		},
+		"Import": func() error {
+			_, err := dictionary.Import(ctx, EntriesOf())
+			return err
+		},
+		"Observe": func() (last error) {
+			for _, err := range c.Election(notUTF8).Observe(ctx) {
+				last = err
+			}
+			return last
+		},
+		"TypeAhead": func() error {
+			field := dictionary.TypeAhead()
+			defer field.Close()
+			return (<-field.Type("ber")).Err
+		},
+	}
+	for name, run := range calls {
+		t.Run(name, func(t *testing.T) {
+			if err := run(); !errors.Is(err, ErrInvalidRequest) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}

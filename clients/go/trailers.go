@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
 )
 
 // The errors of all calls are of type *Error, with the trailers of the call:
@@ -23,7 +25,22 @@ func unaryErrors(
 	if err == nil {
 		return nil
 	}
+	if wrong := notEncodable(request); wrong != nil {
+		return wrong
+	}
 	return errorWithTrailer(err, trailer)
+}
+
+// notEncodable returns the error of a message that can never be sent, or nil.
+func notEncodable(message any) *Error {
+	m, ok := message.(proto.Message)
+	if !ok {
+		return nil
+	}
+	if _, err := proto.Marshal(m); err != nil {
+		return invalidOption("the request", "cannot be sent: "+err.Error())
+	}
+	return nil
 }
 
 func streamErrors(
@@ -34,18 +51,35 @@ func streamErrors(
 	if err != nil {
 		return nil, errorOfCall(err)
 	}
-	return streamWithErrors{stream}, nil
+	return &streamWithErrors{ClientStream: stream}, nil
 }
 
 type streamWithErrors struct {
 	grpc.ClientStream
+	// wrong is the error of the message that has ended the stream, if there is one.
+	wrong atomic.Pointer[Error]
+}
+
+// SendMsg keeps the error of a message that can never be sent for RecvMsg.
+func (s *streamWithErrors) SendMsg(message any) error {
+	err := s.ClientStream.SendMsg(message)
+	if err != nil && !errors.Is(err, io.EOF) {
+		if wrong := notEncodable(message); wrong != nil {
+			s.wrong.CompareAndSwap(nil, wrong)
+			return wrong
+		}
+	}
+	return err
 }
 
 // RecvMsg returns io.EOF at an end without an error.
-func (s streamWithErrors) RecvMsg(message any) error {
+func (s *streamWithErrors) RecvMsg(message any) error {
 	err := s.ClientStream.RecvMsg(message)
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
+	}
+	if wrong := s.wrong.Load(); wrong != nil {
+		return wrong
 	}
 	return errorWithTrailer(err, s.Trailer())
 }
