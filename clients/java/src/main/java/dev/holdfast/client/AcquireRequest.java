@@ -66,7 +66,7 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
    * What others see beside the lease, for example a host name. Default: the metadata of the client.
    */
   public final R metadata(Map<String, String> metadata) {
-    Map<String, String> given = Texts.sendable(metadata);
+    Map<String, String> given = Texts.checkedMetadata(metadata);
     return with(copy -> copy.metadata = given);
   }
 

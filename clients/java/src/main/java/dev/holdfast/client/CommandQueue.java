@@ -1,16 +1,12 @@
 package dev.holdfast.client;
 
-import dev.holdfast.v1.CommandFailed;
 import dev.holdfast.v1.SessionCommand;
-import dev.holdfast.v1.SessionEvent;
-import io.grpc.Status;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Consumer;
 
 /** The commands of a session that wait to be sent, in messages within the bounds of the server. */
 final class CommandQueue {
@@ -45,15 +41,9 @@ final class CommandQueue {
     return attaches.remove(commandId);
   }
 
-  /**
-   * The commands of the next message. A command that fits into no message would end the session with
-   * all its leases, so the command fails here.
-   *
-   * @param refused takes the failure of such a command
-   */
-  List<SessionCommand> next(Consumer<SessionEvent> refused) {
+  /** The commands of the next message. */
+  List<SessionCommand> next() {
     List<SessionCommand> commands = new ArrayList<>();
-    long most = (long) (maxBytes * Numbers.Session.COMMANDS_SHARE_OF_MESSAGE);
     long bytes = 0;
     while (commands.size() < maxCommands) {
       SessionCommand command = waiting.peekFirst();
@@ -70,33 +60,16 @@ final class CommandQueue {
       if (command.hasAttach() && attaches.size() >= Numbers.Session.MAX_ATTACHES_UNANSWERED) {
         break;
       }
-      long size = command.getSerializedSize() + 8L;
-      if (size > most) {
-        waiting.removeFirst();
-        refused.accept(tooLarge(id, size, most));
-        continue;
-      }
-      if (bytes + size > most) {
+      bytes += command.getSerializedSize() + 8;
+      if (!commands.isEmpty() && bytes > maxBytes * Numbers.Session.COMMANDS_SHARE_OF_MESSAGE) {
         break;
       }
-      bytes += size;
       if (command.hasAttach()) {
         attaches.add(id);
       }
       commands.add(waiting.removeFirst());
     }
     return commands;
-  }
-
-  /** As the server refuses a large command that fits into a message. */
-  private static SessionEvent tooLarge(long id, long size, long most) {
-    String text = "the command has " + size + " bytes; at most " + most + " are sent [INVALID_FIELD]";
-    CommandFailed.Builder failed =
-        CommandFailed.newBuilder()
-            .setCode(Status.Code.INVALID_ARGUMENT.value())
-            .setReasonText("INVALID_FIELD")
-            .setMessage(text);
-    return SessionEvent.newBuilder().setCommandId(id).setFailed(failed).build();
   }
 
   void clear() {

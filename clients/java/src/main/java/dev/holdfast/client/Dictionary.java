@@ -27,7 +27,7 @@ public final class Dictionary {
   Dictionary(Client client, String name) {
     this.client = client;
     this.calls = client.calls;
-    this.name = Texts.sendable(name, "name");
+    this.name = Texts.checked(name, "name");
   }
 
   /**

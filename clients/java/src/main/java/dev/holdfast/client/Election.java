@@ -6,6 +6,7 @@ import dev.holdfast.v1.Lock;
 import dev.holdfast.v1.LockServiceGrpc;
 import dev.holdfast.v1.WatchLockRequest;
 import dev.holdfast.v1.WatchLockResponse;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +18,7 @@ public final class Election {
 
   Election(Client client, String name) {
     this.client = client;
-    this.name = Texts.sendable(name, "name");
+    this.name = name;
   }
 
   /**
@@ -28,7 +29,7 @@ public final class Election {
    */
   public LockRequest campaign(String value) {
     Wanted wanted = new Wanted(name, true);
-    wanted.leaderValue = Texts.sendable(value, "value");
+    wanted.leaderValue = Texts.checked(value, "value");
     wanted.metadata = client.metadata;
     return new LockRequest(client, wanted);
   }
@@ -37,14 +38,14 @@ public final class Election {
    * Replaces the value of a lease of {@link #campaign}, and leaves its other metadata. Waits as
    * {@link Lease#updateMetadata} does.
    *
-   * @throws IllegalArgumentException if the lease is not the lease of a leader, or for a value with
-   *     half of a surrogate pair
+   * @throws IllegalArgumentException if the lease is not the lease of a leader, or if no message
+   *     can have the value
    */
   public void updateValue(Lease lease, String value) {
     if (!lease.isLeader) {
       throw new IllegalArgumentException(lease + " is not the lease of a leader");
     }
-    Texts.sendable(value, "value");
+    Texts.checked(value, "value");
     lease.update(shown -> Leader.metadata(shown, value));
   }
 
@@ -59,6 +60,7 @@ public final class Election {
    * The calls come one after the other, on a thread of the client.
    */
   public Observation observe(Consumer<Optional<Leader>> listener) {
+    Objects.requireNonNull(listener, "listener");
     WatchLockRequest request = WatchLockRequest.newBuilder().setName(name).build();
     return new Watch<>(client, LockServiceGrpc.getWatchLockMethod(), request, new Changes(listener))
         .start();

@@ -18,15 +18,15 @@ public final class Entry {
   public static Entry of(String id, String text) {
     return new Entry(
         dev.holdfast.v1.Entry.newBuilder()
-            .setEntryId(Texts.sendable(id, "id"))
-            .setText(Texts.sendable(text, "text"))
+            .setEntryId(Texts.checked(id, "id"))
+            .setText(Texts.checked(text, "text"))
             .build());
   }
 
   /** Other texts that find the entry. */
   public Entry aliases(String... aliases) {
     for (String alias : aliases) {
-      Texts.sendable(alias, "aliases");
+      Texts.checked(alias, "aliases");
     }
     return new Entry(message.toBuilder().clearAliases().addAllAliases(List.of(aliases)).build());
   }

@@ -55,13 +55,13 @@ public final class HoldfastBuilder {
 
   /** A label of this process that others see beside its leases. Default: empty. */
   public HoldfastBuilder holderId(String holderId) {
-    this.holderId = Texts.sendable(holderId, "holderId");
+    this.holderId = Texts.checked(holderId, "holderId");
     return this;
   }
 
   /** The metadata of each lease without metadata of its own. Default: none. */
   public HoldfastBuilder metadata(Map<String, String> metadata) {
-    this.metadata = Texts.sendable(metadata);
+    this.metadata = Texts.checkedMetadata(metadata);
     return this;
   }
 

@@ -186,7 +186,7 @@ public final class Lease implements AutoCloseable {
    * @throws IllegalStateException if an earlier update has no answer yet
    */
   public void updateMetadata(Map<String, String> metadata) {
-    Map<String, String> given = Texts.sendable(metadata);
+    Map<String, String> given = Map.copyOf(metadata);
     update(
         before -> isLeader ? Leader.metadata(given, before.getOrDefault(Leader.VALUE, "")) : given);
   }

@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +18,7 @@ final class LossListeners {
   }
 
   void add(Consumer<LeaseLostException> listener) {
-    waiting.add(listener);
+    waiting.add(Objects.requireNonNull(listener, "listener"));
   }
 
   /**

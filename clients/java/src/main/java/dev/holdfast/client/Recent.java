@@ -21,12 +21,12 @@ public final class Recent {
    * @param text 1 to 512 bytes
    */
   public static Recent of(String text) {
-    return new Recent(Texts.sendable(text, "text"), "", ByteString.EMPTY, null);
+    return new Recent(Texts.checked(text, "text"), "", ByteString.EMPTY, null);
   }
 
   /** The entry that the text stands for. Default: none. */
   public Recent entryId(String entryId) {
-    return new Recent(text, Texts.sendable(entryId, "entryId"), payload, capacity);
+    return new Recent(text, Texts.checked(entryId, "entryId"), payload, capacity);
   }
 
   /** Data for the program that shows the text: at most 1 KiB. */

@@ -14,7 +14,7 @@ public final class Recents {
 
   Recents(CallChannel calls, String list) {
     this.calls = calls;
-    this.list = Texts.sendable(list, "list");
+    this.list = Texts.checked(list, "list");
   }
 
   /** Puts a text at the front of the list. */

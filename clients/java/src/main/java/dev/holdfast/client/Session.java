@@ -237,21 +237,16 @@ final class Session implements Wire.Listener {
       return;
     }
     if (start != null) {
-      heartbeat(nextCommands());
+      heartbeat(queue.next());
       planHeartbeat();
     }
     while (wire.isReady()) {
-      List<SessionCommand> commands = nextCommands();
+      List<SessionCommand> commands = queue.next();
       if (commands.isEmpty()) {
         return;
       }
       wire.send(OpenSessionRequest.newBuilder().addAllCommands(commands).build());
     }
-  }
-
-  private List<SessionCommand> nextCommands() {
-    long now = loop.now();
-    return queue.next(refused -> tell(refused, new Receipt(now, now)));
   }
 
   private void setTimer(long delay, Runnable task) {

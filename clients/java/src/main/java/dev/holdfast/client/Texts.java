@@ -2,35 +2,52 @@ package dev.holdfast.client;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.Objects;
 
 /** Texts of callers, logs and exceptions. */
 final class Texts {
+  /**
+   * The longest text of a command, and the longest texts of its metadata together. The server
+   * allows far less, and says so. A message beyond the server's bound would end the session of all
+   * leases.
+   */
+  static final int MAX_LENGTH = Numbers.Session.MAX_MESSAGE_BYTES / 10;
+
   private Texts() {}
 
   /**
-   * The text, if a message can have it. Protobuf would replace half of a surrogate pair by "?", so
-   * two names would be one.
+   * A text of a caller that a message can have.
    *
-   * @throws IllegalArgumentException for a text that has no form in UTF-8
+   * @throws IllegalArgumentException if it is too long for every message, or no Unicode
    */
-  static String sendable(String text, String option) {
-    // An encoder has a state, so each call has its own.
+  static String checked(String text, String option) {
+    Objects.requireNonNull(text, option);
+    checkLength(text.length(), option);
+    // Another text would arrive, for example the name of another lock.
     if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
-      throw new IllegalArgumentException(
-          option + " must not have half of a surrogate pair, as " + quoted(text) + " has");
+      throw new IllegalArgumentException(option + " has half of a surrogate pair");
     }
     return text;
   }
 
-  /** A copy of the entries, as {@link #sendable(String, String)}. */
-  static Map<String, String> sendable(Map<String, String> metadata) {
-    Map<String, String> copy = Map.copyOf(metadata);
-    copy.forEach(
-        (key, value) -> {
-          sendable(key, "metadata");
-          sendable(value, "metadata");
-        });
-    return copy;
+  /** A copy of metadata of a caller that a message can have, as {@link #checked} says. */
+  static Map<String, String> checkedMetadata(Map<String, String> metadata) {
+    Map<String, String> given = Map.copyOf(metadata);
+    long length = 0;
+    for (Map.Entry<String, String> entry : given.entrySet()) {
+      checked(entry.getKey(), "a key of metadata");
+      checked(entry.getValue(), "a value of metadata");
+      length += entry.getKey().length() + entry.getValue().length();
+    }
+    checkLength(length, "metadata");
+    return given;
+  }
+
+  private static void checkLength(long length, String option) {
+    if (length > MAX_LENGTH) {
+      throw new IllegalArgumentException(
+          option + " has " + length + " characters; a message has at most " + MAX_LENGTH);
+    }
   }
 
   /** A name in quotes, without control characters that could forge lines of a log. */

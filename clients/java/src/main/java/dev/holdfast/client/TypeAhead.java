@@ -11,6 +11,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -72,6 +73,7 @@ public final class TypeAhead implements AutoCloseable {
    * query: show nothing then. The future fails with a HoldfastException, after 10 s at the latest.
    */
   public CompletableFuture<Optional<List<Suggestion>>> type(String text) {
+    Objects.requireNonNull(text, "text");
     Query query;
     Query older;
     synchronized (this) {

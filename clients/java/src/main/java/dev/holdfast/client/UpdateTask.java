@@ -30,7 +30,12 @@ final class UpdateTask implements CommandOwner {
 
   /** Sends the update, and repeats it within the time limit. */
   void begin() {
-    metadata = change.apply(lease.shown);
+    try {
+      metadata = Texts.checkedMetadata(change.apply(lease.shown));
+    } catch (IllegalArgumentException e) {
+      fail(e);
+      return;
+    }
     String text = "no server answered the update of " + Texts.quoted(lease.name());
     limit =
         tasks.later(

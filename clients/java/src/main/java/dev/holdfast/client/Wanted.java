@@ -36,7 +36,7 @@ final class Wanted implements Cloneable {
   @Nullable Consumer<QueuePlace> onQueued;
 
   Wanted(String name, boolean isLock) {
-    this.name = Texts.sendable(name, "name");
+    this.name = Texts.checked(name, "name");
     this.isLock = isLock;
   }
 

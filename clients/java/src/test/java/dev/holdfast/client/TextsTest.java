@@ -4,37 +4,70 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.grpc.InsecureChannelCredentials;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** The texts of callers. */
+/** Texts that would break every session, and so end the renewals of all leases. */
 class TextsTest {
+  private static final String HUGE = "x".repeat(Numbers.Session.MAX_MESSAGE_BYTES);
+  private static final String HALF_A_PAIR = "\ud83d";
+
   @Test
-  @DisplayName("half of a surrogate pair is refused, because a message would have another text")
-  void half() {
-    for (String text : new String[] {"a\ud800", "\udc00", "\udc00\ud800", "a\ud83dz"}) {
-      isRefused(text);
+  @DisplayName("a name, a label or metadata that no message can have is refused at once")
+  void refused() {
+    HoldfastBuilder builder = Holdfast.builder("127.0.0.1:1");
+    for (String wrong : List.of(HUGE, HALF_A_PAIR)) {
+      assertThrows(IllegalArgumentException.class, () -> new Wanted(wrong, true));
+      assertThrows(IllegalArgumentException.class, () -> builder.holderId(wrong));
+      assertThrows(IllegalArgumentException.class, () -> builder.metadata(Map.of("job", wrong)));
+      assertThrows(IllegalArgumentException.class, () -> builder.metadata(Map.of(wrong, "job")));
     }
   }
 
-  private static void isRefused(String text) {
-    IllegalArgumentException error =
-        assertThrows(IllegalArgumentException.class, () -> new Wanted(text, true));
-    assertTrue(error.getMessage().startsWith("name must not have half of a surrogate pair"));
-    assertThrows(IllegalArgumentException.class, () -> Texts.sendable(Map.of("key", text)));
-    assertThrows(IllegalArgumentException.class, () -> Texts.sendable(Map.of(text, "value")));
-    assertThrows(IllegalArgumentException.class, () -> Entry.of("1", text));
-    assertThrows(IllegalArgumentException.class, () -> Entry.of("1", "a").aliases(text));
-    assertThrows(IllegalArgumentException.class, () -> Recent.of(text));
-    assertThrows(IllegalArgumentException.class, () -> Holdfast.builder("a:1").holderId(text));
+  @Test
+  @DisplayName("null is refused by the call itself, and not by a task of the client")
+  void nothing() {
+    assertThrows(NullPointerException.class, () -> new Wanted(null, true));
+    assertThrows(NullPointerException.class, () -> Holdfast.builder("127.0.0.1:1").holderId(null));
   }
 
   @Test
-  @DisplayName("whole pairs and other texts stay as they are")
-  void whole() {
-    for (String text : new String[] {"", "Zürich", "\ud83d\ude80", "\u0000"}) {
-      assertEquals(text, Texts.sendable(text, "name"));
-    }
+  @DisplayName("names of all languages are allowed")
+  void allowed() {
+    assertEquals("Zürich 東京 😀", new Wanted("Zürich 東京 😀", true).name);
+  }
+
+  @Test
+  @DisplayName("metadata that no message can have fails its update, and a later update goes on")
+  void update() {
+    FakeLoop loop = new FakeLoop();
+    FakeServer server = new FakeServer();
+    Engine engine =
+        new Engine(
+            List.of("a:1"),
+            "",
+            Map.of(),
+            () -> new Opening(null, InsecureChannelCredentials.create()),
+            server,
+            loop,
+            loop::execute);
+    engine.start();
+    Intent intent = engine.acquire(new Wanted("report", true));
+    loop.settle();
+    Lease lease = intent.answer.join();
+    CompletableFuture<Void> wrong = engine.tasks.update(lease, shown -> Map.of("job", HUGE));
+    engine.tasks.update(lease, shown -> Map.of("job", "nightly"));
+    loop.settle();
+    CompletionException failed = assertThrows(CompletionException.class, wrong::join);
+    assertTrue(failed.getCause() instanceof IllegalArgumentException);
+    List<dev.holdfast.v1.SessionCommand> sent = server.latest().commands();
+    Map<String, String> entries =
+        sent.get(sent.size() - 1).getUpdate().getMetadataUpdate().getEntriesMap();
+    assertEquals(Map.of("job", "nightly"), entries);
   }
 }
