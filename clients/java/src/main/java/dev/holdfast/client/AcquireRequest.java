@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -142,6 +143,9 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
           if (error != null) {
             span.fail(error);
             client.engine.abandon(intent, error);
+          } else if (!intent.isAnsweredBy(lease)) {
+            client.engine.abandon(
+                intent, new CancellationException("the owner has completed the future"));
           }
           span.end();
         });
@@ -157,6 +161,7 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
    * @param <X> the checked exception of the work
    */
   public final <X extends Exception> void run(LeaseBody<X> work) throws X, InterruptedException {
+    Objects.requireNonNull(work, "work");
     this.<Boolean, X>call(
         lease -> {
           work.run(lease);
@@ -172,6 +177,7 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
    */
   public final <T extends @Nullable Object, X extends Exception> T call(LeaseFunction<T, X> work)
       throws X, InterruptedException {
+    Objects.requireNonNull(work, "work");
     return UnderLease.run(acquire(), work);
   }
 

@@ -68,6 +68,11 @@ final class Intent implements CommandOwner {
     answer.completeExceptionally(error);
   }
 
+  /** Whether the server has granted this lease. Any thread may ask. */
+  boolean isAnsweredBy(@Nullable Lease granted) {
+    return granted != null && !answer.isCompletedExceptionally() && answer.getNow(null) == granted;
+  }
+
   /** Ends the wait, and no granted lease, when the stop completes. Any thread may call. */
   void stopAt(CompletableFuture<?> stop, Loop loop) {
     // anyOf takes itself off the stop, which may outlive many waits, when the answer comes first.
