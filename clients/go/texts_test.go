@@ -5,9 +5,14 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"google.golang.org/grpc"
+
+	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
 
 const notUTF8 = "caf\xe9"
@@ -64,9 +69,27 @@ func TestANumberBeyondItsFieldArrivesAsNoOtherNumber(t *testing.T) {
 	}
 }
 
+// A patientServer waits for the queries of a stream.
+type patientServer struct {
+	holdfastv1.UnimplementedAutocompleteServiceServer
+}
+
+func (patientServer) SuggestStream(stream holdfastv1.AutocompleteService_SuggestStreamServer) error {
+	<-stream.Context().Done()
+	return stream.Context().Err()
+}
+
 func TestACallWithATextThatNoMessageCanHaveIsAnInvalidRequest(t *testing.T) {
 	ctx := context.Background()
-	c := clientOf(t, (&infoServer{}).start(t))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	holdfastv1.RegisterAutocompleteServiceServer(server, patientServer{})
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	c := clientOf(t, listener.Addr().String())
 	dictionary := c.Dictionary(notUTF8)
 	calls := map[string]func() error{
 		"Suggest": func() error {
