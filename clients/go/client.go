@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 )
 
@@ -52,8 +54,8 @@ func splitAddresses(lists []string) ([]string, error) {
 	for _, list := range lists {
 		for _, address := range strings.Split(list, ",") {
 			address = strings.TrimSpace(address)
-			if address == "" {
-				return nil, fmt.Errorf("holdfast: an address of %q is empty; it must be \"host:port\"", list)
+			if !isHostAndPort(address) {
+				return nil, fmt.Errorf("holdfast: an address must be \"host:port\", not %q in %q", address, list)
 			}
 			addresses = append(addresses, address)
 		}
@@ -62,6 +64,17 @@ func splitAddresses(lists []string) ([]string, error) {
 		return nil, errors.New("holdfast: Connect needs at least one address")
 	}
 	return addresses, nil
+}
+
+// isHostAndPort says whether a server can have the address. A URL would be tried again and
+// again, with errors that do not name the mistake.
+func isHostAndPort(address string) bool {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil || host == "" || strings.ContainsAny(host, "/ ") {
+		return false
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && port > 0
 }
 
 // Close ends all waits, releases all leases, and closes the connections. It leaves no

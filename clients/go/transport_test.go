@@ -25,7 +25,7 @@ func TestATokenGoesToAnotherMachineOnlyWithTLS(t *testing.T) {
 		WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
 	}
 	for address, isRefused := range map[string]bool{
-		"192.0.2.1:50051": true, "example.com:50051": true, "[2001:db8::1]:50051": true, "no-port": true,
+		"192.0.2.1:50051": true, "example.com:50051": true, "[2001:db8::1]:50051": true,
 		"localhost:50051": false, "127.0.0.2:50051": false, "[::1]:50051": false, "[::ffff:127.0.0.1]:50051": false,
 	} {
 		_, err := Connect(context.Background(), []string{"127.0.0.1:1", address}, quick...)
@@ -53,6 +53,14 @@ func TestAddressesMayBeListsWithCommas(t *testing.T) {
 		{nil, nil},
 		{[]string{""}, nil},
 		{[]string{"a:1,"}, nil},
+		{[]string{"[::1]:1"}, []string{"[::1]:1"}},
+		{[]string{"a"}, nil},
+		{[]string{":1"}, nil},
+		{[]string{"a:0"}, nil},
+		{[]string{"a:99999"}, nil},
+		{[]string{"http://a:1"}, nil},
+		{[]string{"a:1/"}, nil},
+		{[]string{"unix:/run/holdfast.sock"}, nil},
 	} {
 		addresses, err := splitAddresses(test.given)
 		if !slices.Equal(addresses, test.want) || (err == nil) != (test.want != nil) {

@@ -4,9 +4,14 @@ import io.grpc.Status;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The addresses of servers, "host:port". */
 final class Addresses {
+  private static final Pattern HOST_AND_PORT =
+      Pattern.compile("(?:[^:/\\s\\[\\]]+|\\[[^/\\s\\[\\]]+\\]):(\\d{1,5})");
+
   private Addresses() {}
 
   /** Several addresses, as elements or separated by commas. */
@@ -15,7 +20,7 @@ final class Addresses {
     for (String list : lists) {
       for (String address : list.split(",", -1)) {
         String trimmed = address.trim();
-        if (!trimmed.matches(".+:\\d+")) {
+        if (!isHostAndPort(trimmed)) {
           throw new IllegalArgumentException(
               "an address must be \"host:port\", not \"" + trimmed + "\"");
         }
@@ -26,6 +31,16 @@ final class Addresses {
       throw new IllegalArgumentException("connect needs at least one address");
     }
     return List.copyOf(addresses);
+  }
+
+  /** A URL, or a port that no server has, would be tried again and again. */
+  private static boolean isHostAndPort(String address) {
+    Matcher parts = HOST_AND_PORT.matcher(address);
+    if (!parts.matches()) {
+      return false;
+    }
+    int port = Integer.parseInt(parts.group(1));
+    return port > 0 && port <= 65_535;
   }
 
   /**
