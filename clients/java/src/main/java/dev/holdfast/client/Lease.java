@@ -38,7 +38,7 @@ public final class Lease implements AutoCloseable {
   private volatile boolean isLossTold;
   private volatile boolean isReleaseAsked;
 
-  // Guarded by this lease.
+  // Guarded by the listeners: a thread of the user may hold the monitor of the lease.
   private final LossListeners listeners;
   private @Nullable BodyThread body;
 
@@ -137,7 +137,7 @@ public final class Lease implements AutoCloseable {
    * release by this process. Runs on a thread of the client for such calls.
    */
   public void onLost(Consumer<LeaseLostException> listener) {
-    synchronized (this) {
+    synchronized (listeners) {
       listeners.add(listener);
       if (isOver()) {
         listeners.tell(lossCause());
@@ -250,7 +250,7 @@ public final class Lease implements AutoCloseable {
   }
 
   private CompletableFuture<ReleaseAnswer> releaseNow() {
-    synchronized (this) {
+    synchronized (listeners) {
       body = null;
     }
     isReleaseAsked = true;
@@ -260,7 +260,7 @@ public final class Lease implements AutoCloseable {
 
   /** Registers the thread that works under the lease. False: the lease is over. */
   boolean begin(BodyThread thread) {
-    synchronized (this) {
+    synchronized (listeners) {
       if (isOver()) {
         return false;
       }
@@ -270,8 +270,10 @@ public final class Lease implements AutoCloseable {
   }
 
   /** Whether a thread works under the lease, so that the lease may not be released yet. */
-  synchronized boolean isWorking() {
-    return body != null;
+  boolean isWorking() {
+    synchronized (listeners) {
+      return body != null;
+    }
   }
 
   /** The cause of the loss. Null: the lease is held, or this process has released the lease. */
@@ -315,7 +317,7 @@ public final class Lease implements AutoCloseable {
 
   private void ended() {
     tasks.over(this, belief.cause());
-    synchronized (this) {
+    synchronized (listeners) {
       listeners.tell(lossCause());
     }
   }

@@ -6,7 +6,7 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The listeners of the loss of one lease. Guarded by its lease. */
+/** The listeners of the loss of one lease. Its lease guards them by their own monitor. */
 final class LossListeners {
   private final String name;
   private final Callbacks callbacks;

@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.holdfast.v1.SessionEndCause;
 import io.grpc.InsecureChannelCredentials;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -73,6 +75,18 @@ class UnderLeaseTest {
     assertEquals(LossCause.MAX_HOLD, lost.lossCause());
     assertEquals("not finished", lost.getCause().getMessage());
     assertFalse(Thread.currentThread().isInterrupted(), "the interrupt was for the body alone");
+  }
+
+  @Test
+  @DisplayName("a thread that holds the monitor of a lost lease does not stop the client")
+  void monitorOfTheLease() throws Exception {
+    Lease lease = acquire(null);
+    CompletableFuture<LossCause> told = new CompletableFuture<>();
+    lease.onLost(lost -> told.complete(lost.lossCause()));
+    synchronized (lease) {
+      loop.execute(() -> server.latest().end(1, SessionEndCause.SESSION_END_CAUSE_REVOKED));
+      assertEquals(LossCause.REVOKED, told.get(30, TimeUnit.SECONDS));
+    }
   }
 
   @Test
