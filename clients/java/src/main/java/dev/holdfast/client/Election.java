@@ -18,7 +18,7 @@ public final class Election {
 
   Election(Client client, String name) {
     this.client = client;
-    this.name = name;
+    this.name = Texts.checked(name, "name");
   }
 
   /**

@@ -26,6 +26,9 @@ class TextsTest {
       assertThrows(IllegalArgumentException.class, () -> builder.holderId(wrong));
       assertThrows(IllegalArgumentException.class, () -> builder.metadata(Map.of("job", wrong)));
       assertThrows(IllegalArgumentException.class, () -> builder.metadata(Map.of(wrong, "job")));
+      assertThrows(IllegalArgumentException.class, () -> Entry.of("1", wrong));
+      assertThrows(IllegalArgumentException.class, () -> Entry.of("1", "a").aliases(wrong));
+      assertThrows(IllegalArgumentException.class, () -> Recent.of(wrong));
     }
   }
 
