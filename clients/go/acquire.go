@@ -60,7 +60,7 @@ func (e *engine) await(ctx context.Context, in *intent, what string) (*Lease, er
 
 // lastReason returns why the intent has no answer. nil: nobody knows.
 func (e *engine) lastReason(in *intent) *Error {
-	if in.lastErr == nil && (e.current == nil || !e.current.isStarted) {
+	if e.lastErr != nil {
 		return e.lastErr
 	}
 	return in.lastErr

@@ -46,6 +46,7 @@ type engine struct {
 	// failure: the servers have refused the first session, so Connect fails with this
 	// error.
 	failure *Error
+	// lastErr: why no session lasts. nil: a session has started.
 	lastErr *Error
 	// ready is closed by the first response of a server, or by a failure.
 	ready   chan struct{}

@@ -215,7 +215,8 @@ func (e *Error) addDetail(detail any) {
 	}
 }
 
-// noAnswer returns the error of a client that waits no longer. last may be nil.
+// noAnswer returns the error of a client that waits no longer. last may be nil. If the
+// servers refuse the client, the error has the class of the refusal.
 func noAnswer(what string, last *Error) *Error {
 	e := &Error{Reason: "NO_ANSWER", Code: codes.Unavailable, Message: what}
 	if last != nil {
@@ -223,6 +224,9 @@ func noAnswer(what string, last *Error) *Error {
 		e.cause = last
 		if last.Reason != "" {
 			e.Reason = last.Reason
+		}
+		if last.Code == codes.Unauthenticated || last.Code == codes.PermissionDenied {
+			e.Code = last.Code
 		}
 	}
 	return e

@@ -46,7 +46,9 @@ type intent struct {
 	home      *session
 	commandID int64
 	attempts  int // failed attempts in a row
-	lastErr   *Error
+	// lastErr: why the latest attempt failed. nil after an answer that lets the intent
+	// wait.
+	lastErr *Error
 	// isPausing: the latest attempt has failed, and the next one is not sent yet.
 	isPausing bool
 	// lease is set by the grant.
@@ -117,6 +119,7 @@ func (in *intent) command() *holdfastv1.SessionCommand {
 func (in *intent) event(ev *holdfastv1.SessionEvent, r receipt, s *session) owner {
 	switch event := ev.GetEvent().(type) {
 	case *holdfastv1.SessionEvent_Queued:
+		in.lastErr = nil
 		in.tellQueued(event.Queued)
 	case *holdfastv1.SessionEvent_Granted:
 		if event.Granted.GetLease() != nil {

@@ -41,6 +41,7 @@ func (e *engine) connected(ctx context.Context, limit time.Duration) error {
 func (e *engine) sessionStarted(s *session) {
 	e.failures, e.refusals = 0, 0
 	e.hasStarted = true
+	e.lastErr = nil
 	e.tellReady()
 	e.notes.add(slog.LevelInfo, "session started", "address", s.address, "session", s.number)
 }

@@ -193,10 +193,13 @@ export function textOf(thrown: unknown): string {
   return typeof message === 'string' ? message : `it threw ${thrown === null ? 'null' : typeof thrown}`;
 }
 
-/** No answer came in time. */
-export function noAnswer(what: string, last?: HoldfastError): UnavailableError {
-  const facts = { reason: last?.reason || 'NO_ANSWER', code: status.UNAVAILABLE };
-  return new UnavailableError(last ? `${what}: ${last.message}` : what, facts, last && { cause: last });
+const REFUSALS: ReadonlySet<number> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED]);
+
+/** No answer came in time. If the servers refuse the client, the error has the class of the refusal. */
+export function noAnswer(what: string, last?: HoldfastError): HoldfastError {
+  const code = last && REFUSALS.has(last.code) ? last.code : status.UNAVAILABLE;
+  const text = last ? `${what}: ${last.message}` : what;
+  return errorOf(text, { reason: last?.reason || 'NO_ANSWER', code }, last && { cause: last });
 }
 
 /** Who noticed that a lease is lost. */

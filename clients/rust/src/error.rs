@@ -111,18 +111,23 @@ impl Error {
         Failure::of_status(status).into()
     }
 
-    /// No answer came in time. `last` is the last error before.
+    /// No answer came in time. `last` is the last error before. If the servers refuse the client, the
+    /// error has the variant of the refusal.
     pub(crate) fn no_answer(what: impl Into<String>, last: Option<&Error>) -> Error {
         let what = what.into();
         let Some(last) = last else {
-            return Error::Unavailable(Failure::new("NO_ANSWER", Code::Unavailable, what));
+            return Failure::new("NO_ANSWER", Code::Unavailable, what).into();
         };
         let reason = match last.reason() {
             "" => "NO_ANSWER",
             reason => reason,
         };
+        let code = match last.code() {
+            refusal @ (Code::Unauthenticated | Code::PermissionDenied) => refusal,
+            _ => Code::Unavailable,
+        };
         let text = format!("{what}: {}", with_sources(last));
-        Error::Unavailable(Failure::new(reason, Code::Unavailable, text))
+        Failure::new(reason, code, text).into()
     }
 }
 

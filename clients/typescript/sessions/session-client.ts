@@ -33,6 +33,8 @@ export interface SessionSettings {
 
 const { credentialLifeUsed, shortestTokenLifeMs } = NUMBERS.session;
 
+const NO_ANSWER = 'no server answered in time';
+
 /**
  * All leases of this process, over one session after the other. A broken session ends no lease: the next session
  * attaches to the leases, and their deadlines decide how long the process may believe in them.
@@ -68,8 +70,8 @@ export class SessionClient implements SessionKeeper {
         const { lastError } = this.tasks;
         // The caller must mend the credential. The servers may be well.
         if (lastError instanceof CredentialError) return resolve(lastError);
-        const last = this.fetch ? noToken(new Error('the token callback has not answered')) : undefined;
-        resolve(noAnswer('no server answered in time', last ?? lastError));
+        const text = this.fetch ? 'no server was asked: the token callback has not answered' : NO_ANSWER;
+        resolve(noAnswer(text, lastError));
       };
       const timer = setTimeout(late, timeoutMs);
       this.onReady = (error) => {
@@ -146,11 +148,10 @@ export class SessionClient implements SessionKeeper {
   }
 
   ended(session: OpenSession, reason: ServiceError | undefined, silent: boolean): void {
+    this.retired.delete(session);
+    if (session !== this.current || this.isClosed) return;
     const error = silent ? noAnswer(`${session.address} is silent`) : errorOfCall(reason);
     this.tasks.lastError = error;
-    const wasCurrent = session === this.current;
-    this.retired.delete(session);
-    if (!wasCurrent || this.isClosed) return;
     this.current = undefined;
     this.tasks.current = undefined;
     this.onEnded?.();

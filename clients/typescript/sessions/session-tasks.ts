@@ -159,7 +159,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper {
 
   noAnswer(intent: AcquireIntent): void {
     const text = `no server answered the acquire of ${JSON.stringify(intent.acquire.name)} in time`;
-    this.abandon(intent, noAnswer(text, intent.lastError ?? this.lastError));
+    this.abandon(intent, noAnswer(text, this.lastError ?? intent.lastError));
   }
 
   callbackFailed(intent: AcquireIntent, error: string): void {

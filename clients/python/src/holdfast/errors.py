@@ -243,10 +243,16 @@ def error_of(message: str, facts: Facts) -> HoldfastError:
     return kind(message, facts)
 
 
-def no_answer(what: str, last: Optional[HoldfastError] = None) -> UnavailableError:
-    """No answer came in time."""
+_REFUSALS = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
+
+
+def no_answer(what: str, last: Optional[HoldfastError] = None) -> HoldfastError:
+    """No answer came in time.
+
+    If the servers refuse the client, the error has the class of the refusal.
+    """
     reason = (last.reason if last else "") or "NO_ANSWER"
-    facts = Facts(reason, grpc.StatusCode.UNAVAILABLE)
-    error = UnavailableError(f"{what}: {last}" if last else what, facts)
+    code = last.code if last and last.code in _REFUSALS else grpc.StatusCode.UNAVAILABLE
+    error = error_of(f"{what}: {last}" if last else what, Facts(reason, code))
     error.__cause__ = last
     return error

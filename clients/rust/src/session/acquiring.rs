@@ -102,7 +102,8 @@ impl Engine {
         }
         let name = &intent.acquire.name;
         let what = format!("no server answered the acquire of {name:?}");
-        let error = Error::no_answer(what, intent.last_error.as_ref());
+        let last = self.last_error.as_ref().or(intent.last_error.as_ref());
+        let error = Error::no_answer(what, last);
         self.abandon(id, error, now);
     }
 

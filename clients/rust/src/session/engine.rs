@@ -109,6 +109,7 @@ pub(crate) struct Engine {
     pub(super) open_timer: Option<TimerKey>,
     pub(super) token_timer: Option<TimerKey>,
     pub(super) failure: Option<Error>,
+    /// Why no session lasts. None: a session has started.
     pub(super) last_error: Option<Error>,
     pub(super) ready: Option<oneshot::Sender<Result<(), Error>>>,
     pub(super) leases: HeldLeases,

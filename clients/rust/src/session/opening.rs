@@ -126,6 +126,7 @@ impl Engine {
             self.failures = 0;
             self.refusals = 0;
             self.has_started = true;
+            self.last_error = None;
             if let Some(ready) = self.ready.take() {
                 let _ = ready.send(Ok(()));
             }
@@ -191,10 +192,10 @@ impl Engine {
         let Some(session) = self.sessions.remove(&number) else {
             return;
         };
-        self.last_error = Some(error.clone());
         if self.current != Some(number) || self.phase == Phase::Closed {
             return;
         }
+        self.last_error = Some(error.clone());
         self.current = None;
         if self.phase == Phase::HalfClosing {
             return self.close_now(now);

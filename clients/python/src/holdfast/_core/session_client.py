@@ -59,7 +59,6 @@ class SessionClient:
         self._is_closing = False
         self._is_closed = False
         self._failure: Optional[HoldfastError] = None
-        self._last_error: Optional[HoldfastError] = None
         self._on_ended: Optional[Callable[[], None]] = None
         self._ready: Optional[Outcome[None]] = None
         self._closing: Outcome[None] = Outcome()
@@ -70,7 +69,7 @@ class SessionClient:
         ready: Outcome[None] = Outcome()
 
         def late() -> None:
-            last = self._last_error
+            last = self._tasks.session_error
             if isinstance(last, CredentialError):
                 ready.reject(last)
             else:
@@ -115,6 +114,7 @@ class SessionClient:
         self._failures = 0
         self._refusals = 0
         self._has_started = True
+        self._tasks.session_error = None
         if self._ready is not None:
             self._ready.resolve(None)
         self._settings.news.started(session.address)
@@ -134,10 +134,10 @@ class SessionClient:
         elif error is None:
             text = "the stream ended without a reason"
             error = error_of(text, Facts("", grpc.StatusCode.UNAVAILABLE))
-        self._last_error = error
         self._retired.discard(session)
         if session is not self._current or self._is_closed:
             return
+        self._tasks.session_error = error
         self._current = None
         self._tasks.without_session()
         if self._on_ended is not None:
@@ -258,7 +258,7 @@ class SessionClient:
         """The next attempt may find the token or the certificate."""
         if self._is_closed:
             return
-        self._last_error = error
+        self._tasks.session_error = error
         self._failures += 1
         self._settings.news.ended("", error)
         self._open_after(self._pause_after(error))

@@ -35,6 +35,8 @@ class SessionTasks:
         self.runtime = runtime
         self.leases = HeldLeases()
         self.news = news
+        #: Why no session lasts. None: a session has started.
+        self.session_error: Optional[HoldfastError] = None
         self._intents: Dict[AcquireIntent, None] = {}
         #: The intents without an answer that their callers have not given up.
         self._wanted: Set[AcquireIntent] = set()
@@ -199,7 +201,7 @@ class SessionTasks:
 
     def without_answer(self, intent: AcquireIntent) -> None:
         text = f"no server answered the acquire of {json.dumps(intent.acquire.name)}"
-        self.abandon(intent, no_answer(text, intent.last_error))
+        self.abandon(intent, no_answer(text, self.session_error or intent.last_error))
 
     def over(self, lease: HeldLease) -> None:
         self.leases.end(lease)

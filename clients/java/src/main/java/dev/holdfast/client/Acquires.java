@@ -72,8 +72,8 @@ final class Acquires {
 
   private HoldfastException noAnswerTo(Intent intent) {
     String text = "no server answered the acquire of " + Texts.quoted(intent.wanted.name);
-    HoldfastException last = intent.lastError;
-    return Errors.noAnswer(text, last == null ? tasks.sessionError : last);
+    HoldfastException last = tasks.sessionError;
+    return Errors.noAnswer(text, last == null ? intent.lastError : last);
   }
 
   /**

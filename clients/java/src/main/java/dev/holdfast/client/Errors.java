@@ -118,11 +118,22 @@ final class Errors {
     return inner == null ? "" : ": " + inner;
   }
 
-  static UnavailableException noAnswer(String what, @Nullable HoldfastException last) {
-    String reason = last == null || last.reason().isEmpty() ? "NO_ANSWER" : last.reason();
-    String text = last == null ? what : what + ": " + last.getMessage();
-    return new UnavailableException(
-        text, new ErrorFacts(reason, Status.Code.UNAVAILABLE.value()), last);
+  /**
+   * No answer came in time. If the servers refuse the client, the exception has the class of the
+   * refusal.
+   */
+  static HoldfastException noAnswer(String what, @Nullable HoldfastException last) {
+    if (last == null) {
+      return of(what, new ErrorFacts("NO_ANSWER", Status.Code.UNAVAILABLE.value()), null);
+    }
+    String reason = last.reason().isEmpty() ? "NO_ANSWER" : last.reason();
+    int code = isRefusal(last.code()) ? last.code() : Status.Code.UNAVAILABLE.value();
+    return of(what + ": " + last.getMessage(), new ErrorFacts(reason, code), last);
+  }
+
+  private static boolean isRefusal(int code) {
+    return code == Status.Code.UNAUTHENTICATED.value()
+        || code == Status.Code.PERMISSION_DENIED.value();
   }
 
   /** The same error with the stack of the caller, because another thread has made it. */
@@ -133,9 +144,6 @@ final class Errors {
     }
     if (error instanceof ClosedException) {
       return new ClosedException(error);
-    }
-    if (error instanceof UnavailableException) {
-      return new UnavailableException(error.getMessage(), error.facts(), error);
     }
     return of(error.getMessage(), error.facts(), error);
   }

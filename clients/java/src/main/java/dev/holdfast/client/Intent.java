@@ -37,7 +37,7 @@ final class Intent implements CommandOwner {
   /** The lease after the grant. */
   @Nullable Lease lease;
 
-  /** The error of the latest attempt. */
+  /** Why the latest attempt failed. Null after an answer that lets the intent wait. */
   @Nullable HoldfastException lastError;
 
   /** Whether the caller does not want the lease any more. A late grant is released. */
@@ -170,6 +170,7 @@ final class Intent implements CommandOwner {
   }
 
   private void queued(CommandQueued queued) {
+    lastError = null;
     Consumer<QueuePlace> listener = wanted.onQueued;
     if (listener != null && !isAbandoned) {
       QueuePlace place = new QueuePlace(queued);
