@@ -16,7 +16,8 @@ from ._core.acquire_intent import QueuePlace
 from ._core.bearer import BearerToken
 from ._core.durations import TimeSpan
 from ._leader import Leader
-from ._options import Addresses, Pem, Tls, TokenFile, TokenOption
+from ._options import Addresses, Tls, TokenFile, TokenOption
+from ._pem import Pem
 from ._server_info import ServerInfo
 from ._sync.acquiring import Acquiring
 from ._sync.client import Holdfast, connect

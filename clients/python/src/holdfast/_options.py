@@ -9,13 +9,11 @@ from typing import Awaitable, Callable, List, Optional, Sequence, Tuple, Union
 import grpc
 
 from ._core.bearer import BearerToken
+from ._pem import Pem, read_pem
 from .errors import CredentialError, Facts, error_of
 
 #: "host:port", several as a list or with commas.
 Addresses = Union[str, Sequence[str]]
-
-#: A PEM text as bytes, or the path of a PEM file.
-Pem = Union[bytes, str, "os.PathLike[str]"]
 
 ChannelOptions = List[Tuple[str, Union[str, int]]]
 
@@ -102,15 +100,15 @@ def is_loopback(address: str) -> bool:
 
 
 def channel_credentials(tls: Union[Tls, bool]) -> Optional[grpc.ChannelCredentials]:
-    """None: no TLS. Raises a HoldfastError if a file cannot be read."""
+    """None: no TLS. Raises a HoldfastError if a file cannot be read, or is damaged."""
     if tls is False:
         return None
     given = Tls() if tls is True else tls
     try:
         return grpc.ssl_channel_credentials(
-            root_certificates=_read(given.ca, "CERTIFICATE"),
-            private_key=_read(given.key, "PRIVATE KEY"),
-            certificate_chain=_read(given.cert, "CERTIFICATE"),
+            root_certificates=read_pem(given.ca, "CERTIFICATE"),
+            private_key=read_pem(given.key, "PRIVATE KEY"),
+            certificate_chain=read_pem(given.cert, "CERTIFICATE"),
         )
     except (OSError, ValueError) as error:
         facts = Facts("NO_CREDENTIAL", grpc.StatusCode.UNAUTHENTICATED)
@@ -132,18 +130,3 @@ def channel_options(tls: Union[Tls, bool]) -> ChannelOptions:
         options.append(("grpc.ssl_target_name_override", server_name))
         options.append(("grpc.default_authority", server_name))
     return options
-
-
-def _read(pem: Optional[Pem], kind: str) -> Optional[bytes]:
-    """The bytes of a PEM of this kind. gRPC takes any bytes, and then trusts no server."""
-    if pem is None:
-        return None
-    if isinstance(pem, bytes):
-        text, name = pem, "the given text"
-    else:
-        name = str(pem)
-        with open(pem, "rb") as file:
-            text = file.read()
-    if f"{kind}-----".encode() not in text:
-        raise ValueError(f"{name} has no {kind.lower()} in PEM")
-    return text

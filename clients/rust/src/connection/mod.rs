@@ -86,7 +86,7 @@ impl Connector {
             let config = tls.read().await?;
             return endpoint
                 .tls_config(config)
-                .map_err(|error| no_certificate("TLS to the servers cannot be set up", error));
+                .map_err(|error| no_certificate(tls.unusable(), error));
         }
         Ok(endpoint)
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use rustls::RootCertStore;
 use rustls_pki_types::pem::{Error as PemError, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
@@ -76,15 +77,25 @@ impl TlsOptions {
         }
     }
 
+    /// Why rustls takes no configuration: its own error names no file.
+    pub(super) fn unusable(&self) -> String {
+        let ca = self.ca.iter();
+        let own = self.identity.iter().flat_map(|(cert, key)| [cert, key]);
+        let names: Vec<_> = ca.chain(own).map(Pem::name).collect();
+        format!("TLS cannot be set up with {}", names.join(", "))
+    }
+
     /// Fails if a file cannot be read, or has no certificate or key.
     pub(super) async fn read(&self) -> Result<ClientTlsConfig, Error> {
         let mut config = ClientTlsConfig::new();
         config = match &self.ca {
-            Some(ca) => config.ca_certificate(Certificate::from_pem(ca.certificates().await?)),
+            Some(ca) => config.ca_certificate(Certificate::from_pem(ca.authorities().await?)),
             None => config.with_enabled_roots(),
         };
         if let Some((cert, key)) = &self.identity {
-            let cert = cert.certificates().await?;
+            let cert = cert
+                .read("certificate", |pem| certificates(pem).map(drop))
+                .await?;
             config = config.identity(Identity::from_pem(cert, key.key().await?));
         }
         if let Some(name) = &self.server_name {
@@ -96,13 +107,12 @@ impl TlsOptions {
 
 impl Pem {
     /// rustls itself ignores an authority that is no certificate, and then trusts no server.
-    async fn certificates(&self) -> Result<Vec<u8>, Error> {
+    async fn authorities(&self) -> Result<Vec<u8>, Error> {
         self.read("certificate", |pem| {
-            let certificates: Vec<_> =
-                CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>()?;
-            match certificates.is_empty() {
-                true => Err(PemError::NoItemsFound),
-                false => Ok(()),
+            let (usable, _) = RootCertStore::empty().add_parsable_certificates(certificates(pem)?);
+            match usable {
+                0 => Err(PemError::NoItemsFound),
+                _ => Ok(()),
             }
         })
         .await
@@ -113,21 +123,25 @@ impl Pem {
             .await
     }
 
+    /// The path of the file. A text stays out of errors, because it may be a key.
+    fn name(&self) -> String {
+        match self {
+            Pem::Bytes(_) => "the given text".to_owned(),
+            Pem::File(path) => path.display().to_string(),
+        }
+    }
+
     async fn read(
         &self,
         what: &str,
         check: impl FnOnce(&[u8]) -> Result<(), PemError>,
     ) -> Result<Vec<u8>, Error> {
-        let (pem, name) = match self {
-            Pem::Bytes(bytes) => (bytes.clone(), "the given text".to_owned()),
-            Pem::File(path) => {
-                let name = path.display().to_string();
-                let read = tokio::fs::read(path).await;
-                let pem = read.map_err(|error| {
-                    no_certificate(format!("the {what} of {name} cannot be read"), error)
-                })?;
-                (pem, name)
-            }
+        let name = self.name();
+        let pem = match self {
+            Pem::Bytes(bytes) => bytes.clone(),
+            Pem::File(path) => tokio::fs::read(path).await.map_err(|error| {
+                no_certificate(format!("the {what} of {name} cannot be read"), error)
+            })?,
         };
         match check(&pem) {
             Ok(()) => Ok(pem),
@@ -136,6 +150,14 @@ impl Pem {
                 error,
             )),
         }
+    }
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'_>>, PemError> {
+    let found = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>()?;
+    match found.is_empty() {
+        true => Err(PemError::NoItemsFound),
+        false => Ok(found),
     }
 }
 
@@ -152,6 +174,19 @@ impl fmt::Debug for TlsOptions {
 mod tests {
     use super::*;
     use crate::error::with_sources;
+
+    /// A certificate of nobody.
+    const AUTHORITY: &str = "\
+        -----BEGIN CERTIFICATE-----\n\
+        MIIBbTCCAROgAwIBAgIUQSgf/a4TZgB6p2ha7B0s/4zY2xgwCgYIKoZIzj0EAwIw\n\
+        DDEKMAgGA1UEAwwBYTAeFw0yNjExMjcwNDA5MjRaFw0yNjExMzAwNDA5MjRaMAwx\n\
+        CjAIBgNVBAMMAWEwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASt1O+QSfodxOZb\n\
+        irKjmvFSNXPdiRm9CuYv1S4e7xOuHh1n0aSnchtkqbdHiRGDGRTYr9olLd2WjfAF\n\
+        JNbQgPFFo1MwUTAdBgNVHQ4EFgQUyg73npSgM0SrWYM99/EaZJYvd8cwHwYDVR0j\n\
+        BBgwFoAUyg73npSgM0SrWYM99/EaZJYvd8cwDwYDVR0TAQH/BAUwAwEB/zAKBggq\n\
+        hkjOPQQDAgNIADBFAiEAwhhFz0P+/qWu87zo5UfhmJJJm8TR26k6YrYxdkVSGvQC\n\
+        IDpsEREc1BOmRIVN9nUk77WOJtvfq1StZlPlSGS38oy4\n\
+        -----END CERTIFICATE-----\n";
 
     /// A PEM of this kind, which no check of a signature has seen.
     fn pem(kind: &str) -> String {
@@ -170,7 +205,7 @@ mod tests {
         let text = refused(TlsOptions::new().ca_file("/none/ca.pem")).await;
         assert!(text.contains("/none/ca.pem"), "{text}");
         assert!(text.contains("No such file"), "{text}");
-        let tls = TlsOptions::new().ca_pem(pem("CERTIFICATE"));
+        let tls = TlsOptions::new();
         let text = refused(tls.identity_files("/none/client.pem", "/none/client.key")).await;
         assert!(text.contains("/none/client.pem"), "{text}");
     }
@@ -179,15 +214,21 @@ mod tests {
     async fn a_text_that_is_no_pem_is_a_credential_error_without_the_text() {
         let text = refused(TlsOptions::new().ca_pem("no certificate")).await;
         assert!(text.contains("certificate in PEM"), "{text}");
-        let tls = TlsOptions::new().ca_pem(pem("CERTIFICATE"));
+        let tls = TlsOptions::new();
         let text = refused(tls.identity_pem(pem("CERTIFICATE"), "my secret")).await;
         assert!(text.contains("key in PEM"), "{text}");
         assert!(!text.contains("secret"), "{text}");
     }
 
     #[tokio::test]
+    async fn a_damaged_authority_is_a_credential_error() {
+        let text = refused(TlsOptions::new().ca_pem(pem("CERTIFICATE"))).await;
+        assert!(text.contains("certificate in PEM"), "{text}");
+    }
+
+    #[tokio::test]
     async fn certificates_and_a_key_in_pem_are_taken() {
-        let tls = TlsOptions::new().ca_pem(pem("CERTIFICATE"));
+        let tls = TlsOptions::new().ca_pem(AUTHORITY);
         let tls = tls.identity_pem(pem("CERTIFICATE"), pem("PRIVATE KEY"));
         assert!(tls.read().await.is_ok());
     }

@@ -50,7 +50,7 @@ final class Channels {
 
   private ManagedChannelBuilder<?> builder(String address, ChannelCredentials credentials) {
     ManagedChannelBuilder<?> builder =
-        Grpc.newChannelBuilder("dns:///" + address, credentials)
+        secured(address, credentials)
             // The callbacks only pass messages on.
             .directExecutor()
             // The client repeats commands and calls itself.
@@ -60,6 +60,16 @@ final class Channels {
       builder.overrideAuthority(serverName);
     }
     return builder;
+  }
+
+  /** gRPC parses the key here, and its error names no file. */
+  private ManagedChannelBuilder<?> secured(String address, ChannelCredentials credentials) {
+    try {
+      return Grpc.newChannelBuilder("dns:///" + address, credentials);
+    } catch (IllegalArgumentException e) {
+      String keyName = tls == null ? null : tls.keyName();
+      throw keyName == null ? e : Pem.unusableKey(keyName, e);
+    }
   }
 
   private synchronized ManagedChannel open(ManagedChannelBuilder<?> builder) {

@@ -37,6 +37,11 @@ final class Pem {
     return new Pem("the given text", () -> copy);
   }
 
+  /** The path of the file. */
+  String name() {
+    return name;
+  }
+
   byte[] certificates() throws IOException {
     return read(CERTIFICATE, "certificate");
   }
@@ -53,6 +58,11 @@ final class Pem {
       throw new IOException(name + " has a damaged certificate: " + e.getMessage(), e);
     }
     return new ByteArrayInputStream(text);
+  }
+
+  static IllegalArgumentException unusableKey(String name, Exception cause) {
+    String text = " has no usable private key: gRPC reads PKCS #8 without a password";
+    return new IllegalArgumentException(name + text, cause);
   }
 
   private byte[] read(Pattern begin, String kind) throws IOException {

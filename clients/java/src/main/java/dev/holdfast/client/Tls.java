@@ -64,6 +64,11 @@ public final class Tls {
     return serverName;
   }
 
+  /** The file of the key. */
+  @Nullable String keyName() {
+    return key == null ? null : key.name();
+  }
+
   ChannelCredentials credentials() throws IOException {
     // Reads all files before the first parse, because the first parse of a process is slow.
     byte[] trusted = authorities == null ? new byte[0] : authorities.certificates();
