@@ -144,6 +144,15 @@ func (e *engine) abandon(in *intent, err error) {
 	e.abandonedCount++
 	e.abandoned = append(e.abandoned, in)
 	e.cancelCommand(in)
+	// A grant under way ends by its ttl, if nobody releases it.
+	life := in.ttl
+	if life <= 0 {
+		life = longestTTL
+	}
+	in.forgetTimer = e.later(life, func() {
+		e.forget(in)
+		e.tellEmpty()
+	})
 	// The client also releases a lease of a forgotten intent, if the session hears of the grant.
 	if len(e.abandoned) > maxAcquiresUnanswered {
 		e.forget(e.abandoned[0])
@@ -157,6 +166,7 @@ func (e *engine) forget(in *intent) {
 		return
 	}
 	delete(e.intents, in)
+	e.stopTimer(in.forgetTimer)
 	if in.isAbandoned {
 		e.abandonedCount--
 	}

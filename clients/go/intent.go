@@ -56,6 +56,8 @@ type intent struct {
 	// isAbandoned: the caller does not want the lease any more. A late grant is
 	// released.
 	isAbandoned bool
+	// forgetTimer ends an abandoned intent. nil before.
+	forgetTimer *time.Timer
 	isSettled   bool
 	answer      chan grant      // one item
 	queued      chan QueuePlace // the latest place

@@ -37,6 +37,8 @@ const (
 	maxAttachesUnanswered = 1000
 	// Acquires that have not ended. The server refuses more.
 	maxAcquiresUnanswered = 10_000
+	// The longest ttl that a server allows by default.
+	longestTTL = 2 * time.Minute
 
 	// The first random pause is at most twice this time. Each next limit is twice
 	// as long.

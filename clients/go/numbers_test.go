@@ -34,6 +34,7 @@ func TestTheNumbersAreThoseOfAllClients(t *testing.T) {
 			"commands_share_of_message":                commandsShare,
 			"max_attaches_unanswered":                  float64(maxAttachesUnanswered),
 			"max_acquires_unanswered":                  float64(maxAcquiresUnanswered),
+			"longest_ttl_ms":                           ms(longestTTL),
 		},
 		"retry": {
 			"first_backoff_ms":   ms(firstBackoff),

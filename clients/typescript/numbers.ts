@@ -35,6 +35,8 @@ export const NUMBERS = {
     maxAttachesUnanswered: 1000,
     /** Acquires that have not ended. The server refuses more. */
     maxAcquiresUnanswered: 10_000,
+    /** The longest ttl that a server allows by default. */
+    longestTtlMs: 120_000,
   },
   retry: {
     /** The first random pause is at most twice this time. Each next limit is twice as long. */

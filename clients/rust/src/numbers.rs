@@ -31,6 +31,8 @@ pub(crate) const COMMANDS_SHARE_OF_MESSAGE: f64 = 0.9;
 pub(crate) const MAX_ATTACHES_UNANSWERED: usize = 1000;
 /// Acquires that have not ended. The server refuses more.
 pub(crate) const MAX_ACQUIRES_UNANSWERED: usize = 10_000;
+/// The longest ttl that a server allows by default.
+pub(crate) const LONGEST_TTL: Duration = Duration::from_millis(120_000);
 
 /// The first random pause is at most twice this time. Each next limit is twice as long.
 pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(50);
@@ -121,6 +123,7 @@ mod tests {
                 "commands_share_of_message": COMMANDS_SHARE_OF_MESSAGE,
                 "max_attaches_unanswered": MAX_ATTACHES_UNANSWERED,
                 "max_acquires_unanswered": MAX_ACQUIRES_UNANSWERED,
+                "longest_ttl_ms": ms(LONGEST_TTL),
             },
             "retry": {
                 "first_backoff_ms": ms(FIRST_BACKOFF),

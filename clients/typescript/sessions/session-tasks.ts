@@ -28,7 +28,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper {
   current: OpenSession | undefined;
   /** Why no session lasts. Undefined: a session has started. */
   lastError: HoldfastError | undefined;
-  private readonly intents = new Intents();
+  private readonly intents = new Intents(() => this.tellEmpty());
   private readonly repeats = new Repeats();
   private readonly releases = new Releases(
     this.repeats,

@@ -17,10 +17,7 @@ use super::tasks::{Acquire, Intent, QueuePlace};
 use crate::clock::{Time, span};
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::numbers::{ANSWER_AFTER_WAIT, MAX_ACQUIRES_UNANSWERED};
-
-/// The longest ttl that a server allows by default.
-const LONGEST_TTL: Duration = Duration::from_secs(120);
+use crate::numbers::{ANSWER_AFTER_WAIT, LONGEST_TTL, MAX_ACQUIRES_UNANSWERED};
 
 type Grant = oneshot::Receiver<Result<Arc<LeaseState>, Error>>;
 

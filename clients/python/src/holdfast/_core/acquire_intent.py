@@ -20,9 +20,6 @@ from .open_session import CommandOwner, OpenSession, Receipt
 from .outcome import Outcome
 from .runtime import Runtime, Timer
 
-#: The longest ttl that a server allows by default (seconds).
-_LONGEST_TTL = 120.0
-
 
 @dataclass(frozen=True)
 class QueuePlace:
@@ -123,7 +120,7 @@ class AcquireIntent(CommandOwner):
         """The caller hears at once. A grant under way ends by its ttl, if nobody releases it."""
         self.is_abandoned = True
         self.reject(error)
-        life = self.acquire.ttl or _LONGEST_TTL
+        life = self.acquire.ttl or numbers.LONGEST_TTL
         self._timer = self._keeper.runtime.call_later(life, self._forget)
 
     def take_new_id(self) -> bool:

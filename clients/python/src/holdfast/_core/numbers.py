@@ -34,6 +34,8 @@ COMMANDS_SHARE_OF_MESSAGE = 0.9
 MAX_ATTACHES_UNANSWERED = 1000
 #: Acquires that have not ended. The server refuses more.
 MAX_ACQUIRES_UNANSWERED = 10_000
+#: The longest ttl that a server allows by default.
+LONGEST_TTL = 120.0
 
 # Retries.
 

@@ -3,6 +3,7 @@ package dev.holdfast.client;
 import dev.holdfast.v1.CancelCommand;
 import dev.holdfast.v1.SessionCommand;
 import io.grpc.Status;
+import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -17,9 +18,9 @@ final class Acquires {
   private final Set<Intent> waiting = new LinkedHashSet<>();
 
   /**
-   * Nobody waits any more, but a grant may be under way. They take no place of new acquires, and
-   * the earliest of too many is forgotten. A lease that is granted to a forgotten intent is
-   * released all the same, if its session hears of it.
+   * Nobody waits any more, but a grant may be under way. They take no place of new acquires.
+   * Forgotten after their ttl, and the earliest of too many at once. A lease that is granted to a
+   * forgotten intent is released all the same, if its session hears of it.
    */
   private final Set<Intent> abandoned = new LinkedHashSet<>();
 
@@ -96,9 +97,23 @@ final class Acquires {
     }
     abandoned.add(intent);
     cancel(intent, intent.home);
+    intent.lateTimer = tasks.later(lifeOf(intent), () -> forget(intent));
     if (abandoned.size() > Numbers.Session.MAX_ACQUIRES_UNANSWERED) {
-      abandoned.remove(abandoned.iterator().next());
+      remove(abandoned.iterator().next());
     }
+  }
+
+  /** A grant under way ends by its ttl, if nobody releases it. */
+  private static long lifeOf(Intent intent) {
+    Duration ttl = intent.wanted.ttl;
+    return ttl == null
+        ? Durations.millis(Numbers.Session.LONGEST_TTL_MS)
+        : Durations.nanos(ttl);
+  }
+
+  private void forget(Intent intent) {
+    abandoned.remove(intent);
+    tasks.tellEmpty();
   }
 
   /** The caller stops the wait, and keeps a lease that is granted already. */
@@ -213,7 +228,11 @@ final class Acquires {
   }
 
   private boolean remove(Intent intent) {
-    return waiting.remove(intent) || abandoned.remove(intent);
+    if (abandoned.remove(intent)) {
+      intent.stopTimer();
+      return true;
+    }
+    return waiting.remove(intent);
   }
 
   private void repeatAcquire(Intent intent, HoldfastException error, Session session) {
@@ -255,6 +274,7 @@ final class Acquires {
       intent.fail(error);
     }
     waiting.clear();
+    abandoned.forEach(Intent::stopTimer);
     abandoned.clear();
     tasks.tellEmpty();
   }

@@ -43,6 +43,7 @@ final class Intent implements CommandOwner {
   /** Whether the caller does not want the lease any more. A late grant is released. */
   boolean isAbandoned;
 
+  /** Ends the wait, and later the abandoned intent. */
   Loop.@Nullable Timer lateTimer;
 
   private final Tasks tasks;
@@ -85,7 +86,7 @@ final class Intent implements CommandOwner {
             });
   }
 
-  private void stopTimer() {
+  void stopTimer() {
     if (lateTimer != null) {
       lateTimer.cancel();
     }

@@ -60,6 +60,9 @@ final class Numbers {
 
     /** Acquires that have not ended. The server refuses more. */
     static final int MAX_ACQUIRES_UNANSWERED = 10_000;
+
+    /** The longest ttl that a server allows by default. */
+    static final long LONGEST_TTL_MS = 120_000;
   }
 
   /** The pauses before a repetition. */
