@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -58,9 +57,6 @@ func (d *Dictionary) Create(ctx context.Context, profile Profile) (DictionaryInf
 	})
 	return infoOf(answer.GetDictionary()), err
 }
-
-// A put may wait for replicas of the store, and for the loading of the entries.
-const putTimeout = 2 * time.Minute
 
 // Put adds entries, and replaces entries with the same ID. Each 1000 entries, or
 // 3 MiB, are one atomic step of at most 2 min. After an error earlier steps stay.

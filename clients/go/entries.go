@@ -11,14 +11,6 @@ import (
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
 
-// The bounds of a message with entries. The server takes 4 MiB; the rest is for the
-// other fields.
-const (
-	maxEntriesInMessage    = 1000
-	maxEntryBytesInMessage = 3 << 20
-	listPageSize           = 500
-)
-
 // An Entry is one entry of a dictionary.
 type Entry struct {
 	// ID has 1 to 512 bytes.

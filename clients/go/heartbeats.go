@@ -2,10 +2,6 @@ package holdfast
 
 import "time"
 
-// maxHeartbeats bounds the heartbeats that a session remembers. A client with
-// more heartbeats without an answer has left its session long before.
-const maxHeartbeats = 1000
-
 // heartbeatRecord has the times at which the heartbeats of one session were
 // sent, from the latest answered heartbeat on. The ids have no gaps.
 type heartbeatRecord struct {

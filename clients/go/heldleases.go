@@ -10,10 +10,6 @@ import (
 // noTTL is longer than every ttl.
 const noTTL time.Duration = math.MaxInt64
 
-// maxOver bounds the ids of leases that are over. A lease of an earlier time has
-// no command under way.
-const maxOver = 100_000
-
 // heldLeases has the leases in which this process believes, and the ids of those
 // that are over.
 type heldLeases struct {

@@ -39,6 +39,12 @@ const (
 	maxAcquiresUnanswered = 10_000
 	// The longest ttl that a server allows by default.
 	longestTTL = 2 * time.Minute
+	// A client with more heartbeats without an answer has left its session long
+	// before.
+	maxHeartbeats = 1000
+	// The ids of leases that are over. A lease of an earlier time has no command
+	// under way.
+	maxOver = 100_000
 
 	// The first random pause is at most twice this time. Each next limit is twice
 	// as long.
@@ -66,6 +72,9 @@ const (
 	tokenTimeout = 10 * time.Second
 	// The longest time of a call, retries included.
 	callTimeout = 10 * time.Second
+	// The longest time of a put, which may wait for replicas of the store, and for
+	// the loading of the entries.
+	putTimeout = 2 * time.Minute
 	// After the wait for a lease, the server has this time for its answer.
 	answerAfterWait = 5 * time.Second
 	// The longest wait of a caller for the answer to a release.
@@ -73,6 +82,12 @@ const (
 	// A release is repeated for this number of ttls. Then the lease has surely ended.
 	releaseIsRepeatedForTTLs = 2
 	closeTimeout             = 5 * time.Second
+
+	maxEntriesInMessage = 1000
+	// The server takes 4 MiB. The rest is for the other fields.
+	maxEntryBytesInMessage = 3 << 20
+	// Of a list that the server gives page by page.
+	listPageSize = 500
 
 	typeAheadDebounce = 30 * time.Millisecond
 )

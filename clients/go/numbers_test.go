@@ -35,6 +35,8 @@ func TestTheNumbersAreThoseOfAllClients(t *testing.T) {
 			"max_attaches_unanswered":                  float64(maxAttachesUnanswered),
 			"max_acquires_unanswered":                  float64(maxAcquiresUnanswered),
 			"longest_ttl_ms":                           ms(longestTTL),
+			"max_heartbeats_remembered":                float64(maxHeartbeats),
+			"max_ended_leases_remembered":              float64(maxOver),
 		},
 		"retry": {
 			"first_backoff_ms":   ms(firstBackoff),
@@ -52,10 +54,16 @@ func TestTheNumbersAreThoseOfAllClients(t *testing.T) {
 			"connect_ms":                   ms(connectTimeout),
 			"token_ms":                     ms(tokenTimeout),
 			"call_ms":                      ms(callTimeout),
+			"put_ms":                       ms(putTimeout),
 			"answer_after_wait_ms":         ms(answerAfterWait),
 			"release_ms":                   ms(releaseTimeout),
 			"release_is_repeated_for_ttls": float64(releaseIsRepeatedForTTLs),
 			"close_ms":                     ms(closeTimeout),
+		},
+		"entries": {
+			"max_entries_in_message":     float64(maxEntriesInMessage),
+			"max_entry_bytes_in_message": float64(maxEntryBytesInMessage),
+			"page_size":                  float64(listPageSize),
 		},
 		"type_ahead": {"debounce_ms": ms(typeAheadDebounce)},
 		"reasons": {

@@ -17,6 +17,7 @@ import {
   type TryPermitsOptions,
 } from './leases/options';
 import { runUnderLease } from './leases/run-under-lease';
+import { NUMBERS } from './numbers';
 import type { Acquire } from './sessions/acquire-intent';
 import type { Lease as HeldLease } from './sessions/lease';
 import type { SessionClient } from './sessions/session-client';
@@ -95,7 +96,7 @@ export class HoldfastClient {
 
   /** The names of all dictionaries with this prefix, in order. */
   async *dictionaryNames(prefix = '', options?: CallOptions): AsyncGenerator<string, void, undefined> {
-    const request = { namePrefix: prefix, pageSize: 500, pageToken: '' };
+    const request = { namePrefix: prefix, pageSize: NUMBERS.entries.pageSize, pageToken: '' };
     do {
       const page = await this.channel.unary(autocomplete.listDictionaries, request, options);
       for (const { name } of page.dictionaries) yield name;

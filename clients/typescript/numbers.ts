@@ -37,6 +37,10 @@ export const NUMBERS = {
     maxAcquiresUnanswered: 10_000,
     /** The longest ttl that a server allows by default. */
     longestTtlMs: 120_000,
+    /** A client with more heartbeats without an answer has left its session long before. */
+    maxHeartbeatsRemembered: 1000,
+    /** The ids of leases that are over. A lease of an earlier time has no command under way. */
+    maxEndedLeasesRemembered: 100_000,
   },
   retry: {
     /** The first random pause is at most twice this time. Each next limit is twice as long. */
@@ -64,6 +68,8 @@ export const NUMBERS = {
     tokenMs: 10_000,
     /** The longest time of a call, retries included. */
     callMs: 10_000,
+    /** The longest time of a put, which may wait for replicas of the store and for the loading of the entries. */
+    putMs: 120_000,
     /** After the wait for a lease, the server has this time for its answer. */
     answerAfterWaitMs: 5000,
     /** The longest wait of a caller for the answer to a release. The release is repeated until the deadline. */
@@ -71,6 +77,13 @@ export const NUMBERS = {
     /** A release is repeated for this number of ttls. Then the lease has surely ended. */
     releaseIsRepeatedForTtls: 2,
     closeMs: 5000,
+  },
+  entries: {
+    maxEntriesInMessage: 1000,
+    /** The server takes 4 MiB. The rest is for the other fields. */
+    maxEntryBytesInMessage: 3 * 2 ** 20,
+    /** Of a list that the server gives page by page. */
+    pageSize: 500,
   },
   typeAhead: {
     debounceMs: 30,

@@ -12,6 +12,7 @@ use crate::autocomplete::{Dictionary, Recents};
 use crate::calls::{Calls, Limits, pages};
 use crate::election::Election;
 use crate::error::Result;
+use crate::numbers::PAGE_SIZE;
 use crate::session::SessionClient;
 
 /// A client of the servers of one store. [`connect`](crate::connect) makes it. Clones share one
@@ -75,7 +76,7 @@ impl Holdfast {
             async move {
                 let request = ListDictionariesRequest {
                     name_prefix,
-                    page_size: 500,
+                    page_size: PAGE_SIZE,
                     page_token,
                 };
                 let page = calls

@@ -33,6 +33,10 @@ pub(crate) const MAX_ATTACHES_UNANSWERED: usize = 1000;
 pub(crate) const MAX_ACQUIRES_UNANSWERED: usize = 10_000;
 /// The longest ttl that a server allows by default.
 pub(crate) const LONGEST_TTL: Duration = Duration::from_millis(120_000);
+/// A client with more heartbeats without an answer has left its session long before.
+pub(crate) const MAX_HEARTBEATS_REMEMBERED: usize = 1000;
+/// The ids of leases that are over. A lease of an earlier time has no command under way.
+pub(crate) const MAX_ENDED_LEASES_REMEMBERED: usize = 100_000;
 
 /// The first random pause is at most twice this time. Each next limit is twice as long.
 pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(50);
@@ -59,6 +63,9 @@ pub(crate) const CONNECT: Duration = Duration::from_millis(10_000);
 pub(crate) const TOKEN: Duration = Duration::from_millis(10_000);
 /// The longest time of a call, retries included.
 pub(crate) const CALL: Duration = Duration::from_millis(10_000);
+/// The longest time of a put, which may wait for replicas of the store and for the loading of the
+/// entries.
+pub(crate) const PUT: Duration = Duration::from_millis(120_000);
 /// After the wait for a lease, the server has this time for its answer.
 pub(crate) const ANSWER_AFTER_WAIT: Duration = Duration::from_millis(5000);
 /// The longest wait of a caller for the answer to a release.
@@ -66,6 +73,12 @@ pub(crate) const RELEASE: Duration = Duration::from_millis(5000);
 /// A release is repeated for this number of ttls. Then the lease has surely ended.
 pub(crate) const RELEASE_IS_REPEATED_FOR_TTLS: u32 = 2;
 pub(crate) const CLOSE: Duration = Duration::from_millis(5000);
+
+pub(crate) const MAX_ENTRIES_IN_MESSAGE: usize = 1000;
+/// The server takes 4 MiB. The rest is for the other fields.
+pub(crate) const MAX_ENTRY_BYTES_IN_MESSAGE: usize = 3 << 20;
+/// Of a list that the server gives page by page.
+pub(crate) const PAGE_SIZE: i32 = 500;
 
 /// The pause after a keystroke before the query is sent.
 pub(crate) const DEBOUNCE: Duration = Duration::from_millis(30);
@@ -124,6 +137,8 @@ mod tests {
                 "max_attaches_unanswered": MAX_ATTACHES_UNANSWERED,
                 "max_acquires_unanswered": MAX_ACQUIRES_UNANSWERED,
                 "longest_ttl_ms": ms(LONGEST_TTL),
+                "max_heartbeats_remembered": MAX_HEARTBEATS_REMEMBERED,
+                "max_ended_leases_remembered": MAX_ENDED_LEASES_REMEMBERED,
             },
             "retry": {
                 "first_backoff_ms": ms(FIRST_BACKOFF),
@@ -141,10 +156,16 @@ mod tests {
                 "connect_ms": ms(CONNECT),
                 "token_ms": ms(TOKEN),
                 "call_ms": ms(CALL),
+                "put_ms": ms(PUT),
                 "answer_after_wait_ms": ms(ANSWER_AFTER_WAIT),
                 "release_ms": ms(RELEASE),
                 "release_is_repeated_for_ttls": RELEASE_IS_REPEATED_FOR_TTLS,
                 "close_ms": ms(CLOSE),
+            },
+            "entries": {
+                "max_entries_in_message": MAX_ENTRIES_IN_MESSAGE,
+                "max_entry_bytes_in_message": MAX_ENTRY_BYTES_IN_MESSAGE,
+                "page_size": PAGE_SIZE,
             },
             "type_ahead": { "debounce_ms": ms(DEBOUNCE) },
             "reasons": {

@@ -10,14 +10,12 @@ import {
 import type { CallChannel } from '../calls/call-channel';
 import type { CallOptions } from '../calls/call-options';
 import { duration } from '../duration';
+import { NUMBERS } from '../numbers';
 import { toMs, type TimeSpan } from '../time-span';
 import { batches, type Entry, type EntrySource } from './entries';
 import { importEntries } from './import-entries';
 import { matchKindCodes, suggestionOf, type MatchKind, type Suggestion } from './suggestions';
 import { TypeAheadClient, type TypeAhead, type TypeAheadOptions } from './type-ahead';
-
-/** A put or an import may wait for replicas of the store and for the loading of the entries. */
-const WRITE_MS = 120_000;
 
 /** How a dictionary matches. Fixed when the dictionary is created. */
 export interface Profile {
@@ -89,7 +87,7 @@ export class DictionaryClient {
   async put(entries: EntrySource, options: CallOptions = {}): Promise<void> {
     for await (const batch of batches(entries)) {
       const request = { dictionary: this.name, entries: batch };
-      await this.channel.unary(methods.putEntries, request, options, WRITE_MS);
+      await this.channel.unary(methods.putEntries, request, options, NUMBERS.limits.putMs);
     }
   }
 
@@ -129,7 +127,13 @@ export class DictionaryClient {
 
   /** All entries in the order of their texts, page by page. */
   async *entries(options?: CallOptions): AsyncGenerator<ListedEntry, void, undefined> {
-    const request = { dictionary: this.name, startText: '', endText: '', pageSize: 500, pageToken: '' };
+    const request = {
+      dictionary: this.name,
+      startText: '',
+      endText: '',
+      pageSize: NUMBERS.entries.pageSize,
+      pageToken: '',
+    };
     do {
       const page = await this.channel.unary(methods.listEntries, request, options);
       for (const { entry, selectionCount } of page.entries) if (entry) yield listed(entry, selectionCount);

@@ -1,4 +1,5 @@
 import { Entry as EntryMessage } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
+import { NUMBERS } from '../numbers';
 
 /** An entry of a dictionary. */
 export interface Entry {
@@ -17,9 +18,7 @@ export interface Entry {
 /** Entries in any order. A source can also be an async generator that reads a file or a database. */
 export type EntrySource = Iterable<Entry> | AsyncIterable<Entry>;
 
-/** The bounds of a message: 1,000 entries and 4 MiB. The rest is for the other fields. */
-const MAX_ENTRIES = 1000;
-const MAX_BYTES = 3 * 2 ** 20;
+const { maxEntriesInMessage, maxEntryBytesInMessage } = NUMBERS.entries;
 
 export function entryMessage({ id, text, aliases = [], weight = 0, payload }: Entry): EntryMessage {
   return EntryMessage.create({
@@ -38,7 +37,7 @@ export async function* batches(entries: EntrySource): AsyncGenerator<EntryMessag
   for await (const entry of entries) {
     const message = entryMessage(entry);
     const size = EntryMessage.encode(message).finish().length + 8;
-    if (batch.length >= MAX_ENTRIES || (batch.length > 0 && bytes + size > MAX_BYTES)) {
+    if (batch.length >= maxEntriesInMessage || (batch.length > 0 && bytes + size > maxEntryBytesInMessage)) {
       yield batch;
       batch = [];
       bytes = 0;

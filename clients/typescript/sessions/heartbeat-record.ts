@@ -1,5 +1,6 @@
-/** A client with more heartbeats without an answer has left its session long before. */
-const MAX_HEARTBEATS = 1000;
+import { NUMBERS } from '../numbers';
+
+const { maxHeartbeatsRemembered } = NUMBERS.session;
 
 /** The times at which the heartbeats of one session were sent. */
 export class HeartbeatRecord {
@@ -11,7 +12,7 @@ export class HeartbeatRecord {
   send(now: number): number {
     this.latest += 1;
     this.sentAt.set(this.latest, now);
-    if (this.sentAt.size > MAX_HEARTBEATS) this.sentAt.delete(this.latest - MAX_HEARTBEATS);
+    if (this.sentAt.size > maxHeartbeatsRemembered) this.sentAt.delete(this.latest - maxHeartbeatsRemembered);
     return this.latest;
   }
 

@@ -1,8 +1,8 @@
 import { now } from '../clock';
+import { NUMBERS } from '../numbers';
 import type { Lease } from './lease';
 
-/** More leases that are over are not remembered. A lease of an earlier time has no command under way. */
-const MAX_OVER = 100_000;
+const { maxEndedLeasesRemembered } = NUMBERS.session;
 
 /** The leases in which this process believes, and the ids of those that are over. */
 export class HeldLeases {
@@ -34,7 +34,7 @@ export class HeldLeases {
   end(lease: Lease): void {
     if (this.held.delete(lease.id)) this.countTtl(lease.ttl, -1);
     this.over.add(lease.id);
-    if (this.over.size <= MAX_OVER) return;
+    if (this.over.size <= maxEndedLeasesRemembered) return;
     for (const earliest of this.over) {
       this.over.delete(earliest);
       return;

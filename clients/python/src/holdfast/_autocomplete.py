@@ -3,12 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Iterable, List, Optional, Sequence, Tuple
 
+from ._core import numbers
 from ._core.durations import TimeSpan, duration, to_seconds
 from .v1 import autocomplete_service_pb2 as pb
 
-#: The bounds of a message: 1,000 entries and 4 MiB. The rest is for the other fields.
-_MAX_ENTRIES = 1000
-_MAX_BYTES = 3 * 2**20
 #: The bytes of an entry in a message, beside the entry itself.
 _FRAME_BYTES = 8
 
@@ -89,7 +87,10 @@ class Batches:
         message = entry_message(entry)
         size = message.ByteSize() + _FRAME_BYTES
         full: Optional[List[pb.Entry]] = None
-        is_full = len(self._batch) >= _MAX_ENTRIES or self._bytes + size > _MAX_BYTES
+        is_full = (
+            len(self._batch) >= numbers.MAX_ENTRIES_IN_MESSAGE
+            or self._bytes + size > numbers.MAX_ENTRY_BYTES_IN_MESSAGE
+        )
         if self._batch and is_full:
             full = self.rest()
         self._batch.append(message)

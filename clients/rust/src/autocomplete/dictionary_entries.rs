@@ -1,7 +1,5 @@
 //! The entries of dictionaries: puts, deletes, imports and lists.
 
-use std::time::Duration;
-
 use futures_util::{Stream, stream};
 use holdfast_proto::holdfast::v1::autocomplete_service_client::AutocompleteServiceClient;
 use holdfast_proto::holdfast::v1::{
@@ -9,15 +7,15 @@ use holdfast_proto::holdfast::v1::{
 };
 
 use super::dictionary::Dictionary;
-use super::entries::{Batch, Entry, MAX_ENTRIES};
+use super::entries::{Batch, Entry};
 use super::import::import;
 use super::profile::{DictionaryInfo, DictionaryProfile, ListedEntry};
 use crate::calls::{Limits, pages};
 use crate::error::{Error, Result};
+use crate::numbers::{MAX_ENTRIES_IN_MESSAGE, PAGE_SIZE, PUT};
 
-/// A put may wait for replicas of the store and for the loading of the entries.
 const WRITE: Limits = Limits {
-    timeout: Duration::from_secs(120),
+    timeout: PUT,
     is_idempotent: true,
 };
 
@@ -67,7 +65,7 @@ impl Dictionary {
     {
         let ids: Vec<String> = ids.into_iter().map(Into::into).collect();
         let mut count = 0;
-        for batch in ids.chunks(MAX_ENTRIES) {
+        for batch in ids.chunks(MAX_ENTRIES_IN_MESSAGE) {
             let entry_ids = batch.to_vec();
             let request = DeleteEntriesRequest {
                 dictionary: self.name.clone(),
@@ -137,7 +135,7 @@ impl Dictionary {
             async move {
                 let request = ListEntriesRequest {
                     dictionary,
-                    page_size: 500,
+                    page_size: PAGE_SIZE,
                     page_token,
                     ..Default::default()
                 };

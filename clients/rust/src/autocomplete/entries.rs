@@ -3,9 +3,7 @@
 use holdfast_proto::holdfast::v1::Entry as Message;
 use prost::Message as _;
 
-/// The bounds of a message: 1,000 entries and 4 MiB. The rest is for the other fields.
-pub(super) const MAX_ENTRIES: usize = 1000;
-const MAX_BYTES: usize = 3 << 20;
+use crate::numbers::{MAX_ENTRIES_IN_MESSAGE, MAX_ENTRY_BYTES_IN_MESSAGE};
 
 /// An entry of a dictionary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,7 +100,8 @@ impl Batch {
     pub(super) fn add(&mut self, entry: Entry) -> Option<Vec<Message>> {
         let message = entry.message();
         let size = message.encoded_len() + 8;
-        let is_full = self.entries.len() >= MAX_ENTRIES || self.bytes + size > MAX_BYTES;
+        let is_full = self.entries.len() >= MAX_ENTRIES_IN_MESSAGE
+            || self.bytes + size > MAX_ENTRY_BYTES_IN_MESSAGE;
         let full = if is_full { self.take() } else { None };
         self.bytes += size;
         self.entries.push(message);

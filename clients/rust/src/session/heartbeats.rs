@@ -6,11 +6,8 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::numbers::{
     FIRST_ANSWER, HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT, HEARTBEATS_PER_TTL,
-    SILENCE_IS_TTL_DIVIDED_BY,
+    MAX_HEARTBEATS_REMEMBERED, SILENCE_IS_TTL_DIVIDED_BY,
 };
-
-/// A client with more heartbeats without an answer has left its session long before.
-const MAX_HEARTBEATS: usize = 1000;
 
 /// The times at which the heartbeats of one session were sent.
 #[derive(Debug, Default)]
@@ -26,7 +23,7 @@ impl HeartbeatRecord {
     pub(super) fn send(&mut self, now: Time) -> i64 {
         self.latest += 1;
         self.sent.push_back((self.latest, now));
-        if self.sent.len() > MAX_HEARTBEATS {
+        if self.sent.len() > MAX_HEARTBEATS_REMEMBERED {
             self.sent.pop_front();
         }
         self.latest
@@ -159,7 +156,7 @@ mod tests {
         for second in 0..3000 {
             record.send(at(second));
         }
-        assert_eq!(record.sent.len(), MAX_HEARTBEATS);
+        assert_eq!(record.sent.len(), MAX_HEARTBEATS_REMEMBERED);
         assert_eq!(record.answer(1), None);
     }
 

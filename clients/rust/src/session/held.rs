@@ -8,9 +8,7 @@ use super::lease_state::LeaseState;
 use super::tasks::UpdateTask;
 use super::timers::TimerKey;
 use crate::clock::Time;
-
-/// More leases that are over are not remembered. A lease of an earlier time has no command under way.
-const MAX_OVER: usize = 100_000;
+use crate::numbers::MAX_ENDED_LEASES_REMEMBERED;
 
 /// A lease in which this process believes.
 #[derive(Debug)]
@@ -69,7 +67,7 @@ impl HeldLeases {
         if self.over.insert(id.to_owned()) {
             self.over_in_order.push_back(id.to_owned());
         }
-        if self.over_in_order.len() > MAX_OVER
+        if self.over_in_order.len() > MAX_ENDED_LEASES_REMEMBERED
             && let Some(earliest) = self.over_in_order.pop_front()
         {
             self.over.remove(&earliest);

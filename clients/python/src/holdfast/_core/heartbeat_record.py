@@ -3,8 +3,7 @@
 import math
 from typing import Dict, Optional
 
-#: A client with more heartbeats without an answer has left its session long before.
-_MAX_HEARTBEATS = 1000
+from . import numbers
 
 
 class HeartbeatRecord:
@@ -17,8 +16,8 @@ class HeartbeatRecord:
         """Call before the heartbeat is passed to the gRPC library. Returns the heartbeat's id."""
         self._latest += 1
         self._sent_at[self._latest] = now
-        if len(self._sent_at) > _MAX_HEARTBEATS:
-            self._sent_at.pop(self._latest - _MAX_HEARTBEATS, None)
+        if len(self._sent_at) > numbers.MAX_HEARTBEATS_REMEMBERED:
+            self._sent_at.pop(self._latest - numbers.MAX_HEARTBEATS_REMEMBERED, None)
         return self._latest
 
     def answer(self, heartbeat_id: int) -> Optional[float]:
@@ -43,5 +42,5 @@ class HeartbeatRecord:
     @property
     def unanswered_since(self) -> Optional[float]:
         """The time of the earliest heartbeat without an answer. None: all have one."""
-        earliest = max(self._answered + 1, self._latest - _MAX_HEARTBEATS + 1)
+        earliest = max(self._answered + 1, self._latest - numbers.MAX_HEARTBEATS_REMEMBERED + 1)
         return self._sent_at.get(earliest)

@@ -3,10 +3,8 @@
 import math
 from typing import Dict, List, Optional
 
+from . import numbers
 from .held_lease import HeldLease
-
-#: More leases that are over are not remembered. An earlier lease has no command under way.
-_MAX_OVER = 100_000
 
 
 class HeldLeases:
@@ -35,7 +33,7 @@ class HeldLeases:
         if self._held.pop(lease.lease_id, None) is not None:
             self._count(lease.ttl, -1)
         self._over[lease.lease_id] = None
-        if len(self._over) > _MAX_OVER:
+        if len(self._over) > numbers.MAX_ENDED_LEASES_REMEMBERED:
             del self._over[next(iter(self._over))]
 
     def change_ttl(self, lease: HeldLease, ttl: float) -> None:

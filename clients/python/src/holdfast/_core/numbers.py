@@ -36,6 +36,10 @@ MAX_ATTACHES_UNANSWERED = 1000
 MAX_ACQUIRES_UNANSWERED = 10_000
 #: The longest ttl that a server allows by default.
 LONGEST_TTL = 120.0
+#: A client with more heartbeats without an answer has left its session long before.
+MAX_HEARTBEATS_REMEMBERED = 1000
+#: The ids of leases that are over. A lease of an earlier time has no command under way.
+MAX_ENDED_LEASES_REMEMBERED = 100_000
 
 # Retries.
 
@@ -69,6 +73,9 @@ CONNECT = 10.0
 TOKEN = 10.0
 #: The longest time of a call, retries included.
 CALL = 10.0
+#: The longest time of a put, which may wait for replicas of the store and for the loading of the
+#: entries.
+PUT = 120.0
 #: After the wait for a lease, the server has this time for its answer.
 ANSWER_AFTER_WAIT = 5.0
 #: The longest wait of a caller for the answer to a release.
@@ -76,6 +83,14 @@ RELEASE = 5.0
 #: A release is repeated for this number of ttls. Then the lease has surely ended.
 RELEASE_IS_REPEATED_FOR_TTLS = 2
 CLOSE = 5.0
+
+# Entries.
+
+MAX_ENTRIES_IN_MESSAGE = 1000
+#: The server takes 4 MiB. The rest is for the other fields.
+MAX_ENTRY_BYTES_IN_MESSAGE = 3 * 2**20
+#: Of a list that the server gives page by page.
+PAGE_SIZE = 500
 
 # Type-ahead.
 

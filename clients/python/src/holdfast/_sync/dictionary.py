@@ -12,7 +12,6 @@ from .._autocomplete import (
 )
 from .._core import numbers
 from .._core.durations import TimeSpan
-from ..aio._dictionary import WRITE
 from ..aio._dictionary import Dictionary as AioDictionary
 from .portal import Portal
 from .type_ahead import TypeAhead
@@ -32,7 +31,7 @@ class Dictionary:
         """Without effect if the dictionary exists with the same profile."""
         self._portal.run(self._dictionary.create(profile, timeout=timeout))
 
-    def put(self, entries: Iterable[Entry], *, timeout: TimeSpan = WRITE) -> None:
+    def put(self, entries: Iterable[Entry], *, timeout: TimeSpan = numbers.PUT) -> None:
         """Adds or replaces entries. Queries see each batch of up to 1,000 entries as a whole.
 
         timeout: of each batch, default 120 s.

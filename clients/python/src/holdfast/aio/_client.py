@@ -3,6 +3,7 @@
 from types import TracebackType
 from typing import TYPE_CHECKING, AsyncGenerator, Mapping, Optional, Type
 
+from .._core import numbers
 from .._core.acquire_intent import Acquire
 from .._core.durations import TimeSpan
 from .._core.session_client import SessionClient
@@ -25,8 +26,6 @@ from ._wire import GrpcWires
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
-
-_PAGE_SIZE = 500
 
 
 class Holdfast(Requests[Acquiring]):
@@ -101,7 +100,7 @@ class Holdfast(Requests[Acquiring]):
             page = await self._calls.unary(
                 lambda channel: AutocompleteServiceStub(channel).ListDictionaries,
                 ListDictionariesRequest(
-                    name_prefix=prefix, page_size=_PAGE_SIZE, page_token=token
+                    name_prefix=prefix, page_size=numbers.PAGE_SIZE, page_token=token
                 ),
             )
             for dictionary in page.dictionaries:

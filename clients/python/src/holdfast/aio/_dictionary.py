@@ -35,10 +35,6 @@ from ._type_ahead import TypeAhead
 #: Entries in any order, for example an async generator that reads a file or a database.
 Entries = Union[Iterable[Entry], AsyncIterable[Entry]]
 
-#: A put may wait for replicas of the store and for the loading of the entries (seconds).
-WRITE = 120.0
-_PAGE_SIZE = 500
-
 
 class Dictionary:
     """All methods raise a HoldfastError. `timeout`: seconds with all repetitions, default 10."""
@@ -56,7 +52,7 @@ class Dictionary:
         )
         await self._calls.unary(lambda on: Stub(on).CreateDictionary, request, timeout=timeout)
 
-    async def put(self, entries: Entries, *, timeout: TimeSpan = WRITE) -> None:
+    async def put(self, entries: Entries, *, timeout: TimeSpan = numbers.PUT) -> None:
         """Adds or replaces entries. Queries see each batch of up to 1,000 entries as a whole.
 
         timeout: of each batch, default 120 s.
@@ -64,7 +60,7 @@ class Dictionary:
         async for batch in batches(entries):
             await self.put_batch(batch, timeout=timeout)
 
-    async def put_batch(self, batch: List[pb.Entry], *, timeout: TimeSpan = WRITE) -> None:
+    async def put_batch(self, batch: List[pb.Entry], *, timeout: TimeSpan = numbers.PUT) -> None:
         request = pb.PutEntriesRequest(dictionary=self.name, entries=batch)
         await self._calls.unary(lambda on: Stub(on).PutEntries, request, timeout=timeout)
 
@@ -139,7 +135,7 @@ class Dictionary:
         token = ""
         while True:
             request = pb.ListEntriesRequest(
-                dictionary=self.name, page_size=_PAGE_SIZE, page_token=token
+                dictionary=self.name, page_size=numbers.PAGE_SIZE, page_token=token
             )
             page = await self._calls.unary(
                 lambda on: Stub(on).ListEntries, request, timeout=timeout

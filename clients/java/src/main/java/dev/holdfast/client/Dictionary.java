@@ -17,8 +17,7 @@ import java.util.stream.Stream;
 
 /** A set of entries that all callers share. All methods throw a {@link HoldfastException}. */
 public final class Dictionary {
-  /** A put may wait for replicas of the store, and for the loading of the entries. */
-  private static final long PUT_NANOS = Durations.millis(120_000);
+  private static final long PUT_NANOS = Durations.millis(Numbers.Limits.PUT_MS);
 
   private final Client client;
   private final CallChannel calls;

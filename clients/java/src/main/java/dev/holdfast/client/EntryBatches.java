@@ -7,10 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Batches of entries that fit into a message. At most one batch is in memory. */
 final class EntryBatches {
-  /** The bounds of a message: 1,000 entries and 4 MiB. The rest is for the other fields. */
-  private static final int MAX_ENTRIES = 1000;
-
-  private static final int MAX_BYTES = 3 << 20;
+  private static final int MAX_ENTRIES = Numbers.Entries.MAX_ENTRIES_IN_MESSAGE;
+  private static final int MAX_BYTES = Numbers.Entries.MAX_ENTRY_BYTES_IN_MESSAGE;
 
   private final Iterator<Entry> entries;
   private @Nullable Entry ahead;

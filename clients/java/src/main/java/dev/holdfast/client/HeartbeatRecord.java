@@ -5,9 +5,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The times at which the heartbeats of one session were sent. */
 final class HeartbeatRecord {
-  /** A client with more heartbeats without an answer has left its session long before. */
-  private static final int MAX_HEARTBEATS = 1000;
-
   private static final class Heartbeat {
     final long id;
     final long sentAt;
@@ -26,7 +23,7 @@ final class HeartbeatRecord {
   long send(long now) {
     latest++;
     sent.addLast(new Heartbeat(latest, now));
-    if (sent.size() > MAX_HEARTBEATS) {
+    if (sent.size() > Numbers.Session.MAX_HEARTBEATS_REMEMBERED) {
       sent.removeFirst();
     }
     return latest;

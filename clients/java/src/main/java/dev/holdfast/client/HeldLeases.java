@@ -15,12 +15,6 @@ import org.jspecify.annotations.Nullable;
  * loop.
  */
 final class HeldLeases {
-  /**
-   * More leases that are over are not remembered. A lease of an earlier time has no command under
-   * way.
-   */
-  private static final int MAX_OVER = 100_000;
-
   private final Map<String, Lease> held = new HashMap<>();
   private final Set<String> over = new LinkedHashSet<>();
 
@@ -55,7 +49,7 @@ final class HeldLeases {
       count = held.size();
     }
     over.add(lease.id);
-    if (over.size() > MAX_OVER) {
+    if (over.size() > Numbers.Session.MAX_ENDED_LEASES_REMEMBERED) {
       Iterator<String> earliest = over.iterator();
       earliest.next();
       earliest.remove();

@@ -63,6 +63,12 @@ final class Numbers {
 
     /** The longest ttl that a server allows by default. */
     static final long LONGEST_TTL_MS = 120_000;
+
+    /** A client with more heartbeats without an answer has left its session long before. */
+    static final int MAX_HEARTBEATS_REMEMBERED = 1000;
+
+    /** The ids of leases that are over. A lease of an earlier time has no command under way. */
+    static final int MAX_ENDED_LEASES_REMEMBERED = 100_000;
   }
 
   /** The pauses before a repetition. */
@@ -117,6 +123,12 @@ final class Numbers {
     /** The longest time of a call, retries included. */
     static final long CALL_MS = 10_000;
 
+    /**
+     * The longest time of a put, which may wait for replicas of the store, and for the loading of
+     * the entries.
+     */
+    static final long PUT_MS = 120_000;
+
     /** After the wait for a lease, the server has this time for its answer. */
     static final long ANSWER_AFTER_WAIT_MS = 5000;
 
@@ -127,6 +139,19 @@ final class Numbers {
     static final long RELEASE_IS_REPEATED_FOR_TTLS = 2;
 
     static final long CLOSE_MS = 5000;
+  }
+
+  /** The numbers of messages with entries. */
+  static final class Entries {
+    private Entries() {}
+
+    static final int MAX_ENTRIES_IN_MESSAGE = 1000;
+
+    /** The server takes 4 MiB. The rest is for the other fields. */
+    static final int MAX_ENTRY_BYTES_IN_MESSAGE = 3 << 20;
+
+    /** Of a list that the server gives page by page. */
+    static final int PAGE_SIZE = 500;
   }
 
   /** The numbers of type-ahead. */

@@ -12,8 +12,6 @@ import java.util.stream.Stream;
 
 /** Lists that the server gives page by page. One page is in memory. */
 final class Pages {
-  private static final int PAGE_SIZE = 500;
-
   private static final class Page<T> {
     final List<T> items;
     final String nextToken;
@@ -32,7 +30,7 @@ final class Pages {
           ListEntriesRequest request =
               ListEntriesRequest.newBuilder()
                   .setDictionary(dictionary)
-                  .setPageSize(PAGE_SIZE)
+                  .setPageSize(Numbers.Entries.PAGE_SIZE)
                   .setPageToken(token)
                   .build();
           ListEntriesResponse page =
@@ -48,7 +46,7 @@ final class Pages {
         token -> {
           ListDictionariesRequest request =
               ListDictionariesRequest.newBuilder()
-                  .setPageSize(PAGE_SIZE)
+                  .setPageSize(Numbers.Entries.PAGE_SIZE)
                   .setPageToken(token)
                   .build();
           ListDictionariesResponse page =
