@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -233,6 +235,36 @@ class Threads(Faces):
                     time.sleep(1.5)
                     lease.check()
         self.assertEqual(len(logs.output), 1, logs.output)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "the platform does not fork")
+    def test_a_forked_child_of_a_connected_process_is_told_that_it_cannot_connect(self) -> None:
+        with holdfast.connect(self.address):
+            pass
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                holdfast.connect(self.address)
+            except holdfast.HoldfastError as error:
+                os.write(write, f"{error.reason}: {error}".encode())
+            finally:
+                os._exit(0)
+        os.close(write)
+        os.waitpid(child, 0)
+        with open(read, encoding="utf-8") as pipe:
+            self.assertRegex(pipe.read(), "^FORKED: .*fork before the first connect")
+
+    @unittest.skipUnless(hasattr(os, "fork"), "the platform does not fork")
+    def test_a_child_that_was_forked_before_the_first_connect_connects(self) -> None:
+        program = (
+            "import holdfast, os\n"
+            "child = os.fork()\n"
+            f"with holdfast.connect({self.address!r}) as hf, hf.lock('report', ttl=60) as lease:\n"
+            "    lease.check()\n"
+            "if child:\n"
+            "    assert os.waitpid(child, 0)[1] == 0\n"
+        )
+        subprocess.run([sys.executable, "-c", program], check=True)
 
     def _end_child(self, hf: holdfast.Holdfast, lease: holdfast.Lease) -> None:
         is_right = False

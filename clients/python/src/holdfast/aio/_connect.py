@@ -5,11 +5,15 @@ import logging
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generator, Mapping, Optional, Type, Union
 
+import grpc
+
 from .._core import numbers
 from .._core.durations import TimeSpan, to_seconds
 from .._core.news import News
 from .._core.session_client import SessionClient, SessionSettings
+from .._fork import is_cut_off
 from .._options import Addresses, Tls, TokenOption, address_list, refuse_token_without_tls
+from ..errors import Facts, error_of
 from ._calls import CallChannel
 from ._client import Holdfast
 from ._runtime import LoopRuntime, future_of
@@ -20,12 +24,18 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 
+_CUT_OFF = (
+    "gRPC cannot connect in a forked child of a process that has connected: fork before the first"
+    " connect, or start the process with the method spawn or forkserver of multiprocessing"
+)
+
+
 class connect:
     """Connects to one of several servers of the same store.
 
     `hf = await connect("127.0.0.1:50051")`, or `async with connect(...) as hf:`, which closes the
-    client at the end. Raises a HoldfastError if no server answers in time, or if the servers
-    refuse the client.
+    client at the end. Raises a HoldfastError if no server answers in time, if the servers refuse
+    the client, or in a forked child of a process that has connected.
 
     The options are those of `holdfast.connect`.
     """
@@ -43,6 +53,8 @@ class connect:
         logger: Optional[logging.Logger] = None,
         tracer: "Optional[Tracer]" = None,
     ) -> None:
+        if is_cut_off():
+            raise error_of(_CUT_OFF, Facts("FORKED", grpc.StatusCode.FAILED_PRECONDITION))
         self._addresses = address_list(addresses)
         if token is not None and tls is False and not allow_insecure_token:
             refuse_token_without_tls(self._addresses)
