@@ -51,6 +51,8 @@ class Lease(LeaseState):
 
     async def _answer(self) -> ReleaseAnswer:
         answer = future_of(self._held.release())
+        # The release may fail after this caller has gone. Nobody needs that error then.
+        answer.add_done_callback(_retrieve)
         await asyncio.wait([answer], timeout=numbers.RELEASE)
         if answer.done():
             return answer.result()
@@ -99,3 +101,9 @@ class Lease(LeaseState):
             callback(loss)
         except Exception as error:
             self._held.news.raised(error)
+
+
+def _retrieve(answer: "asyncio.Future[ReleaseAnswer]") -> None:
+    """asyncio reports each error that nobody has retrieved."""
+    if not answer.cancelled():
+        answer.exception()
