@@ -20,7 +20,7 @@ class ReleasesWithoutCaller(unittest.IsolatedAsyncioTestCase):
         self.reports: List[Dict[str, Any]] = []
 
     async def _fail_the_release(self) -> None:
-        """The end of the client rejects the release. asyncio reports an error at its collection."""
+        """The end of the client rejects the release. asyncio reports errors at a collection."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, report: self.reports.append(report))
         self.world.client.close(0)

@@ -179,9 +179,13 @@ class HeldLease:
             if cause is None:
                 self.has_block = True
                 return
-        if cause is not LossCause.FORKED:
-            self._runtime.call_from_thread(self._give_back)
+        self.give_back()
         raise self.lost(cause)
+
+    def give_back(self) -> None:
+        """Any thread may call. Releases once, and does not wait. Sends nothing in a forked child."""
+        if not self._runtime.is_forked():
+            self._runtime.call_from_thread(self._release)
 
     def release(self) -> Outcome[ReleaseAnswer]:
         if self._releasing is None:
@@ -196,7 +200,7 @@ class HeldLease:
     def __repr__(self) -> str:
         return f"HeldLease(name={self.name!r}, fencing_token={self.token})"
 
-    def _give_back(self) -> None:
+    def _release(self) -> None:
         self.release()
 
     def _compare(self) -> Optional[LossCause]:

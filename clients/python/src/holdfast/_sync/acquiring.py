@@ -1,5 +1,6 @@
 """A request for a lease, before it is made."""
 
+import asyncio
 import threading
 from types import TracebackType
 from typing import List, Optional, Type
@@ -23,27 +24,22 @@ class Acquiring:
 
     def acquire(self) -> Lease:
         """Waits for the lease. Release it in the end. Raises a HoldfastError."""
-        granted: List[AioLease] = []
-
-        async def wait() -> AioLease:
-            granted.append(await self._acquiring.acquire())
-            return granted[0]
-
-        async def give_back() -> None:
-            for lease in granted:
-                await lease.leave()
-
+        attempt = _Attempt(self._acquiring, self._portal)
         try:
-            return Lease(self._portal.run(wait()), self._portal)
+            return attempt.wait()
         except BaseException:
-            # A grant may have come in the moment of an interruption, such as Ctrl-C.
-            self._portal.start(give_back())
+            attempt.give_up()
             raise
 
     def __enter__(self) -> Lease:
-        lease = self.acquire().__enter__()
-        self._leases().append(lease)
-        return lease
+        attempt = _Attempt(self._acquiring, self._portal)
+        try:
+            lease = attempt.wait().__enter__()
+            self._leases().append(lease)
+            return lease
+        except BaseException:
+            attempt.give_up()
+            raise
 
     def __exit__(
         self,
@@ -59,3 +55,38 @@ class Acquiring:
             self._blocks.leases = []
         leases: List[Lease] = self._blocks.leases
         return leases
+
+
+class _Attempt:
+    """One acquire. An interruption, such as Ctrl-C, may come at any moment of the caller's thread.
+
+    So `give_up` also ends a wait of which the caller has no result yet, and a lease that the
+    caller never got.
+    """
+
+    def __init__(self, acquiring: AioAcquiring, portal: Portal) -> None:
+        self._acquiring = acquiring
+        self._portal = portal
+        self._task: Optional[asyncio.Task[object]] = None
+        self._granted: Optional[AioLease] = None
+
+    def wait(self) -> Lease:
+        return Lease(self._portal.run(self._wait()), self._portal)
+
+    def give_up(self) -> None:
+        self._portal.start(self._end())
+
+    async def _wait(self) -> AioLease:
+        self._task = asyncio.current_task()
+        try:
+            self._granted = await self._acquiring.acquire()
+            return self._granted
+        finally:
+            # A task that has raised and this frame would keep each other.
+            self._task = None
+
+    async def _end(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        if self._granted is not None:
+            await self._granted.leave()

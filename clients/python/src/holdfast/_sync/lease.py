@@ -94,6 +94,14 @@ class Lease(LeaseState):
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
+        try:
+            self._leave(error)
+        except BaseException:
+            # An interruption, such as Ctrl-C, may have come before the release.
+            self._held.give_back()
+            raise
+
+    def _leave(self, error: Optional[BaseException]) -> None:
         loss = self.loss
         early: Optional[LeaseLost] = None
         if loss is not None:
