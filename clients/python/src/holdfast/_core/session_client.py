@@ -106,6 +106,17 @@ class SessionClient:
             self._tasks.finish(ClosedError(), timeout, self._end_session)
         return self._closing
 
+    def stop(self) -> None:
+        """The process ends. Sends nothing, and leaves the leases to the ends of their ttl."""
+        self._is_closed = True
+        for timer in (self._open_timer, self._token_timer):
+            if timer is not None:
+                timer.cancel()
+        if self._current is not None:
+            self._current.leave()
+        for session in list(self._retired):
+            session.leave()
+
     @property
     def shortest_ttl(self) -> float:
         return self._tasks.leases.shortest_ttl
@@ -164,14 +175,7 @@ class SessionClient:
     def _finish_close(self) -> None:
         if self._is_closed:
             return
-        self._is_closed = True
-        for timer in (self._open_timer, self._token_timer):
-            if timer is not None:
-                timer.cancel()
-        if self._current is not None:
-            self._current.leave()
-        for session in list(self._retired):
-            session.leave()
+        self.stop()
         self._tasks.close()
         if self._ready is not None:
             self._ready.reject(ClosedError())

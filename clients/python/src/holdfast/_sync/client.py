@@ -93,6 +93,7 @@ class Holdfast(Requests[Acquiring]):
         # Reentrant, because the handler of a signal may close in the middle of a close.
         self._closing = threading.RLock()
         self._is_closed = False
+        portal.stops.add(client._stop)
 
     def try_lock(
         self,
@@ -194,6 +195,7 @@ class Holdfast(Requests[Acquiring]):
             try:
                 self._portal.run(self._client.close())
             finally:
+                self._portal.stops.discard(self._client._stop)
                 portals.give_back(self._portal)
 
     def __enter__(self) -> "Holdfast":

@@ -20,6 +20,8 @@ class Portal:
 
     def __init__(self) -> None:
         self.uses = 0
+        #: Each ends a client whose process ends without a close.
+        self.stops: Set[Callable[[], Coroutine[Any, Any, None]]] = set()
         self._pid = os.getpid()
         # Reentrant, because a result may come at once.
         self._lock = threading.RLock()
@@ -139,8 +141,16 @@ class Portal:
             # Nobody waits for ever, not even if the thread ends by a defect.
             for future in waited:
                 future.cancel()
-            self._loop.run_until_complete(_cancel_all())
+            self._loop.run_until_complete(self._end())
             self._loop.close()
+
+
+    async def _end(self) -> None:
+        # A cancelled stream would have a next session, whose tasks outlive the loop.
+        ends = [asyncio.ensure_future(stop()) for stop in list(self.stops)]
+        if ends:
+            await asyncio.wait(ends, timeout=_JOIN / 2)
+        await _cancel_all()
 
 
 class _Portals:

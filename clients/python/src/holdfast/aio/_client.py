@@ -147,6 +147,12 @@ class Holdfast(Requests[Acquiring]):
         await self._wires.closed()
         await self._calls.close()
 
+    async def _stop(self) -> None:
+        """The process ends without `close`."""
+        self._session.stop()
+        await self._wires.closed()
+        await self._calls.close()
+
     async def __aenter__(self) -> "Holdfast":
         return self
 
