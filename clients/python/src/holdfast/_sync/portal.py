@@ -144,7 +144,6 @@ class Portal:
             self._loop.run_until_complete(self._end())
             self._loop.close()
 
-
     async def _end(self) -> None:
         # A cancelled stream would have a next session, whose tasks outlive the loop.
         ends = [asyncio.ensure_future(stop()) for stop in list(self.stops)]
