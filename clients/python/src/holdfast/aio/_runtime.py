@@ -1,11 +1,13 @@
 """The engine's world: an event loop of asyncio."""
 
 import asyncio
+import copy
 import os
 from typing import Callable, TypeVar
 
 from .._core import clock
 from .._core.outcome import Outcome
+from ..errors import HoldfastError
 
 T = TypeVar("T")
 
@@ -42,9 +44,22 @@ def future_of(outcome: Outcome[T]) -> "asyncio.Future[T]":
         if future.done():
             return
         if result.error is not None:
-            future.set_exception(result.error)
+            future.set_exception(_own(result.error))
         else:
             future.set_result(result.value)  # type: ignore[arg-type]
 
     outcome.then(settled)
     return future
+
+
+def _own(error: BaseException) -> BaseException:
+    """An error of one caller, because each raise adds a traceback to the error.
+
+    A close has one error for all waits.
+    """
+    if not isinstance(error, HoldfastError):
+        return error
+    own = copy.copy(error)
+    own.__dict__.update(error.__dict__)
+    own.__cause__ = error.__cause__
+    return own

@@ -21,8 +21,6 @@ from ..v1.autocomplete_service_pb2_grpc import AutocompleteServiceStub
 from ..v1.error_reason_pb2 import ErrorReason
 from ._calls import CallChannel, CallMetadata, CallTarget, error_of_failure
 
-_BROKEN = error_of("the stream has ended", Facts("", grpc.StatusCode.UNAVAILABLE))
-
 
 @dataclass(frozen=True)
 class _Query:
@@ -104,7 +102,7 @@ class TypeAhead:
         while True:
             await self._has_query.wait()
             target: Optional[CallTarget] = None
-            failed: HoldfastError = _BROKEN
+            failed = error_of("the stream has ended", Facts("", grpc.StatusCode.UNAVAILABLE))
             try:
                 metadata = await self._calls.metadata()
                 with self._calls.use() as target:
