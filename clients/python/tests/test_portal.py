@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 import threading
 import unittest
 import weakref
@@ -40,6 +41,35 @@ class Iteration(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt):
                 next(portal.iterate(items()))
         self.assertTrue(ended.is_set())
+        portal.stop()
+
+    def test_the_garbage_collection_in_the_thread_of_the_loop_ends_an_iteration(self) -> None:
+        ended = threading.Event()
+
+        async def items() -> AsyncGenerator[int, None]:
+            try:
+                yield 1
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+        def begin() -> None:
+            iteration = portal.iterate(items())
+            next(iteration)
+            cycle: List[object] = [iteration]
+            cycle.append(cycle)
+
+        async def collect() -> None:
+            gc.collect()
+
+        gc.disable()
+        self.addCleanup(gc.enable)
+        portal = Portal()
+        with mock.patch.object(sys, "unraisablehook") as reports:
+            begin()
+            portal.run(collect())
+            self.assertTrue(ended.wait(30))
+        self.assertEqual(reports.mock_calls, [])
         portal.stop()
 
     def test_a_failed_iteration_is_freed_without_the_garbage_collector(self) -> None:

@@ -93,11 +93,17 @@ class Portal:
                 except StopAsyncIteration:
                     return
                 yield item
-        finally:
+        except GeneratorExit:
+            # The garbage collection may come here in any thread and in any place, so nothing may
+            # wait. In the thread of the loop asyncio itself closes the items.
+            self.start(close())
+            raise
+        except BaseException:
             try:
                 self.run(close())
             except ClosedError:
                 pass  # The end of the thread has ended the generator too.
+            raise
 
     def stop(self) -> None:
         if self.is_forked():
