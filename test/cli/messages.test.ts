@@ -24,6 +24,8 @@ test.each([
 test('a server that did not answer in time is silent, without the times of gRPC', () => {
   const message = 'Deadline exceeded after 0.019s,name resolution: 0.001s,Waiting for LB pick';
   expect(problemText(new Error(message))).toBe('the server is silent');
+  const connected = 'Deadline exceeded after 5.002s,LB pick: 0.001s,remote_addr=127.0.0.1:50051';
+  expect(problemText(new Error(connected))).toBe('127.0.0.1:50051 is silent');
 });
 
 test('a problem is one line, and steers no terminal', () => {

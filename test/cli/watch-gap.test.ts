@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from '../../clients/typescript';
 import { runProgram } from '../support/cli/run-program';
 import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
@@ -46,7 +47,7 @@ test.each<Gap>([
     title: 'the server hangs',
     begin: () => proxy.blackHole('both'),
     end: () => proxy.passEverything(),
-    text: /^holdfast: lock "watched" may have changed unseen: no server answers: /,
+    text: /^holdfast: lock "watched" may have changed unseen: 127\.0\.0\.1:\d+ is silent$/,
   },
   {
     title: 'the server does not reach its store',
@@ -79,5 +80,37 @@ test.each<Gap>([
   expect(err.split('\n').slice(0, 2)).toEqual([
     expect.stringMatching(gap.text),
     'holdfast: lock "watched" is watched again',
+  ]);
+});
+
+test('a watch leaves a server that hangs, says so, and shows the changes that the next address sends', async () => {
+  const ctrlC = new AbortController();
+  const shown = { out: '', err: '' };
+  const addresses = `${proxy.address},${server.address}`;
+  const watching = runProgram(['lock', 'watch', 'moved', '-o', 'jsonl', '--address', addresses], {
+    signal: ctrlC.signal,
+    onOut: (text) => (shown.out = text),
+    onErr: (text) => (shown.err = text),
+  });
+  try {
+    await eventually('the first state', () => shown.out.includes('\n'));
+    proxy.blackHole('both');
+    await eventually('the line about the gap', () => shown.err.includes('\n'));
+    const hf = await connect(server.address);
+    try {
+      const lease = await hf.lock('moved');
+      await eventually('the holder', () => shown.out.includes(String(lease.fencingToken)));
+    } finally {
+      await hf.close();
+    }
+    await eventually('the line about the end', () => shown.err.includes('watched again'));
+  } finally {
+    ctrlC.abort(new Error('ended by SIGINT'));
+    proxy.passEverything();
+  }
+  const { err } = await watching;
+  expect(err.split('\n').slice(0, 2)).toEqual([
+    `holdfast: lock "moved" may have changed unseen: ${proxy.address} is silent`,
+    'holdfast: lock "moved" is watched again',
   ]);
 });

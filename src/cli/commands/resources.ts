@@ -94,23 +94,17 @@ function addWatch<T extends Resource>(parent: Command, kind: ResourceKind<T>, te
     .command('watch')
     .summary(`show each change of a ${kind.word}`)
     .description(
-      `Shows the state of a ${kind.word} at once, and after each change, until Ctrl-C. A slow reader gets the latest state. If no server answers, or the server does not reach its store, stderr says so once.`,
+      `Shows the state of a ${kind.word} at once, and after each change, until Ctrl-C. A slow reader gets the latest state. stderr says so once if the server is silent, if no server answers, or if the server does not reach its store. After a silent server, the watch goes on at the next address.`,
     )
     .argument('<name>', `name of the ${kind.word}`);
   connected(printing(command)).action(async (name: string, flags: Flags) => {
     const output = outputOf(terminal, flags);
     const gap = new WatchGap(terminal, `${kind.word} ${quoted(name)}`);
     await withClient(terminal, flags, async (hf) => {
-      const ended = new AbortController();
-      const observed = gap.observe(hf, AbortSignal.any([terminal.interrupted, ended.signal]));
-      try {
-        for await (const state of kind.watch(hf, name, terminal.interrupted)) {
-          if (output.format === 'table') await output.write(`${watchLine(state)}\n`);
-          else await output.write(`${jsonText(kind.toJson(state))}\n`);
-        }
-      } finally {
-        ended.abort();
-        await observed;
+      const open = (signal: AbortSignal) => kind.watch(hf, name, signal);
+      for await (const state of gap.states(hf, terminal.interrupted, open)) {
+        if (output.format === 'table') await output.write(`${watchLine(state)}\n`);
+        else await output.write(`${jsonText(kind.toJson(state))}\n`);
       }
     });
   });

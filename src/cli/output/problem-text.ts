@@ -7,8 +7,8 @@ const NO_CONNECTION =
 const OPEN_SSL = /[0-9A-F]+:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):\S*/;
 /** grpc-js says no more if a server ends a new connection without a word, as a server with TLS does. */
 const ENDED_AT_ONCE = /Failed to connect \([\dTZ:.-]+\)/;
-/** The time in this text is that of the last attempt alone. */
-const LATE = /Deadline exceeded after [\d.]+s.*/s;
+/** The time in this text is that of the last attempt alone. The address is known after a connection only. */
+const LATE = /Deadline exceeded after [\d.]+s(?:.*remote_addr=([^,\s]+))?.*/s;
 /** The answer of a server without TLS is no TLS record. */
 const NO_TLS = /wrong version number|packet length too long/;
 
@@ -17,7 +17,7 @@ export function problemText({ message }: Error): string {
   const text = message
     .replace(NO_CONNECTION, '$1')
     .replace(OPEN_SSL, 'TLS: $1')
-    .replace(LATE, 'the server is silent')
+    .replace(LATE, (_, address?: string) => `${address ?? 'the server'} is silent`)
     .replace(ENDED_AT_ONCE, 'the connection ended before an answer (does the server want TLS?)')
     .trimEnd();
   return escapeText(NO_TLS.test(text) ? `${text} (does the server have TLS?)` : text);
