@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { authenticates, ConfigError, readConfig, type Config } from './config/config';
+import { ConfigError, credentialsOf, readConfig, type Config } from './config/config';
 import { readOpenTelemetry } from './config/open-telemetry';
 import { createLog } from './log';
 import { createServer, StartError, type HoldfastServer } from './server';
@@ -34,8 +34,9 @@ export interface RunOptions {
     listen: string;
     redis: string;
     version: string;
-    tls: boolean;
-    authentication: boolean;
+    /** The path of the certificate chain. Undefined: no TLS. */
+    tlsCert: string | undefined;
+    credentials: { token: boolean; certificate: boolean };
   }) => string;
   /** Runs after the drain, when the store is closed. */
   readonly onClosed?: () => Promise<void>;
@@ -65,8 +66,8 @@ export async function run(options: RunOptions): Promise<void> {
   const development = config.development ? true : undefined;
   log.info({ listen, admin, redis, version, development }, 'listening');
   if (options.banner === undefined) return;
-  const protection = { tls: config.tlsCert !== undefined, authentication: authenticates(config) };
-  console.log(options.banner({ listen, redis, version, ...protection }));
+  const { tlsCert } = config;
+  console.log(options.banner({ listen, redis, version, tlsCert, credentials: credentialsOf(config) }));
 }
 
 /** Ends the process after an uncaught error, because the state of the process is then unknown. */

@@ -102,8 +102,17 @@ function contradictionsOfAccess(config: Config): string[] {
 }
 
 /** True if the server proves the identity of its callers. */
-export function authenticates({ tlsClientCa, authTokens, authJwtIssuer }: Config): boolean {
-  return [tlsClientCa, authTokens, authJwtIssuer].some((value) => value !== undefined);
+export function authenticates(config: Config): boolean {
+  const { token, certificate } = credentialsOf(config);
+  return token || certificate;
+}
+
+/** The credentials by which callers may prove an identity. */
+export function credentialsOf({ tlsClientCa, authTokens, authJwtIssuer }: Config) {
+  return {
+    token: authTokens !== undefined || authJwtIssuer !== undefined,
+    certificate: tlsClientCa !== undefined,
+  };
 }
 
 /** True if programs of other machines can reach the address. The name localhost stands for loopback addresses. */

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
+import { Authority } from '../support/certificates';
 import { eventually } from '../support/eventually';
 import { isAlive, untilGone } from '../support/processes/is-alive';
 import { lifeline } from '../support/processes/lifeline';
@@ -108,18 +110,46 @@ describe('npm start', () => {
     expect(text).toContain(`    holdfast lock run hello --address ${listen} -- sleep 5`);
   });
 
-  it('prints commands that work: one runs under a lock, and the other shows its holder', async () => {
-    const { text } = await start().ready();
-    const [run = '', get = ''] = [...text.matchAll(/^ +holdfast (.+)/gm)].map(([, words]) => words);
-    const holdfast = (words: string) =>
-      promisify(execFile)(process.execPath, [PROGRAM, ...words.trim().split(' ')], { cwd: folder });
-    const running = holdfast(run);
+  /** Runs the first two commands of the text as a shell does, with `holdfast` on the PATH. */
+  async function expectToWork(text: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
+    const bin = join(folder, 'bin');
+    mkdirSync(bin);
+    const script = `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`;
+    writeFileSync(join(bin, 'holdfast'), script, { mode: 0o755 });
+    const [run = '', get = ''] = [...text.matchAll(/^ +(holdfast .+)/gm)].map(([, command]) => command);
+    const options = {
+      cwd: bin,
+      env: { ...process.env, ...env, PATH: `${bin}:${process.env['PATH']}` },
+    };
+    const shell = (command: string) => promisify(execFile)('sh', ['-c', `exec ${command}`], options);
+    const running = shell(run);
+    // An early end is a failure of this test, and is read below.
+    running.catch(() => undefined);
     await eventually(
       'the holder of the lock',
-      async () => (await holdfast(get)).stdout.includes(`:${running.child.pid}`),
+      async () => (await shell(get)).stdout.includes(`:${running.child.pid}`),
       LONG_WAIT,
     );
     expect((await running).stderr).not.toContain('lost');
+  }
+
+  it('prints commands that work: one runs under a lock, and the other shows its holder', async () => {
+    const { text } = await start().ready();
+    await expectToWork(text);
+  });
+
+  it('prints commands that work with TLS and a token', async () => {
+    const authority = new Authority(folder);
+    const { cert, key } = authority.issue({ names: 'DNS:holdfast.internal' });
+    appendFileSync(cert, readFileSync(authority.cert));
+    const token = join(folder, 'token');
+    const tokens = join(folder, 'tokens');
+    writeFileSync(token, 'secret');
+    writeFileSync(tokens, `somebody sha256:${createHash('sha256').update('secret').digest('hex')}\n`);
+    const paths = { HOLDFAST_TLS_CERT: cert, HOLDFAST_TLS_KEY: key, HOLDFAST_AUTH_TOKENS: tokens };
+    const { text } = await start({ env: paths }).ready();
+    expect(text).toContain('    export HOLDFAST_TOKEN_FILE=FILE');
+    await expectToWork(text, { HOLDFAST_TOKEN_FILE: token });
   });
 
   it('drains on SIGTERM, stops its Redis, and has the same data after the next start', async () => {
