@@ -318,6 +318,17 @@ describe('the lease', () => {
     await cli.ended();
   });
 
+  test('of a paused semaphore is not granted, and the message says why and what to do', async () => {
+    const paused = start(['semaphore', 'set-limit', name, '0']);
+    expect(await paused.ended()).toEqual({ code: 0, signal: null });
+    const cli = start(['semaphore', 'run', name, '--wait', '0s', '--', 'true']);
+    expect(await cli.ended()).toEqual({ code: 75, signal: null });
+    expect(cli.stderr).toBe(
+      `holdfast: semaphore "${name}" was not granted: its limit of 0 pauses the semaphore; ` +
+        '"holdfast semaphore set-limit" raises the limit\n',
+    );
+  });
+
   test('of an election shows the value of the leader', async () => {
     const cli = start(['elect', name, '--value', 'host:8080', '--', 'sh', '-c', 'echo ready; sleep 60']);
     await cli.prints('ready');

@@ -15,6 +15,7 @@ import { spanText } from '../output/spans';
 import { runLimits } from '../run/run-limits';
 import { runUnderLease } from '../run/run-under-lease';
 import type { Terminal } from '../terminal';
+import { semaphoreKind } from './semaphore-kind';
 
 interface RunFlags extends ConnectionFlags {
   ttl: number;
@@ -38,6 +39,8 @@ interface Runner<Flags> {
   /** "lock", "semaphore" or "election". */
   readonly word: string;
   acquire(hf: Holdfast, name: string, common: Common, flags: Flags): Promise<Lease>;
+  /** Why nothing was granted, if a holder is not the reason. */
+  whyNotGranted?(hf: Holdfast, name: string): Promise<string | undefined>;
 }
 
 export function addLockRun(parent: Command, terminal: Terminal): void {
@@ -68,6 +71,10 @@ export function addSemaphoreRun(parent: Command, terminal: Terminal): void {
     word: 'semaphore',
     acquire: (hf, name, common, { permits, limit }: { permits: number; limit?: number }) =>
       hf.permits(name, { ...common, permits, ...(limit !== undefined && { limit }) }),
+    whyNotGranted: async (hf, name) =>
+      (await semaphoreKind.get(hf, name)).limit === 0
+        ? 'its limit of 0 pauses the semaphore; "holdfast semaphore set-limit" raises the limit'
+        : undefined,
   });
 }
 
@@ -117,6 +124,14 @@ async function run<Flags>(
   const { ttl, wait, maxHold } = flags;
   const limits = runLimits(ttl, flags.grace);
   const place = placeLine(terminal, flags);
+  const acquire = async (hf: Holdfast, signal: AbortSignal): Promise<Lease> => {
+    const bound = wait === undefined ? {} : { wait };
+    try {
+      return await runner.acquire(hf, name, { ttl, signal, onQueued: place, ...bound }, flags);
+    } catch (error) {
+      throw error instanceof ContendedError ? await notGranted(hf, name, error, flags, runner) : error;
+    }
+  };
   try {
     return await withClientOfRun(
       terminal,
@@ -127,20 +142,32 @@ async function run<Flags>(
           ttlMs: ttl,
           maxHoldMs: maxHold,
           limits,
-          acquire: (signal) => {
-            const bound = wait === undefined ? {} : { wait };
-            return runner.acquire(hf, name, { ttl, signal, onQueued: place, ...bound }, flags);
-          },
+          acquire: (signal) => acquire(hf, signal),
         }),
       { holderId: flags.holder ?? terminal.holderLabel },
     );
   } catch (error) {
-    if (!(error instanceof ContendedError)) throw inWordsOfFlags(error, name);
-    if (flags.quiet) return flags.exitNotGranted;
-    const waited = wait === undefined || wait === 0 ? '' : ` within ${spanText(wait)}`;
-    const holder = error.holderId === '' ? '' : `: held by ${error.holderId}`;
-    throw new CliError(`${runner.word} "${name}" was not granted${waited}${holder}`, flags.exitNotGranted);
+    if (flags.quiet && error instanceof NotGranted) return error.exitCode;
+    throw inWordsOfFlags(error, name);
   }
+}
+
+/** Nothing was granted within --wait. */
+class NotGranted extends CliError {}
+
+async function notGranted<Flags>(
+  hf: Holdfast,
+  name: string,
+  { holderId }: ContendedError,
+  { wait, quiet, exitNotGranted }: RunFlags,
+  runner: Runner<Flags>,
+): Promise<NotGranted> {
+  const waited = wait === undefined || wait === 0 ? '' : ` within ${spanText(wait)}`;
+  // The caller may have no right to read the state, or the server may have stopped.
+  const found = quiet ? undefined : await runner.whyNotGranted?.(hf, name).catch(() => undefined);
+  const why = found ?? (holderId === '' ? undefined : `held by ${holderId}`);
+  const text = `${runner.word} "${name}" was not granted${waited}`;
+  return new NotGranted(why === undefined ? text : `${text}: ${why}`, exitNotGranted);
 }
 
 /** The flags that set the fields of a request. */
