@@ -12,7 +12,7 @@ import { connected, withClientOfRun } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
 import { CliError, EXIT, exitCodeHelp, UsageError } from '../exit-codes';
 import { spanText } from '../output/spans';
-import { runLimits } from '../run/run-limits';
+import { LEAST_TTL_MS, runLimits } from '../run/run-limits';
 import { runUnderLease } from '../run/run-under-lease';
 import type { Terminal } from '../terminal';
 import { semaphoreKind } from './semaphore-kind';
@@ -38,10 +38,15 @@ interface Common {
 interface Runner<Flags> {
   /** "lock", "semaphore" or "election". */
   readonly word: string;
+  /** The use of the fencing token, indented as its lines in the help. */
+  readonly tokenHelp: string;
   acquire(hf: Holdfast, name: string, common: Common, flags: Flags): Promise<Lease>;
   /** Why nothing was granted, if a holder is not the reason. */
   whyNotGranted?(hf: Holdfast, name: string): Promise<string | undefined>;
 }
+
+const ORDERING_TOKEN = `the token of the lease: pass the token to the
+                          protected store, which refuses smaller tokens`;
 
 export function addLockRun(parent: Command, terminal: Terminal): void {
   const command = parent
@@ -51,6 +56,7 @@ export function addLockRun(parent: Command, terminal: Terminal): void {
     .option('--shared', 'hold the lock together with other shared holders');
   finish(command, terminal, 'lock run deploy --wait 5m -- ./deploy.sh', {
     word: 'lock',
+    tokenHelp: ORDERING_TOKEN,
     acquire: (hf, name, common, { shared }: { shared?: boolean }) =>
       hf.lock(name, { ...common, ...(shared && { mode: 'shared' as const }) }),
   });
@@ -64,11 +70,13 @@ export function addSemaphoreRun(parent: Command, terminal: Terminal): void {
     .option('--permits <count>', 'number of permits', wholeNumber(1), 1)
     .option(
       '--limit <count>',
-      'limit of a semaphore that does not exist yet; an existing limit stays',
+      'create the semaphore with this limit, if there is none; an existing limit stays',
       wholeNumber(1),
     );
   finish(command, terminal, 'semaphore run gpu --limit 8 --permits 2 -- python3 train.py', {
     word: 'semaphore',
+    tokenHelp: `the token of the lease. Tokens of a semaphore do not
+                          order writes, because a semaphore has several holders`,
     acquire: (hf, name, common, { permits, limit }: { permits: number; limit?: number }) =>
       hf.permits(name, { ...common, permits, ...(limit !== undefined && { limit }) }),
     whyNotGranted: async (hf, name) =>
@@ -83,11 +91,12 @@ export function addElect(program: Command, terminal: Terminal): void {
     .command('elect')
     .summary('run a command while this process is the leader')
     .description(
-      'Stands in an election, runs a command as soon as this process is the leader, and resigns when the command ends. The leader holds the lock with the name of the election.',
+      'Stands in an election, runs a command as soon as this process is the leader, and resigns when the command ends. Then holdfast ends, and does not stand again. The leader holds the lock with the name of the election: "holdfast lock get NAME" shows the leader and its value.',
     )
-    .option('--value <text>', "the leader's value, for example an address, which observers see", '');
+    .option('--value <text>', 'text that others see while this process leads, for example an address', '');
   finish(command, terminal, 'elect scheduler --value "$HOSTNAME:8080" -- ./scheduler', {
     word: 'election',
+    tokenHelp: ORDERING_TOKEN,
     acquire: (hf, name, common, { value }: { value: string }) => hf.election(name).campaign(value, common),
   });
 }
@@ -95,20 +104,34 @@ export function addElect(program: Command, terminal: Terminal): void {
 /** Adds what is the same in the three commands. */
 function finish<Flags>(command: Command, terminal: Terminal, example: string, runner: Runner<Flags>): void {
   command
+    .usage('[options] <name> -- <command...>')
+    .showHelpAfterError('(write the command after "--"; --help shows the options and examples)')
     .argument('<name>', `name of the ${runner.word}`)
     .argument('<command...>', 'the command after "--", with its arguments; no shell is used')
     .addOption(
-      new Option('--ttl <time>', 'time after which the lease ends if holdfast vanishes')
+      new Option(
+        '--ttl <time>',
+        `time after which the lease ends if holdfast vanishes; at least ${spanText(LEAST_TTL_MS)}`,
+      )
         .argParser(timeSpan)
         .default(30_000, '30s'),
     )
     .option('--wait <time>', 'longest wait (default: no bound; 0s: try once)', timeSpan)
     .option('--grace <time>', 'time between SIGTERM and SIGKILL (default: a quarter of --ttl)', timeSpan)
-    .option('--max-hold <time>', 'longest time for the command, which gets SIGTERM then', timeSpan)
+    .option(
+      '--max-hold <time>',
+      'longest time for the command, which then gets SIGTERM, and SIGKILL after --grace',
+      timeSpan,
+    )
     .option('--holder <label>', 'label that others see (default: user@host:pid)')
-    .option('-E, --exit-not-granted <code>', 'exit code after --wait', exitCodeNumber, EXIT.notGranted)
+    .option(
+      '-E, --exit-not-granted <code>',
+      'exit code if nothing was granted within --wait',
+      exitCodeNumber,
+      EXIT.notGranted,
+    )
     .option('-q, --quiet', 'print neither the place in the queue nor "not granted"');
-  connected(command).addHelpText('after', runHelp(example));
+  connected(command).addHelpText('after', runHelp(example, runner.tokenHelp));
   command.action(async (name: string, words: [string, ...string[]], flags: RunFlags & Flags) => {
     terminal.exitWith(await run(terminal, name, words, flags, runner));
   });
@@ -205,7 +228,7 @@ function placeLine(terminal: Terminal, { quiet }: RunFlags): (place: QueuePlace)
   };
 }
 
-function runHelp(example: string): string {
+function runHelp(example: string, tokenHelp: string): string {
   return `
 The command runs in a session of its own, without a shell. Signals to holdfast
 go to the session. If the lease cannot be renewed, or is lost, the session gets
@@ -216,10 +239,9 @@ command leaves behind get SIGTERM, and SIGKILL after --grace.
 
 Environment of the command:
   HOLDFAST_NAME           the name
-  HOLDFAST_FENCING_TOKEN  the token of the lease: pass it to the store, which
-                          refuses smaller tokens
-  HOLDFAST_DEADLINE_MS    end of the lease without a renewal at the start of
-                          the command (Unix time in milliseconds)
+  HOLDFAST_FENCING_TOKEN  ${tokenHelp}
+  HOLDFAST_DEADLINE_MS    end of the lease (Unix time in milliseconds), as known
+                          at the start of the command. Renewals move the end
 ${exitCodeHelp()}
 
 Example:

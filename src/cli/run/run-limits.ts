@@ -2,7 +2,7 @@ import { UsageError } from '../exit-codes';
 import { spanText } from '../output/spans';
 
 /** The shortest ttl with which a watchdog on a busy machine still ends a command in time. */
-const LEAST_TTL_MS = 2000;
+export const LEAST_TTL_MS = 2000;
 const LEAST_MARGIN_MS = 250;
 const LARGEST_MARGIN_MS = 2000;
 
