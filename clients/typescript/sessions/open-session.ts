@@ -1,6 +1,5 @@
-import { status, type ServiceError } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
 import {
-  CommandFailed,
   SessionCommand,
   type LeaseRenewal,
   type OpenSessionResponse,
@@ -167,11 +166,8 @@ export class OpenSession {
     });
   }
 
-  /** A command that fits into no message would end the session with all its leases, so the command fails here. */
   private nextCommands(): SessionCommand[] {
     const commands: SessionCommand[] = [];
-    const refused: SessionEvent[] = [];
-    const most = Math.floor(this.maxBytes * commandsShareOfMessage);
     let bytes = 0;
     let takenCount = 0;
     for (const command of this.queue) {
@@ -182,25 +178,14 @@ export class OpenSession {
         this.owners.delete(id);
       } else {
         if (isAttach && this.attaches.size >= maxAttachesUnanswered) break;
-        const size = SessionCommand.encode(command).finish().length + 8;
-        if (size > most) {
-          refused.push({
-            commandId: command.commandId,
-            event: { $case: 'failed', value: tooLarge(size, most) },
-          });
-        } else if (bytes + size > most) {
-          break;
-        } else {
-          bytes += size;
-          if (isAttach) this.attaches.add(id);
-          commands.push(command);
-        }
+        bytes += SessionCommand.encode(command).finish().length + 8;
+        if (commands.length > 0 && bytes > this.maxBytes * commandsShareOfMessage) break;
+        if (isAttach) this.attaches.add(id);
+        commands.push(command);
       }
       takenCount += 1;
     }
     this.queue.splice(0, takenCount);
-    const time = now();
-    for (const event of refused) this.tell(event, { t0: time, at: time });
     return commands;
   }
 
@@ -251,10 +236,4 @@ export class OpenSession {
     this.wire.destroy();
     this.keeper.ended(this, error, silent);
   }
-}
-
-/** As the server refuses a large command that fits into a message. */
-function tooLarge(size: number, most: number): CommandFailed {
-  const message = `the command has ${size} bytes; at most ${most} are sent [INVALID_FIELD]`;
-  return CommandFailed.fromPartial({ code: status.INVALID_ARGUMENT, reasonText: 'INVALID_FIELD', message });
 }

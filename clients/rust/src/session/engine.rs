@@ -9,7 +9,6 @@ use holdfast_proto::holdfast::v1::OpenSessionRequest;
 use tokio::sync::oneshot;
 
 use super::held::HeldLeases;
-use super::holding::Receipt;
 use super::lease_state::LeaseState;
 use super::stream::{Session, Wake};
 use super::tasks::{Intent, OnQueued, QueuePlace, ReleaseTask};
@@ -172,13 +171,7 @@ impl Engine {
             self.fire(timer, now);
         }
         self.wake_sessions(now);
-        self.flush_sessions(now);
-        std::mem::take(&mut self.actions)
-    }
-
-    fn flush_sessions(&mut self, now: Time) {
         let shortest_ttl = self.leases.shortest_ttl();
-        let mut refused = Vec::new();
         for (&number, session) in &mut self.sessions {
             for request in session.flush(now, shortest_ttl) {
                 let is_counted = request.start.is_some() || request.heartbeat_id == 0;
@@ -188,13 +181,8 @@ impl Engine {
                     is_counted,
                 });
             }
-            let events = session.take_refused().into_iter();
-            refused.extend(events.map(|event| (number, event)));
         }
-        let receipt = Receipt { t0: now, at: now };
-        for (number, event) in refused {
-            self.event(number, event, receipt);
-        }
+        std::mem::take(&mut self.actions)
     }
 
     /// The time of the next call of `poll`, if nothing happens before.

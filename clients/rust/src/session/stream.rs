@@ -5,12 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_proto::holdfast::v1::session_command::Command;
-use holdfast_proto::holdfast::v1::session_event::Event;
 use holdfast_proto::holdfast::v1::{
-    CommandFailed, OpenSessionRequest, SessionCommand, SessionEvent, SessionStart, SessionStarted,
+    OpenSessionRequest, SessionCommand, SessionStart, SessionStarted,
 };
 use prost::Message;
-use tonic::Code;
 
 use super::heartbeats::{HeartbeatPlan, HeartbeatRecord};
 use super::lease_state::LeaseState;
@@ -58,8 +56,6 @@ pub(super) struct Session {
     plan: HeartbeatPlan,
     attaches: HashSet<i64>,
     queue: VecDeque<SessionCommand>,
-    /// The failures of commands that fit into no message.
-    refused: Vec<SessionEvent>,
     last_command_id: i64,
     start: Option<SessionStart>,
     max_commands: usize,
@@ -81,7 +77,6 @@ impl Session {
             plan: HeartbeatPlan::new(),
             attaches: HashSet::new(),
             queue: VecDeque::new(),
-            refused: Vec::new(),
             last_command_id: 0,
             start: Some(start),
             max_commands: MAX_COMMANDS_IN_MESSAGE,
@@ -209,13 +204,6 @@ impl Session {
         self.attaches.remove(&command_id);
     }
 
-    /// The failures of commands since the last call.
-    pub(super) fn take_refused(&mut self) -> Vec<SessionEvent> {
-        std::mem::take(&mut self.refused)
-    }
-
-    /// A command that fits into no message would end the session with all its leases, so the command
-    /// fails here.
     fn next_commands(&mut self) -> Vec<SessionCommand> {
         let mut commands = Vec::new();
         // The rest of a message is for `start`.
@@ -239,36 +227,16 @@ impl Session {
             if is_attach && self.attaches.len() >= MAX_ATTACHES_UNANSWERED {
                 break;
             }
-            let size = command.encoded_len() + 8;
-            if size > max_bytes {
-                self.queue.pop_front();
-                self.refused.push(too_large(id, size, max_bytes));
-                continue;
-            }
-            if bytes + size > max_bytes {
+            bytes += command.encoded_len() + 8;
+            if !commands.is_empty() && bytes > max_bytes {
                 break;
             }
-            bytes += size;
             if is_attach {
                 self.attaches.insert(id);
             }
             commands.extend(self.queue.pop_front());
         }
         commands
-    }
-}
-
-/// As the server refuses a large command that fits into a message.
-fn too_large(command_id: i64, size: usize, most: usize) -> SessionEvent {
-    let failed = CommandFailed {
-        code: Code::InvalidArgument.into(),
-        reason_text: "INVALID_FIELD".to_owned(),
-        message: format!("the command has {size} bytes; at most {most} are sent [INVALID_FIELD]"),
-        ..Default::default()
-    };
-    SessionEvent {
-        command_id,
-        event: Some(Event::Failed(failed)),
     }
 }
 

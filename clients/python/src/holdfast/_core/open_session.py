@@ -3,11 +3,8 @@
 from collections import deque
 from typing import Callable, Deque, Dict, List, NamedTuple, Optional, Protocol, Set
 
-import grpc
-
 from ..errors import HoldfastError
 from ..v1.session_service_pb2 import (
-    CommandFailed,
     LeaseRenewal,
     OpenSessionRequest,
     OpenSessionResponse,
@@ -251,14 +248,8 @@ class OpenSession:
             self._wire.write(request, sent)
 
     def _next_commands(self) -> List[SessionCommand]:
-        """A command that fits into no message fails here.
-
-        The server would end the session with all its leases.
-        """
         commands: List[SessionCommand] = []
-        refused: List[SessionEvent] = []
-        most = int(self._max_bytes * numbers.COMMANDS_SHARE_OF_MESSAGE)
-        total = 0
+        size = 0
         while self._queue and len(commands) < self._max_commands:
             command = self._queue[0]
             number = command.command_id
@@ -270,21 +261,13 @@ class OpenSession:
             is_attach = command.HasField("attach")
             if is_attach and len(self._attaches) >= numbers.MAX_ATTACHES_UNANSWERED:
                 break
-            size = command.ByteSize() + _FRAME_BYTES
-            if size > most:
-                refused.append(SessionEvent(command_id=number, failed=_too_large(size, most)))
-                self._queue.popleft()
-                continue
-            if total + size > most:
+            size += command.ByteSize() + _FRAME_BYTES
+            if commands and size > self._max_bytes * numbers.COMMANDS_SHARE_OF_MESSAGE:
                 break
-            total += size
             if is_attach:
                 self._attaches.add(number)
             commands.append(command)
             self._queue.popleft()
-        now = self._runtime.now()
-        for event in refused:
-            self._tell(event, Receipt(now, now))
         return commands
 
     def _finish(self, error: Optional[HoldfastError], silent: bool) -> None:
@@ -300,12 +283,3 @@ class OpenSession:
     def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-
-
-def _too_large(size: int, most: int) -> CommandFailed:
-    """As the server refuses a large command that fits into a message."""
-    return CommandFailed(
-        code=grpc.StatusCode.INVALID_ARGUMENT.value[0],
-        reason_text="INVALID_FIELD",
-        message=f"the command has {size} bytes; at most {most} are sent [INVALID_FIELD]",
-    )
