@@ -12,6 +12,7 @@ import { grpcWires } from './sessions/grpc-wire';
 import { SessionClient } from './sessions/session-client';
 import { newsLog } from './sessions/session-news';
 import type { Logger, Tracer } from './telemetry';
+import { checkedMetadata, checkedText } from './texts';
 import type { TimeSpan } from './time-span';
 
 export interface ConnectOptions extends CallOptions {
@@ -53,8 +54,8 @@ export async function connect(addresses: Addresses, options: ConnectOptions = {}
     addresses: list,
     openWire: grpcWires(tls),
     token,
-    holderId: holderId ?? '',
-    metadata: metadataMap(metadata),
+    holderId: checkedText('holderId', holderId ?? ''),
+    metadata: checkedMetadata(metadataMap(metadata)),
     onNews: newsLog(logger),
   });
   try {

@@ -1,4 +1,5 @@
 import { LockMode } from '../../../generated/typescript/holdfast/v1/lease';
+import { checkedMetadata, checkedText } from '../texts';
 import { invalidOption, toMs, type TimeSpan } from '../time-span';
 import type { Acquire, QueuePlace } from '../sessions/acquire-intent';
 import { metadataMap, type Metadata } from './metadata';
@@ -51,7 +52,7 @@ export interface TryPermitsOptions extends TryOptions, Permits {}
 /** Throws an InvalidRequestError for an option that no message can carry. The server checks all else. */
 export function lockAcquire(name: string, { mode, ...options }: LockOptions): Acquire {
   const code = mode === 'shared' ? LockMode.LOCK_MODE_SHARED : LockMode.LOCK_MODE_EXCLUSIVE;
-  return { kind: 'lock', name: text('name', name), mode: code, ...common(options) };
+  return { kind: 'lock', name: checkedText('name', name), mode: code, ...common(options) };
 }
 
 /** Throws an InvalidRequestError for an option that no message can carry. The server checks all else. */
@@ -60,7 +61,7 @@ export function permitsAcquire(name: string, { permits, limit, ...options }: Per
   checkCount('limit', limit);
   return {
     kind: 'permits',
-    name: text('name', name),
+    name: checkedText('name', name),
     permitCount: permits,
     initialLimit: limit,
     ...common(options),
@@ -72,18 +73,13 @@ function checkCount(option: string, count: number | undefined): void {
   if (!isCount) throw invalidOption(option, `a whole number from 1, not ${String(count)}`);
 }
 
-function text(option: string, value: unknown): string {
-  if (typeof value !== 'string') throw invalidOption(option, `a text, not ${typeof value}`);
-  return value;
-}
-
 function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptions) {
   return {
     ttlMs: ttl === undefined ? undefined : toMs(ttl, 'ttl'),
     waitMs: wait === undefined ? undefined : toMs(wait, 'wait'),
     maxHoldMs: maxHold === undefined ? undefined : holdLimit(maxHold),
     signal,
-    metadata: metadata && texts(metadataMap(metadata)),
+    metadata: metadata && checkedMetadata(metadataMap(metadata)),
     onQueued,
   };
 }
@@ -93,9 +89,4 @@ function holdLimit(maxHold: TimeSpan): number {
   const ms = toMs(maxHold, 'maxHold');
   if (ms === 0) throw invalidOption('maxHold', 'greater than 0');
   return ms;
-}
-
-function texts(metadata: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  for (const [key, value] of metadata) text(`metadata of ${JSON.stringify(key)}`, value);
-  return metadata;
 }

@@ -5,6 +5,7 @@ import { durationToMs } from '../duration';
 import { LeaseLostError, noAnswer, type LossCause } from '../errors';
 import { metadataMap, type Metadata } from '../leases/metadata';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
+import { checkedMetadata } from '../texts';
 import { Belief } from './belief';
 import { EARLY_ENDS } from './loss-causes';
 import type { OpenSession } from './open-session';
@@ -123,8 +124,8 @@ export class Lease {
   }
 
   /** Replaces the metadata that others see. Rejects if the lease is over, or if an earlier update has no answer. */
-  updateMetadata(metadata: Metadata): Promise<void> {
-    return this.keeper.update(this, metadataMap(metadata));
+  async updateMetadata(metadata: Metadata): Promise<void> {
+    await this.keeper.update(this, checkedMetadata(metadataMap(metadata)));
   }
 
   /**

@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../../../clients/typescript';
+import { connect, InvalidRequestError } from '../../../clients/typescript';
 import { addressList } from '../../../clients/typescript/connection/addresses';
 import { tokenSource } from '../../../clients/typescript/connection/token';
 import { lockAcquire, permitsAcquire } from '../../../clients/typescript/leases/options';
@@ -29,6 +29,22 @@ test('an option that no message can carry is refused, and the error names the op
   const metadata = { zone: 7 as unknown as string };
   expect(() => lockAcquire('report', { metadata })).toThrow('metadata of "zone" must be a text');
   expect(() => lockAcquire('report', { ttl: 1e300 })).toThrow('ttl must be milliseconds');
+});
+
+test.each([
+  ['is longer than a message', 'x'.repeat(2 ** 20)],
+  ['has half of a surrogate pair', 'caf\ud83d'],
+])('a text that %s is refused, because it would end each session', async (_, text) => {
+  expect(() => lockAcquire(text, {})).toThrow(InvalidRequestError);
+  expect(() => permitsAcquire(text, {})).toThrow(InvalidRequestError);
+  expect(() => lockAcquire('report', { metadata: { zone: text } })).toThrow(InvalidRequestError);
+  expect(() => lockAcquire('report', { metadata: { [text]: 'a' } })).toThrow(InvalidRequestError);
+  await expect(connect('127.0.0.1:1', { holderId: text })).rejects.toThrow(InvalidRequestError);
+  await expect(connect('127.0.0.1:1', { metadata: { zone: text } })).rejects.toThrow(InvalidRequestError);
+});
+
+test('names of all languages are allowed', () => {
+  expect(lockAcquire('Zürich 東京 😀', {}).name).toBe('Zürich 東京 😀');
 });
 
 test('addresses come as a text with commas or as an array', () => {
