@@ -24,6 +24,16 @@ class Bounds(unittest.TestCase):
         self.assertFalse(later.is_settled)
         self.assertEqual(len(world.wire.of_kind("update")), 2)
 
+    def test_metadata_that_no_message_can_have_is_refused_and_a_later_update_is_sent(self) -> None:
+        world = World().started()
+        lease = world.lease(ttl=30)
+        for wrong in ("x" * 2**20, "caf\ud83d"):
+            with self.assertRaises(ValueError):
+                lease.update_metadata({"stage": wrong})
+        lease.update_metadata({"stage": "two"})
+        world.runtime.pass_time()
+        self.assertEqual(len(world.wire.of_kind("update")), 1)
+
     def test_an_update_without_an_answer_has_the_last_reason_of_the_server(self) -> None:
         world = World().started()
         lease = world.lease(ttl=60)

@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import grpc
 
-from holdfast import ContendedError, LeaseLost, LossCause
+from holdfast import ContendedError, LeaseLost, LossCause, aio
 from holdfast._core import numbers
+from holdfast._core.acquire_intent import Acquire
 from holdfast._core.durations import duration, hold_limit, seconds_of, to_seconds
 from holdfast._options import Tls, address_list, channel_options
 from holdfast.errors import Facts
@@ -33,6 +34,22 @@ class Options(unittest.TestCase):
         for wrong in (0, -1, timedelta(0)):
             with self.assertRaisesRegex(ValueError, "^max_hold must be"):
                 hold_limit(wrong)
+
+    def test_a_text_that_no_message_can_have_is_refused(self) -> None:
+        # A message with such a text would end each session, and the renewals of all leases.
+        for wrong in ("x" * 2**20, "caf\ud83d"):
+            for refused in (
+                lambda: Acquire(kind="lock", name=wrong),
+                lambda: Acquire(kind="lock", name="report", metadata={"job": wrong}),
+                lambda: Acquire(kind="lock", name="report", metadata={wrong: "nightly"}),
+                lambda: aio.connect("127.0.0.1:1", holder_id=wrong),
+                lambda: aio.connect("127.0.0.1:1", metadata={"job": wrong}),
+            ):
+                with self.assertRaises(ValueError):
+                    refused()
+        with self.assertRaisesRegex(TypeError, "^name must be a str"):
+            Acquire(kind="lock", name=None)  # type: ignore[arg-type]
+        self.assertEqual(Acquire(kind="lock", name="Zürich 東京 😀").name, "Zürich 東京 😀")
 
     def test_addresses_need_a_port(self) -> None:
         self.assertEqual(address_list("a:1, b:2"), ["a:1", "b:2"])

@@ -19,6 +19,7 @@ from .news import News
 from .open_session import CommandOwner, OpenSession, Receipt
 from .outcome import Outcome
 from .runtime import Runtime, Timer
+from .texts import checked_metadata, checked_text
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,10 @@ class Acquire:
     #: Only of permits.
     permit_count: Optional[int] = None
     initial_limit: Optional[int] = None
+
+    def __post_init__(self) -> None:
+        checked_text(self.name, "name")
+        checked_metadata(self.metadata or {})
 
 
 class IntentKeeper(Protocol):

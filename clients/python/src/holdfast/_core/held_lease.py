@@ -10,6 +10,7 @@ from .belief import Belief
 from .durations import seconds_of
 from .outcome import Outcome
 from .runtime import Runtime, Timer
+from .texts import checked_metadata
 
 if TYPE_CHECKING:
     from .acquire_intent import Acquire
@@ -193,7 +194,7 @@ class HeldLease:
         return self._releasing
 
     def update_metadata(self, metadata: Mapping[str, str]) -> Outcome[None]:
-        entries = {**self._kept, **metadata}
+        entries = checked_metadata({**self._kept, **metadata})
         self._kept = {key: entries[key] for key in self._kept}
         return self._keeper.update(self, entries)
 

@@ -11,6 +11,7 @@ from .._core import numbers
 from .._core.durations import TimeSpan, to_seconds
 from .._core.news import News
 from .._core.session_client import SessionClient, SessionSettings
+from .._core.texts import checked_metadata, checked_text
 from .._fork import is_cut_off
 from .._options import Addresses, Tls, TokenOption, address_list, refuse_token_without_tls
 from ..errors import Facts, error_of
@@ -61,8 +62,8 @@ class connect:
         self._timeout = to_seconds(connect_timeout, "connect_timeout")
         self._tls = tls
         self._token = token
-        self._holder_id = holder_id
-        self._metadata = dict(metadata or {})
+        self._holder_id = checked_text(holder_id, "holder_id")
+        self._metadata = checked_metadata(dict(metadata or {}))
         self._logger = logger or logging.getLogger("holdfast")
         self._tracer = tracer
         self._client: Optional[Holdfast] = None
