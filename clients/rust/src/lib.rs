@@ -16,6 +16,7 @@ mod options;
 mod pauses;
 mod run;
 mod session;
+mod texts;
 
 pub use acquire::{Lock, Semaphore};
 pub use autocomplete::{

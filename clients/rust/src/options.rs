@@ -14,6 +14,7 @@ use crate::connection::{
 use crate::error::Result;
 use crate::numbers::CONNECT;
 use crate::session::{EngineSettings, SessionClient};
+use crate::texts::{check_metadata, check_text};
 
 /// Options of a connection:
 ///
@@ -123,9 +124,12 @@ impl ConnectOptions {
     /// [`Error::Credential`](crate::Error::Credential) if the servers refuse the credential or if a token
     /// would go without TLS, [`Error::NotAllowed`](crate::Error::NotAllowed) if the policy refuses the
     /// session, and
-    /// [`Error::InvalidRequest`](crate::Error::InvalidRequest) if an address is not "host:port".
+    /// [`Error::InvalidRequest`](crate::Error::InvalidRequest) if an address is not "host:port", or if no
+    /// message can have the label or the metadata.
     pub async fn connect(self, addresses: impl Into<Addresses>) -> Result<Holdfast> {
         let addresses = checked(addresses.into())?;
+        check_text("holder_id", &self.holder_id)?;
+        check_metadata(&self.metadata)?;
         if self.connector.has_bare_token() && !self.allows_insecure_token {
             refuse_token_without_tls(&addresses)?;
         }

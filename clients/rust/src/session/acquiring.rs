@@ -18,6 +18,7 @@ use crate::clock::{Time, span};
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::numbers::{ANSWER_AFTER_WAIT, LONGEST_TTL, MAX_ACQUIRES_UNANSWERED};
+use crate::texts::{check_metadata, check_text};
 
 type Grant = oneshot::Receiver<Result<Arc<LeaseState>, Error>>;
 
@@ -27,6 +28,8 @@ impl Engine {
         if acquire.max_hold == Some(Duration::ZERO) {
             return Err(Failure::of_option("max_hold", "must be greater than 0").into());
         }
+        check_text("name", &acquire.name)?;
+        check_metadata(&acquire.metadata)?;
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }

@@ -8,6 +8,7 @@ use super::lease_state::Verdict;
 use super::tasks::Acquire;
 use super::world::*;
 use crate::error::Error;
+use crate::numbers::MAX_MESSAGE_BYTES;
 
 impl World {
     /// Waits for the next session or the failure of the client. Returns the number of sessions.
@@ -33,6 +34,30 @@ async fn a_max_hold_of_zero_is_refused_before_anything_is_sent() {
     assert_eq!(error.reason(), "INVALID_FIELD");
     assert_eq!(error.failure().unwrap().violations()[0].field, "max_hold");
     assert!(world.commands().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_larger_than_a_message_reaches_no_session() {
+    let mut world = World::new();
+    let lease = world.hold("report", seconds(60));
+    let sent = world.commands().len();
+    let huge = "x".repeat(MAX_MESSAGE_BYTES);
+    let named = lock(&huge);
+    let described = Acquire {
+        metadata: [("job".to_owned(), huge.clone())].into(),
+        ..lock("other")
+    };
+    for acquire in [named, described] {
+        let error = world.engine.acquire(acquire, world.clock.now());
+        let error = error.err().unwrap();
+        assert!(matches!(error, Error::InvalidRequest(_)), "{error:?}");
+    }
+    let metadata = [("job".to_owned(), huge)].into();
+    let error = world.engine.update(&lease, metadata, world.clock.now());
+    let error = error.err().unwrap();
+    assert!(matches!(error, Error::InvalidRequest(_)), "{error:?}");
+    world.poll();
+    assert_eq!(world.commands().len(), sent);
 }
 
 #[tokio::test(start_paused = true)]

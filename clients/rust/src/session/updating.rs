@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::failure::Failure;
 use crate::loss::LossCause;
 use crate::numbers::CALL;
+use crate::texts::check_metadata;
 
 impl Engine {
     pub(crate) fn update(
@@ -26,6 +27,7 @@ impl Engine {
         metadata: BTreeMap<String, String>,
         now: Time,
     ) -> Result<oneshot::Receiver<Result<(), Error>>, Error> {
+        check_metadata(&metadata)?;
         self.compare_clock(lease, now);
         let Some(held) = self.leases.get_mut(&lease.id) else {
             return Err(lease
