@@ -156,7 +156,8 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
    * Waits for the lease, runs the work, and releases the lease. If the lease is lost, the calling
    * thread is interrupted, and after the end of the work a {@link LeaseLostException} is thrown,
    * with the work's exception as its cause. An interrupt ends the wait, and later reaches the work;
-   * {@link #stopWaitingAt} ends the wait alone.
+   * {@link #stopWaitingAt} ends the wait alone. After a loss the interrupt flag is cleared at the
+   * end of the work, also if somebody else has interrupted the thread since.
    *
    * @param <X> the checked exception of the work
    */
