@@ -35,11 +35,10 @@ public final class Lease implements AutoCloseable {
 
   private final Tasks tasks;
   private final Belief belief;
-  private volatile boolean isLossTold;
+  private final LossReport report;
   private volatile boolean isReleaseAsked;
 
-  // Guarded by the listeners: a thread of the user may hold the monitor of the lease.
-  private final LossListeners listeners;
+  /** Guarded by the report: a thread of the user may hold the monitor of the lease. */
   private @Nullable BodyThread body;
 
   // The fields below belong to the loop.
@@ -68,7 +67,6 @@ public final class Lease implements AutoCloseable {
     this.permits = message.getPermitCount();
     this.ttl = Durations.nanos(message.getTtl());
     this.tasks = tasks;
-    this.listeners = new LossListeners(name, tasks.callbacks);
     this.isLeader = wanted.leaderValue != null;
     Map<String, String> metadata = wanted.allMetadata();
     this.shown = metadata == null ? Map.of() : metadata;
@@ -76,6 +74,7 @@ public final class Lease implements AutoCloseable {
     long holdUntil =
         maxHold == null ? Durations.NEVER : Durations.plus(tasks.now(), Durations.nanos(maxHold));
     this.belief = new Belief(deadline, holdUntil, tasks::now, this::ended);
+    this.report = new LossReport(name, belief, tasks.callbacks);
   }
 
   /** The name of the lock or the semaphore. */
@@ -105,10 +104,7 @@ public final class Lease implements AutoCloseable {
    * @throws LeaseLostException if the lease is over
    */
   public void check() {
-    if (isOver()) {
-      isLossTold = true;
-      throw new LeaseLostException(name, belief.cause(), null);
-    }
+    report.check();
   }
 
   /** Whether this process may rely on the lease. Compares the clock. */
@@ -126,10 +122,7 @@ public final class Lease implements AutoCloseable {
 
   /** The loss of the lease. Empty: the lease is held, or this process has released the lease. */
   public Optional<LeaseLostException> loss() {
-    LossCause cause = lossCause();
-    return cause == null
-        ? Optional.empty()
-        : Optional.of(new LeaseLostException(name, cause, null));
+    return report.loss();
   }
 
   /**
@@ -137,12 +130,7 @@ public final class Lease implements AutoCloseable {
    * release by this process. Runs on a thread of the client for such calls.
    */
   public void onLost(Consumer<LeaseLostException> listener) {
-    synchronized (listeners) {
-      listeners.add(listener);
-      if (isOver()) {
-        listeners.tell(lossCause());
-      }
-    }
+    report.add(listener);
   }
 
   /**
@@ -152,10 +140,7 @@ public final class Lease implements AutoCloseable {
    * future that the lease keeps until its end, so keep the future in a loop.
    */
   public CompletableFuture<LeaseLostException> lost() {
-    CompletableFuture<LeaseLostException> lost = new CompletableFuture<>();
-    loss().ifPresent(lost::complete);
-    onLost(lost::complete);
-    return lost;
+    return report.future();
   }
 
   /**
@@ -209,9 +194,8 @@ public final class Lease implements AutoCloseable {
     LossCause before = lossCause();
     LossCause early = leave();
     LossCause loss = before != null ? before : early;
-    if (isFirst && loss != null && !isLossTold) {
-      isLossTold = true;
-      throw new LeaseLostException(name, loss, null);
+    if (isFirst && loss != null) {
+      report.throwUnlessTold(loss);
     }
   }
 
@@ -250,7 +234,7 @@ public final class Lease implements AutoCloseable {
   }
 
   private CompletableFuture<ReleaseAnswer> releaseNow() {
-    synchronized (listeners) {
+    synchronized (report) {
       body = null;
     }
     isReleaseAsked = true;
@@ -260,7 +244,7 @@ public final class Lease implements AutoCloseable {
 
   /** Registers the thread that works under the lease. False: the lease is over. */
   boolean begin(BodyThread thread) {
-    synchronized (listeners) {
+    synchronized (report) {
       if (isOver()) {
         return false;
       }
@@ -271,7 +255,7 @@ public final class Lease implements AutoCloseable {
 
   /** Whether a thread works under the lease, so that the lease may not be released yet. */
   boolean isWorking() {
-    synchronized (listeners) {
+    synchronized (report) {
       return body != null;
     }
   }
@@ -317,8 +301,6 @@ public final class Lease implements AutoCloseable {
 
   private void ended() {
     tasks.over(this, belief.cause());
-    synchronized (listeners) {
-      listeners.tell(lossCause());
-    }
+    report.tell();
   }
 }
