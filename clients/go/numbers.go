@@ -32,6 +32,10 @@ const (
 	// The commands in a message have at most this share of its size. The rest is
 	// for the start of the session.
 	commandsShare = 0.9
+	// maxTextBytes bounds the texts of one command, and those of the start of a session. The
+	// server allows far less, and says so. A message beyond the server's bound would end the
+	// session of all leases.
+	maxTextBytes = 100_000
 	// Attaches without an answer. The bound keeps thousands of attaches from one
 	// server's queue at once.
 	maxAttachesUnanswered = 1000

@@ -32,6 +32,7 @@ func TestTheNumbersAreThoseOfAllClients(t *testing.T) {
 			"max_commands_in_message":                  float64(maxCommandsInMessage),
 			"max_message_bytes":                        float64(maxMessageBytes),
 			"commands_share_of_message":                commandsShare,
+			"max_text_length":                          float64(maxTextBytes),
 			"max_attaches_unanswered":                  float64(maxAttachesUnanswered),
 			"max_acquires_unanswered":                  float64(maxAcquiresUnanswered),
 			"longest_ttl_ms":                           ms(longestTTL),

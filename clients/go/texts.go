@@ -6,11 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxTextBytes bounds the texts of one command, and those of the start of a session. The
-// server allows far less, and says so. A message beyond the server's bound would end the
-// session of all leases.
-const maxTextBytes = maxMessageBytes / 10
-
 // checkTexts returns the error of texts that no message can have. Such a text would
 // break every session that sends it, and so end the renewals of all leases.
 func checkTexts(field string, texts ...string) *Error {

@@ -31,6 +31,8 @@ export const NUMBERS = {
     maxMessageBytes: 2 ** 20,
     /** The commands in a message have at most this share of its size. The rest is for `start`. */
     commandsShareOfMessage: 0.9,
+    /** The longest text of a command, and the longest texts of its metadata together. */
+    maxTextLength: 100_000,
     /** Attaches without an answer. The bound keeps thousands of attaches from one server's queue at once. */
     maxAttachesUnanswered: 1000,
     /** Acquires that have not ended. The server refuses more. */

@@ -1,11 +1,8 @@
 import { NUMBERS } from './numbers';
 import { invalidOption } from './time-span';
 
-/**
- * The longest text of a command, and the longest texts of its metadata together. The server allows far less, and says so.
- * A message beyond the server's bound would end the session of all leases.
- */
-const MAX_LENGTH = Math.floor(NUMBERS.session.maxMessageBytes / 10);
+/** The server allows far less, and says so. A message beyond the server's bound would end the session of all leases. */
+const MAX_LENGTH = NUMBERS.session.maxTextLength;
 
 /** Throws an InvalidRequestError for a value that no message can carry as this text. */
 export function checkedText(option: string, value: unknown): string {

@@ -27,6 +27,9 @@ pub(crate) const MAX_COMMANDS_IN_MESSAGE: usize = 1000;
 pub(crate) const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// The commands in a message have at most this share of its size. The rest is for `start`.
 pub(crate) const COMMANDS_SHARE_OF_MESSAGE: f64 = 0.9;
+/// The longest text of a command, and the longest texts of its metadata together. The server allows
+/// far less, and says so. A message beyond the server's bound would end the session of all leases.
+pub(crate) const MAX_TEXT_BYTES: usize = 100_000;
 /// Attaches without an answer. The bound keeps thousands of attaches from one server's queue at once.
 pub(crate) const MAX_ATTACHES_UNANSWERED: usize = 1000;
 /// Acquires that have not ended. The server refuses more.
@@ -134,6 +137,7 @@ mod tests {
                 "max_commands_in_message": MAX_COMMANDS_IN_MESSAGE,
                 "max_message_bytes": MAX_MESSAGE_BYTES,
                 "commands_share_of_message": COMMANDS_SHARE_OF_MESSAGE,
+                "max_text_length": MAX_TEXT_BYTES,
                 "max_attaches_unanswered": MAX_ATTACHES_UNANSWERED,
                 "max_acquires_unanswered": MAX_ACQUIRES_UNANSWERED,
                 "longest_ttl_ms": ms(LONGEST_TTL),

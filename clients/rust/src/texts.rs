@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::numbers::MAX_MESSAGE_BYTES;
-
-/// The longest text of a command, and the longest texts of its metadata together. The server allows
-/// far less, and says so. A message beyond the server's bound would end the session of all leases.
-const MAX_TEXT_BYTES: usize = MAX_MESSAGE_BYTES / 10;
+use crate::numbers::MAX_TEXT_BYTES;
 
 /// An error if no message can have the text.
 pub(crate) fn check_text(field: &str, text: &str) -> Result<(), Error> {

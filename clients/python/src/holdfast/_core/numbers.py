@@ -30,6 +30,8 @@ MAX_COMMANDS_IN_MESSAGE = 1000
 MAX_MESSAGE_BYTES = 2**20
 #: The commands in a message have at most this share of its size. The rest is for `start`.
 COMMANDS_SHARE_OF_MESSAGE = 0.9
+#: The longest text of a command, and the longest texts of its metadata together.
+MAX_TEXT_LENGTH = 100_000
 #: Attaches without an answer. The bound keeps thousands of attaches from one server's queue.
 MAX_ATTACHES_UNANSWERED = 1000
 #: Acquires that have not ended. The server refuses more.

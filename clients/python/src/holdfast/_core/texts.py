@@ -4,9 +4,9 @@ from typing import Mapping
 
 from . import numbers
 
-#: The longest text of a command, and the longest texts of its metadata together. The server allows
-#: far less, and says so. A message beyond the server's bound would end the session of all leases.
-MAX_LENGTH = numbers.MAX_MESSAGE_BYTES // 10
+#: The server allows far less, and says so. A message beyond the server's bound would end the session
+#: of all leases.
+MAX_LENGTH = numbers.MAX_TEXT_LENGTH
 
 
 def checked_text(text: str, option: str) -> str:

@@ -52,6 +52,9 @@ final class Numbers {
     /** The commands in a message have at most this share of its size. The rest is for the start. */
     static final double COMMANDS_SHARE_OF_MESSAGE = 0.9;
 
+    /** The longest text of a command, and the longest texts of its metadata together. */
+    static final int MAX_TEXT_LENGTH = 100_000;
+
     /**
      * Attaches without an answer. The bound keeps thousands of them from one server's queue at
      * once.

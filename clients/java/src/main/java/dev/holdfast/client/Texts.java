@@ -7,11 +7,10 @@ import java.util.Objects;
 /** Texts of callers, logs and exceptions. */
 final class Texts {
   /**
-   * The longest text of a command, and the longest texts of its metadata together. The server
-   * allows far less, and says so. A message beyond the server's bound would end the session of all
-   * leases.
+   * The server allows far less, and says so. A message beyond the server's bound would end the
+   * session of all leases.
    */
-  static final int MAX_LENGTH = Numbers.Session.MAX_MESSAGE_BYTES / 10;
+  private static final int MAX_LENGTH = Numbers.Session.MAX_TEXT_LENGTH;
 
   private Texts() {}
 
