@@ -37,7 +37,8 @@ class Tls:
     def __post_init__(self) -> None:
         for name in ("ca", "cert", "key"):
             given = getattr(self, name)
-            # The error of a missing file would show the key. A key in base64 is longer than a path.
+            # The error of a missing file would show the key. A key in base64 is longer than
+            # a path.
             if isinstance(given, str) and ("-----BEGIN" in given or len(given) > 255):
                 raise ValueError(f"{name} is no path: give a PEM text as bytes, a str is a path")
 

@@ -14,8 +14,8 @@ _SEQUENCE = 0x30
 def read_pem(pem: Optional[Pem], kind: str) -> Optional[bytes]:
     """The bytes of a PEM of this kind.
 
-    Raises a ValueError that names the file, because gRPC takes any bytes, and then says only that it
-    cannot connect.
+    Raises a ValueError that names the file, because gRPC takes any bytes, and then says only that
+    it cannot connect.
     """
     if pem is None:
         return None
@@ -25,12 +25,14 @@ def read_pem(pem: Optional[Pem], kind: str) -> Optional[bytes]:
         name = os.fspath(pem)
         with open(pem, "rb") as file:
             text = file.read()
-    blocks = re.findall(f"-----BEGIN ([A-Z0-9 ]*){kind}-----(.*?)-----END ".encode(), text, re.DOTALL)
+    pattern = f"-----BEGIN ([A-Z0-9 ]*){kind}-----(.*?)-----END "
+    blocks = re.findall(pattern.encode(), text, re.DOTALL)
     if not blocks:
         raise ValueError(f"{name} has no {kind.lower()} in PEM")
     for label, body in blocks:
         if label == b"ENCRYPTED " or b"ENCRYPTED" in body:
-            raise ValueError(f"{name} has a {kind.lower()} with a password, which gRPC cannot read")
+            problem = f"{name} has a {kind.lower()} with a password, which gRPC cannot read"
+            raise ValueError(problem)
         if not _is_whole(body):
             raise ValueError(f"{name} has a damaged {kind.lower()}")
     return text

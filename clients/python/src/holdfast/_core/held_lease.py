@@ -184,7 +184,7 @@ class HeldLease:
         raise self.lost(cause)
 
     def give_back(self) -> None:
-        """Any thread may call. Releases once, and does not wait. Sends nothing in a forked child."""
+        """Any thread may call. Releases once, without a wait. Sends nothing in a forked child."""
         if not self._runtime.is_forked():
             self._runtime.call_from_thread(self._release)
 

@@ -169,7 +169,8 @@ class SessionTasks:
         elif intent.is_pausing:
             self._attach(lease, intent.home)
         else:
-            # The repetition in a later session attaches to the lease, so that session speaks for it.
+            # The repetition in a later session attaches to the lease, so that session decides
+            # about the lease.
             lease.home = intent.home
         intent.resolve(lease)
         self._tell_empty()

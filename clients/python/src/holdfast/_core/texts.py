@@ -4,8 +4,8 @@ from typing import Mapping
 
 from . import numbers
 
-#: The server allows far less, and says so. A message beyond the server's bound would end the session
-#: of all leases.
+#: The server allows far less, and says so. A message beyond the server's bound would end the
+#: session of all leases.
 MAX_LENGTH = numbers.MAX_TEXT_LENGTH
 
 
