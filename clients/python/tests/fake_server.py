@@ -8,8 +8,9 @@ import asyncio
 import contextlib
 import subprocess
 import sys
+import unittest
 import uuid
-from typing import Any, AsyncIterator, Dict, Iterator, List, Tuple
+from typing import Any, AsyncIterator, ClassVar, Dict, Iterator, List, Tuple
 
 import grpc.aio
 from google.protobuf.duration_pb2 import Duration
@@ -96,6 +97,18 @@ def running() -> Iterator[str]:
         yield f"127.0.0.1:{int(process.stdout.readline())}"
         assert process.stdin is not None
         process.stdin.close()
+
+
+class ServerCase(unittest.TestCase):
+    """Tests that share a server."""
+
+    address: ClassVar[str]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        server = running()
+        cls.address = server.__enter__()
+        cls.addClassCleanup(server.__exit__, None, None, None)
 
 
 if __name__ == "__main__":

@@ -8,25 +8,14 @@ import sys
 import threading
 import time
 import unittest
-from typing import ClassVar
 
 import holdfast
 from holdfast import LeaseLost, LossCause, aio
 
-from .fake_server import running
+from .fake_server import ServerCase
 
 
-class Faces(unittest.TestCase):
-    address: ClassVar[str]
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        server = running()
-        cls.address = server.__enter__()
-        cls.addClassCleanup(server.__exit__, None, None, None)
-
-
-class Asyncio(Faces):
+class Asyncio(ServerCase):
     def test_a_loss_cancels_the_block_and_surfaces_as_lease_lost(self) -> None:
         async def test() -> None:
             async with aio.connect(self.address) as hf:
@@ -101,7 +90,7 @@ class Asyncio(Faces):
         asyncio.run(test())
 
 
-class Threads(Faces):
+class Threads(ServerCase):
     def test_check_and_the_end_of_the_block_raise_after_a_loss(self) -> None:
         with holdfast.connect(self.address) as hf:
             lost = threading.Event()

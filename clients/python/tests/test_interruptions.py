@@ -2,25 +2,17 @@
 
 import time
 import unittest
-from typing import Any, ClassVar
+from typing import Any
 from unittest import mock
 
 import holdfast
 from holdfast._sync.lease import Lease
 from holdfast._sync.portal import Portal
 
-from .fake_server import running
+from .fake_server import ServerCase
 
 
-class Interruptions(unittest.TestCase):
-    address: ClassVar[str]
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        server = running()
-        cls.address = server.__enter__()
-        cls.addClassCleanup(server.__exit__, None, None, None)
-
+class Interruptions(ServerCase):
     def setUp(self) -> None:
         self.hf = holdfast.connect(self.address)
         self.addCleanup(self.hf.close)

@@ -20,7 +20,7 @@ class Portal:
 
     def __init__(self) -> None:
         self.uses = 0
-        #: Each ends a client whose process ends without a close.
+        #: For each open client, the function that stops the client at the end of the process.
         self.stops: Set[Callable[[], Coroutine[Any, Any, None]]] = set()
         self._pid = os.getpid()
         # Reentrant, because a result may come at once.
@@ -151,7 +151,8 @@ class Portal:
             self._loop.close()
 
     async def _end(self) -> None:
-        # A cancelled stream would have a next session, whose tasks outlive the loop.
+        # The clients stop before their tasks are cancelled. After a cancelled stream, a client
+        # opens the next session, and the tasks of that session would outlive the loop.
         ends = [asyncio.ensure_future(stop()) for stop in list(self.stops)]
         if ends:
             await asyncio.wait(ends, timeout=_JOIN / 2)

@@ -9,11 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.holdfast.v1.SessionCommand;
 import dev.holdfast.v1.SessionEndCause;
-import io.grpc.InsecureChannelCredentials;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -25,15 +23,7 @@ import org.junit.jupiter.api.Test;
 class EngineTest {
   private final FakeLoop loop = new FakeLoop();
   private final FakeServer server = new FakeServer();
-  private final Engine engine =
-      new Engine(
-          List.of("a:1", "b:1"),
-          "",
-          Map.of(),
-          () -> new Opening(null, InsecureChannelCredentials.create()),
-          server,
-          loop,
-          loop::execute);
+  private final Engine engine = server.engine(loop, loop::execute, "a:1", "b:1");
 
   @BeforeEach
   void connect() {

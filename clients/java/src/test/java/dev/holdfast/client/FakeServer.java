@@ -11,8 +11,11 @@ import dev.holdfast.v1.SessionCommand;
 import dev.holdfast.v1.SessionEndCause;
 import dev.holdfast.v1.SessionEvent;
 import dev.holdfast.v1.SessionStarted;
+import io.grpc.InsecureChannelCredentials;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
 
 /** Streams that answer as the test says. */
 final class FakeServer implements Wire.Opener {
@@ -20,6 +23,12 @@ final class FakeServer implements Wire.Opener {
 
   /** Whether new streams answer by themselves: starts, heartbeats, grants, releases. */
   boolean isAnswering = true;
+
+  /** The engine of a client that calls this server. */
+  Engine engine(Loop loop, Executor callbacks, String... addresses) {
+    Opening plain = new Opening(null, InsecureChannelCredentials.create());
+    return new Engine(List.of(addresses), "", Map.of(), () -> plain, this, loop, callbacks);
+  }
 
   @Override
   public Wire open(String address, Opening opening, Loop loop, Wire.Listener listener) {

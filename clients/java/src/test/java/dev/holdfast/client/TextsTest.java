@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.grpc.InsecureChannelCredentials;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -50,15 +49,7 @@ class TextsTest {
   void update() {
     FakeLoop loop = new FakeLoop();
     FakeServer server = new FakeServer();
-    Engine engine =
-        new Engine(
-            List.of("a:1"),
-            "",
-            Map.of(),
-            () -> new Opening(null, InsecureChannelCredentials.create()),
-            server,
-            loop,
-            loop::execute);
+    Engine engine = server.engine(loop, loop::execute, "a:1");
     engine.start();
     Intent intent = engine.acquire(new Wanted("report", true));
     loop.settle();

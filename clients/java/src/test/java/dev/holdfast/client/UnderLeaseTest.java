@@ -7,10 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.holdfast.v1.SessionEndCause;
-import io.grpc.InsecureChannelCredentials;
 import java.time.Duration;
-import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -27,15 +24,7 @@ class UnderLeaseTest {
   private final ThreadLoop loop = new ThreadLoop();
   private final ExecutorService callbacks = Executors.newCachedThreadPool();
   private final FakeServer server = new FakeServer();
-  private final Engine engine =
-      new Engine(
-          List.of("a:1"),
-          "",
-          Map.of(),
-          () -> new Opening(null, InsecureChannelCredentials.create()),
-          server,
-          loop,
-          callbacks);
+  private final Engine engine = server.engine(loop, callbacks, "a:1");
 
   @BeforeEach
   void connect() {
