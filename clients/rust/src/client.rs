@@ -135,11 +135,22 @@ impl Holdfast {
     ///
     /// The last clone of a client that is dropped, with its leases, closes in the background. A process
     /// that ends without `close` leaves its leases to the ends of their ttl.
+    ///
+    /// The close goes on if the future is dropped.
     pub async fn close(&self) {
+        let _end = CallsEnd(self);
         self.session.close().await;
+    }
+}
+
+/// Ends the calls after the sessions, or when the future of `close` is dropped.
+struct CallsEnd<'a>(&'a Holdfast);
+
+impl Drop for CallsEnd<'_> {
+    fn drop(&mut self) {
         // A child leaves the connections to its parent.
-        if !self.session.is_forked() {
-            self.calls.close();
+        if !self.0.session.is_forked() {
+            self.0.calls.close();
         }
     }
 }
@@ -149,5 +160,34 @@ impl std::fmt::Debug for Holdfast {
         f.debug_struct("Holdfast")
             .field("lease_count", &self.lease_count())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Waker};
+
+    use super::*;
+    use crate::connection::Connector;
+    use crate::session::EngineSettings;
+
+    #[tokio::test]
+    async fn a_close_that_is_given_up_ends_the_calls() {
+        let connector = Arc::new(Connector::default());
+        let settings = EngineSettings {
+            addresses: vec!["one:1".into()],
+            holder_id: String::new(),
+            metadata: Default::default(),
+        };
+        let (session, _) = SessionClient::start(settings, connector.clone());
+        let calls = Calls::new(vec!["one:1".into()], connector);
+        let client = Holdfast::new(Arc::new(session), Arc::new(calls));
+        let mut close = Box::pin(client.close());
+        let is_pending = close.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(is_pending.is_pending());
+        assert!(!client.calls.is_closed());
+        drop(close);
+        assert!(client.calls.is_closed());
+        client.close().await;
     }
 }

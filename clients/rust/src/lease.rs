@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -82,15 +82,8 @@ impl Lease {
     /// Waits until the lease is over. The cause is [`LossCause::Released`] after a release. The future
     /// does not borrow the lease, so another task can wait.
     pub fn lost(&self) -> impl Future<Output = LeaseLost> + Send + use<> {
-        let (state, mut over) = (self.state.clone(), self.state.watch());
-        async move {
-            let cause = over
-                .wait_for(Option::is_some)
-                .await
-                .ok()
-                .and_then(|cause| *cause);
-            state.lost(cause.unwrap_or(LossCause::Released))
-        }
+        let (state, client) = (self.state.clone(), Arc::downgrade(&self.client));
+        async move { state.lost(over(&state, &client).await) }
     }
 
     /// Replaces the metadata that others see beside the lease.
@@ -188,14 +181,42 @@ impl Lease {
     }
 
     fn cause(&self) -> Option<LossCause> {
-        match self.state.judge(self.client.now()) {
-            Verdict::Valid => None,
-            Verdict::Over(cause) => Some(cause),
-            Verdict::JustOver(cause) => {
-                self.client
-                    .with_engine(|engine, now| engine.lease_over(&self.state, cause, now));
-                Some(cause)
+        compare_clock(&self.state, &self.client)
+    }
+}
+
+/// Why the lease is over at this moment. None: the lease is held.
+fn compare_clock(state: &Arc<LeaseState>, client: &SessionClient) -> Option<LossCause> {
+    match state.judge(client.now()) {
+        Verdict::Valid => None,
+        Verdict::Over(cause) => Some(cause),
+        Verdict::JustOver(cause) => {
+            client.with_engine(|engine, now| engine.lease_over(state, cause, now));
+            Some(cause)
+        }
+    }
+}
+
+/// Waits until the lease is over. The caller's runtime has a timer of its own for the deadline,
+/// because the runtime of the client may stand still.
+async fn over(state: &Arc<LeaseState>, client: &Weak<SessionClient>) -> LossCause {
+    let mut over = state.watch();
+    loop {
+        let remaining = {
+            let Some(client) = client.upgrade() else {
+                // The end of the client has ended the lease.
+                return state.cause().unwrap_or(LossCause::Closed);
+            };
+            if let Some(cause) = compare_clock(state, &client) {
+                return cause;
             }
+            state.remaining(client.now())
+        };
+        // An executor without tokio has no timer.
+        if tokio::runtime::Handle::try_current().is_ok() {
+            let _ = tokio::time::timeout(remaining, over.changed()).await;
+        } else {
+            let _ = over.changed().await;
         }
     }
 }

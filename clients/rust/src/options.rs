@@ -116,7 +116,9 @@ impl ConnectOptions {
         self
     }
 
-    /// Connects to one of several servers of the same store. Needs a runtime of tokio.
+    /// Connects to one of several servers of the same store. Needs a runtime of tokio, which must run
+    /// as long as the client: the runtime renews the leases, and the end of the runtime closes the
+    /// client.
     ///
     /// # Errors
     ///

@@ -20,6 +20,9 @@ use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::numbers::{CALL, DEBOUNCE};
 
+/// A later time may be none that the clock can tell.
+const LONGEST_DEBOUNCE: Duration = Duration::from_secs(3600);
+
 const SILENT: &str = "the server has not answered the query in time";
 
 /// Suggestions for an input field. One stream answers all keystrokes, and a newer query supersedes the
@@ -66,10 +69,10 @@ impl TypeAhead {
     }
 
     /// The pause after a keystroke before the query is sent. Default: 30 ms. Zero: each keystroke is
-    /// sent.
+    /// sent. At most an hour: a longer time counts as an hour.
     #[must_use]
     pub fn debounce(mut self, time: Duration) -> TypeAhead {
-        self.debounce = time;
+        self.debounce = time.min(LONGEST_DEBOUNCE);
         self
     }
 

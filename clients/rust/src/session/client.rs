@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot, watch};
 
-use super::driver::drive;
+use super::driver::{DriverEnd, drive};
 use super::engine::{Engine, EngineSettings};
 use super::lease_state::LeaseState;
 use super::tasks::Acquire;
@@ -54,21 +54,7 @@ impl SessionClient {
         connector: Arc<Connector>,
         timeout: Duration,
     ) -> Result<SessionClient> {
-        let clock = Clock::System;
-        let (ready, started) = oneshot::channel();
-        let engine = Mutex::new(Engine::new(settings, ready, clock.now()));
-        let shared = Arc::new(Shared {
-            engine,
-            wake: Notify::new(),
-            clock,
-        });
-        let (over, closed) = watch::channel(false);
-        tokio::spawn(drive(shared.clone(), connector, over));
-        let client = SessionClient {
-            shared,
-            closed,
-            pid: std::process::id(),
-        };
+        let (client, started) = SessionClient::start(settings, connector);
         let failure = match tokio::time::timeout(timeout, started).await {
             Ok(Ok(Ok(()))) => return Ok(client),
             Ok(Ok(Err(error))) => error,
@@ -82,11 +68,38 @@ impl SessionClient {
         Err(failure)
     }
 
+    /// Opens the first session in the background. The receiver gets the first answer of a server.
+    pub(crate) fn start(
+        settings: EngineSettings,
+        connector: Arc<Connector>,
+    ) -> (SessionClient, oneshot::Receiver<Result<()>>) {
+        let clock = Clock::System;
+        let (ready, started) = oneshot::channel();
+        let engine = Mutex::new(Engine::new(settings, ready, clock.now()));
+        let shared = Arc::new(Shared {
+            engine,
+            wake: Notify::new(),
+            clock,
+        });
+        let (over, closed) = watch::channel(false);
+        let end = DriverEnd::new(shared.clone(), over);
+        tokio::spawn(drive(shared.clone(), connector, end));
+        let pid = std::process::id();
+        let client = SessionClient {
+            shared,
+            closed,
+            pid,
+        };
+        (client, started)
+    }
+
     /// Waits for a lease. Dropping the future gives the acquire up, and releases a late grant.
     pub(crate) async fn acquire(self: &Arc<Self>, acquire: Acquire) -> Result<Lease> {
         if self.is_forked() {
             return Err(Error::Closed);
         }
+        // A refused acquire drops its function outside of the lock: the function may own a lease.
+        let _on_queued = acquire.on_queued.clone();
         let (id, grant) = self
             .shared
             .with(|engine, now| engine.acquire(acquire, now))?;
@@ -121,7 +134,7 @@ impl SessionClient {
         }
     }
 
-    /// Waits until the driver has ended, or has gone with its runtime.
+    /// Waits for the end of the driver.
     async fn closed(&self) {
         let _ = self.closed.clone().wait_for(|&is_closed| is_closed).await;
     }

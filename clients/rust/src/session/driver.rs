@@ -34,12 +34,41 @@ struct Driver {
     prepared: mpsc::Sender<Result<Prepared, Error>>,
 }
 
-/// Runs until the engine is closed. `over` is told so.
-pub(super) async fn drive(
+/// Closes the engine with the driver, which may end before the client: a runtime that goes away drops
+/// all its tasks.
+pub(super) struct DriverEnd {
     shared: Arc<Shared>,
-    connector: Arc<Connector>,
+    /// Told after the end.
     over: watch::Sender<bool>,
-) {
+    pid: u32,
+}
+
+impl DriverEnd {
+    pub(super) fn new(shared: Arc<Shared>, over: watch::Sender<bool>) -> DriverEnd {
+        let pid = std::process::id();
+        DriverEnd { shared, over, pid }
+    }
+}
+
+impl Drop for DriverEnd {
+    fn drop(&mut self) {
+        // Another thread of the parent may have held the lock at the fork.
+        if std::process::id() != self.pid {
+            return;
+        }
+        let actions = self.shared.look(|engine, now| {
+            engine.close_now(now);
+            engine.poll(now)
+        });
+        actions
+            .into_iter()
+            .for_each(|action| harmless(|| drop(action)));
+        self.over.send_replace(true);
+    }
+}
+
+/// Runs until the engine is closed.
+pub(super) async fn drive(shared: Arc<Shared>, connector: Arc<Connector>, end: DriverEnd) {
     let (events, mut incoming) = mpsc::channel(EVENTS);
     let (prepared, mut openings) = mpsc::channel(1);
     let mut driver = Driver {
@@ -72,7 +101,7 @@ pub(super) async fn drive(
     }
     driver.tasks.shutdown().await;
     drop(driver);
-    over.send_replace(true);
+    drop(end);
 }
 
 /// A panic of the user's function ends no session.

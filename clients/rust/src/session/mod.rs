@@ -4,6 +4,8 @@ mod acquiring;
 #[cfg(test)]
 mod bound_tests;
 mod client;
+#[cfg(test)]
+mod client_tests;
 mod closing;
 mod driver;
 mod engine;
