@@ -10,7 +10,7 @@ import time
 import unittest
 
 import holdfast
-from holdfast import LeaseLost, LossCause, aio
+from holdfast import ClosedError, LeaseLost, LossCause, aio
 
 from .fake_server import ServerCase
 
@@ -86,6 +86,27 @@ class Asyncio(ServerCase):
             async with aio.connect(self.address) as hf:
                 await hf.lock("report", ttl=60)
             self.assertEqual(len(asyncio.all_tasks()), 1)
+
+        asyncio.run(test())
+
+    def test_a_cancelled_close_ends_the_calls_too(self) -> None:
+        async def test() -> None:
+            async with aio.connect(self.address) as hf:
+                outcomes: "list[object]" = []
+                with self.assertRaises(LeaseLost):
+                    async with hf.lock("report", ttl=60):
+                        # The close waits for the end of this block.
+                        close = asyncio.create_task(hf.close())
+                        try:
+                            await asyncio.sleep(60)
+                        except asyncio.CancelledError:
+                            close.cancel()
+                            info = hf.server_info()
+                            outcomes += await asyncio.gather(close, info, return_exceptions=True)
+                            raise
+                closed, answered = outcomes
+                self.assertIsInstance(closed, asyncio.CancelledError)
+                self.assertIsInstance(answered, ClosedError)
 
         asyncio.run(test())
 
@@ -211,6 +232,25 @@ class Threads(ServerCase):
         self.assertNotIn("holdfast", names())
         with self.assertRaises(holdfast.ClosedError):
             first.lock("report").acquire()
+
+    def test_an_interrupted_close_leaves_no_thread_and_no_task(self) -> None:
+        program = (
+            "import holdfast, os, signal, threading\n"
+            f"hf = holdfast.connect({self.address!r})\n"
+            "def interrupt(_):\n"
+            "    os.kill(os.getpid(), signal.SIGINT)\n"
+            "try:\n"
+            "    with hf.lock('report', ttl=60) as lease:\n"
+            # The close waits for the end of this block.
+            "        lease.on_lost(interrupt)\n"
+            "        hf.close()\n"
+            "except KeyboardInterrupt:\n"
+            "    print('holdfast' in [one.name for one in threading.enumerate()])\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program], check=True, capture_output=True, text=True
+        )
+        self.assertEqual((done.stdout, done.stderr), ("False\n", ""))
 
     @unittest.skipUnless(hasattr(os, "fork"), "the platform does not fork")
     def test_a_forked_child_has_lost_the_lease_and_disturbs_nothing(self) -> None:

@@ -194,8 +194,9 @@ class Holdfast(Requests[Acquiring]):
             self._is_closed = True
             try:
                 self._portal.run(self._client.close())
-            finally:
                 self._portal.stops.discard(self._client._stop)
+            finally:
+                # After Ctrl-C the sessions end in the background, at the latest with the thread.
                 portals.give_back(self._portal)
 
     def __enter__(self) -> "Holdfast":

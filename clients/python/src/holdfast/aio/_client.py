@@ -143,9 +143,12 @@ class Holdfast(Requests[Acquiring]):
         """Ends all waits and all leases, as `holdfast.Holdfast.close`."""
         if self._session.runtime.is_forked():
             return
-        await future_of(self._session.close())
-        await self._wires.closed()
-        await self._calls.close()
+        try:
+            await future_of(self._session.close())
+            await self._wires.closed()
+        finally:
+            # Also after a cancellation. The sessions then end in the background.
+            await self._calls.close()
 
     async def _stop(self) -> None:
         """The process ends without `close`."""
