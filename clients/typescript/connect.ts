@@ -1,4 +1,4 @@
-import { unlessAborted } from './calls/abort';
+import { checkedSignal, unlessAborted } from './calls/abort';
 import { CallChannel } from './calls/call-channel';
 import { timeoutOf, type CallOptions } from './calls/call-options';
 import { addressList, type Addresses } from './connection/addresses';
@@ -7,6 +7,7 @@ import { tokenSource, type TokenOption } from './connection/token';
 import { refuseTokenWithoutTls } from './connection/transport-security';
 import { HoldfastClient, type Holdfast } from './holdfast';
 import { metadataMap, type Metadata } from './leases/metadata';
+import { checkedOptions } from './leases/options';
 import { NUMBERS } from './numbers';
 import { grpcWires } from './sessions/grpc-wire';
 import { SessionClient } from './sessions/session-client';
@@ -43,10 +44,10 @@ export interface ConnectOptions extends CallOptions {
  * @param addresses "host:port", several as an array or separated by commas
  */
 export async function connect(addresses: Addresses, options: ConnectOptions = {}): Promise<Holdfast> {
-  const { tls, tracer, logger, holderId, metadata = {} } = options;
+  const { tls, tracer, logger, holderId, metadata = {} } = checkedOptions(options);
   const list = addressList(addresses);
   const timeoutMs = timeoutOf(options, NUMBERS.limits.connectMs);
-  options.signal?.throwIfAborted();
+  checkedSignal(options.signal)?.throwIfAborted();
   if (options.token !== undefined && tls === undefined && options.allowInsecureToken !== true)
     refuseTokenWithoutTls(list);
   const token = tokenSource(options.token);

@@ -162,9 +162,10 @@ export class HoldfastClient {
 }
 
 function withOptions<T, O extends object>(second: O | Body<T>, third: Body<T> | undefined): [O, Body<T>] {
-  if (typeof second === 'function') return [{} as O, second];
-  if (third === undefined) throw new TypeError('the last argument must be a function');
-  return [second, third];
+  const [options, body] =
+    typeof second === 'function' && third === undefined ? [{} as O, second] : [second, third];
+  if (typeof body !== 'function') throw new TypeError('the last argument must be a function');
+  return [options as O, body];
 }
 
 async function unlessContended(lease: Promise<Lease>): Promise<Lease | undefined> {

@@ -22,7 +22,7 @@ const UNITS: ReadonlyMap<string, number> = new Map([
 export function toMs(span: TimeSpan, option: string): number {
   const ms = typeof span === 'number' ? span : msOf(span);
   if (ms >= 0 && ms <= LONGEST_MS) return ms;
-  const given = typeof span === 'number' ? String(span) : JSON.stringify(span);
+  const given = typeof span === 'string' ? JSON.stringify(span) : String(span);
   throw invalidOption(option, `milliseconds or a text such as "30s", not ${given}`);
 }
 

@@ -1,5 +1,6 @@
 import { noAnswer } from '../errors';
 import { LONGEST_TIMER_MS } from '../numbers';
+import { invalidOption } from '../time-span';
 
 /** A signal that follows two signals. `dispose` removes the listeners, because AbortSignal.any keeps them for long. */
 export interface JoinedSignal {
@@ -13,6 +14,7 @@ export function either(
   second: AbortSignal,
   timeoutMs = Infinity,
 ): JoinedSignal {
+  checkedSignal(first);
   const isBounded = Number.isFinite(timeoutMs);
   if (first === undefined && !isBounded) return { signal: second, dispose: () => undefined };
   const controller = new AbortController();
@@ -31,14 +33,53 @@ function tooLate(ms: number): Error {
   return noAnswer(`the call has not ended within its timeout of ${ms} ms`);
 }
 
-/** Calls `run` once, at once if the signal has aborted. Returns a function that removes the listener. */
+/** Throws an InvalidRequestError for a value that is no AbortSignal. Takes the signals of another realm. */
+export function checkedSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+  const given = signal as Partial<AbortSignal> | null | undefined;
+  if (given === undefined || typeof given?.throwIfAborted === 'function') return signal;
+  throw invalidOption('signal', 'an AbortSignal');
+}
+
+/** One listener of a signal, with all that it calls. */
+interface Followers {
+  readonly runs: Set<() => void>;
+  readonly tell: () => void;
+}
+
+const followersOf = new WeakMap<AbortSignal, Followers>();
+
+/**
+ * Calls `run` once, at once if the signal has aborted. Returns a function that undoes this. A signal has one listener for
+ * all, because Node warns of the eleventh listener, and finds one of thousands slowly.
+ */
 export function onAbort(signal: AbortSignal, run: () => void): () => void {
   if (signal.aborted) {
     run();
     return () => undefined;
   }
-  signal.addEventListener('abort', run, { once: true });
-  return () => signal.removeEventListener('abort', run);
+  const followers = followersOf.get(signal) ?? follow(signal);
+  // A function of its own for each call, because two calls may pass the same one.
+  const own = () => run();
+  followers.runs.add(own);
+  return () => {
+    followers.runs.delete(own);
+    if (followers.runs.size === 0) unfollow(signal, followers);
+  };
+}
+
+function follow(signal: AbortSignal): Followers {
+  const runs = new Set<() => void>();
+  const tell = () => runs.forEach((run) => run());
+  signal.addEventListener('abort', tell, { once: true });
+  const followers = { runs, tell };
+  followersOf.set(signal, followers);
+  return followers;
+}
+
+/** Node keeps a signal of `AbortSignal.any` for as long as the signal has a listener. */
+function unfollow(signal: AbortSignal, followers: Followers): void {
+  signal.removeEventListener('abort', followers.tell);
+  if (followersOf.get(signal) === followers) followersOf.delete(signal);
 }
 
 /** Rejects with the signal's reason when the signal aborts. */

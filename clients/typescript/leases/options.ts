@@ -1,4 +1,5 @@
 import { LockMode } from '../../../generated/typescript/holdfast/v1/lease';
+import { checkedSignal } from '../calls/abort';
 import { checkedMetadata, checkedText } from '../texts';
 import { invalidOption, toMs, type TimeSpan } from '../time-span';
 import type { Acquire, QueuePlace } from '../sessions/acquire-intent';
@@ -49,14 +50,22 @@ export interface TryLockOptions extends TryOptions, Mode {}
 export interface PermitsOptions extends AcquireOptions, Permits {}
 export interface TryPermitsOptions extends TryOptions, Permits {}
 
+const MODES: ReadonlyMap<string, LockMode> = new Map([
+  ['exclusive', LockMode.LOCK_MODE_EXCLUSIVE],
+  ['shared', LockMode.LOCK_MODE_SHARED],
+]);
+
 /** Throws an InvalidRequestError for an option that no message can carry. The server checks all else. */
-export function lockAcquire(name: string, { mode, ...options }: LockOptions): Acquire {
-  const code = mode === 'shared' ? LockMode.LOCK_MODE_SHARED : LockMode.LOCK_MODE_EXCLUSIVE;
-  return { kind: 'lock', name: checkedText('name', name), mode: code, ...common(options) };
+export function lockAcquire(name: string, options: LockOptions): Acquire {
+  const { mode = 'exclusive', ...others } = checkedOptions(options);
+  const code = MODES.get(mode);
+  if (code === undefined) throw invalidOption('mode', `'exclusive' or 'shared', not ${String(mode)}`);
+  return { kind: 'lock', name: checkedText('name', name), mode: code, ...common(others) };
 }
 
 /** Throws an InvalidRequestError for an option that no message can carry. The server checks all else. */
-export function permitsAcquire(name: string, { permits, limit, ...options }: PermitsOptions): Acquire {
+export function permitsAcquire(name: string, options: PermitsOptions): Acquire {
+  const { permits, limit, ...others } = checkedOptions(options);
   checkCount('permits', permits);
   checkCount('limit', limit);
   return {
@@ -64,8 +73,14 @@ export function permitsAcquire(name: string, { permits, limit, ...options }: Per
     name: checkedText('name', name),
     permitCount: permits,
     initialLimit: limit,
-    ...common(options),
+    ...common(others),
   };
+}
+
+/** Throws an InvalidRequestError for a value that is no object. */
+export function checkedOptions<Options>(options: Options): Options {
+  if (typeof options === 'object' && options !== null) return options;
+  throw invalidOption('options', `an object, not ${String(options)}`);
 }
 
 function checkCount(option: string, count: number | undefined): void {
@@ -78,10 +93,15 @@ function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptio
     ttlMs: ttl === undefined ? undefined : toMs(ttl, 'ttl'),
     waitMs: wait === undefined ? undefined : toMs(wait, 'wait'),
     maxHoldMs: maxHold === undefined ? undefined : holdLimit(maxHold),
-    signal,
+    signal: checkedSignal(signal),
     metadata: metadata && checkedMetadata(metadataMap(metadata)),
-    onQueued,
+    onQueued: checkedFunction(onQueued, 'onQueued'),
   };
+}
+
+function checkedFunction<F>(given: F, option: string): F {
+  if (given === undefined || typeof given === 'function') return given;
+  throw invalidOption(option, `a function, not ${String(given)}`);
 }
 
 /** A lease with a maxHold of 0 would be lost at once. */

@@ -1,4 +1,9 @@
-import { connect, InvalidRequestError } from '../../../clients/typescript';
+import {
+  connect,
+  InvalidRequestError,
+  type ConnectOptions,
+  type LockOptions,
+} from '../../../clients/typescript';
 import { addressList } from '../../../clients/typescript/connection/addresses';
 import { tokenSource } from '../../../clients/typescript/connection/token';
 import { lockAcquire, permitsAcquire } from '../../../clients/typescript/leases/options';
@@ -31,6 +36,24 @@ test('an option that no message can carry is refused, and the error names the op
   expect(() => lockAcquire('report', { ttl: 1e300 })).toThrow('ttl must be milliseconds');
 });
 
+test.each<[string, object | null | undefined | string]>([
+  ['mode', { mode: 'read' }],
+  ['options', null],
+  ['options', 'shared'],
+  ['ttl', { ttl: 10n }],
+  ['ttl', { ttl: Symbol('ttl') }],
+  ['wait', { wait: null }],
+  ['onQueued', { onQueued: 5 }],
+  ['onQueued', { onQueued: null }],
+  ['signal', { signal: null }],
+  ['signal', { signal: new AbortController() }],
+])('the option %s is refused before the client sends anything: %p', (option, given) => {
+  const options = given as LockOptions;
+  expect(() => lockAcquire('report', options)).toThrow(InvalidRequestError);
+  expect(() => lockAcquire('report', options)).toThrow(`${option} must be `);
+  if (option !== 'mode') expect(() => permitsAcquire('report', options)).toThrow(`${option} must be `);
+});
+
 test.each([
   ['is longer than a message', 'x'.repeat(2 ** 20)],
   ['has half of a surrogate pair', 'caf\ud83d'],
@@ -41,6 +64,12 @@ test.each([
   expect(() => lockAcquire('report', { metadata: { [text]: 'a' } })).toThrow(InvalidRequestError);
   await expect(connect('127.0.0.1:1', { holderId: text })).rejects.toThrow(InvalidRequestError);
   await expect(connect('127.0.0.1:1', { metadata: { zone: text } })).rejects.toThrow(InvalidRequestError);
+});
+
+test('connect refuses options that are no object, and a signal that is none', async () => {
+  for (const options of [null, 'x', { signal: null }, { signal: new AbortController() }]) {
+    await expect(connect('127.0.0.1:1', options as ConnectOptions)).rejects.toThrow(InvalidRequestError);
+  }
 });
 
 test('names of all languages are allowed', () => {

@@ -56,6 +56,17 @@ describe('withLock', () => {
     expect((await state('failed')).holderCount).toBe(0);
   });
 
+  test.concurrent('is refused without a function at the end, and acquires nothing', async () => {
+    const hf = await connected();
+    const work = () => Promise.resolve();
+    for (const swapped of [[work, {}], [{}], [{}, {}], []]) {
+      const wrong = swapped as unknown as [() => Promise<void>];
+      await expect(hf.withLock('swapped', ...wrong)).rejects.toThrow('the last argument must be a function');
+      await expect(hf.withPermits('swapped', ...wrong)).rejects.toThrow(TypeError);
+    }
+    expect(await hf.tryLock('swapped')).toBeDefined();
+  });
+
   test.concurrent(
     'on a loss aborts the signal, waits for the work, and rejects with a LeaseLostError',
     async () => {
