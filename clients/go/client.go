@@ -24,6 +24,10 @@ type Client struct {
 // has no effect after Connect has returned. Errors: ErrUnavailable, ErrCredential
 // (also if a token would go without TLS), ErrInvalidRequest, and the error of ctx.
 func Connect(ctx context.Context, addresses []string, options ...Option) (*Client, error) {
+	// A nil ctx panics here, before anything has begun.
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	addresses, err := splitAddresses(addresses)
 	if err != nil {
 		return nil, err
