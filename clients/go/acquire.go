@@ -66,6 +66,13 @@ func (e *engine) lastReason(in *intent) *Error {
 	return in.lastErr
 }
 
+// noAnswer returns the error of a command without an answer. It says why no session lasts.
+func (e *engine) noAnswer(what string) *Error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return noAnswer(what, e.lastErr)
+}
+
 // giveUp abandons the intent. A grant that has just come is released.
 func (e *engine) giveUp(in *intent, err error) error {
 	e.mu.Lock()

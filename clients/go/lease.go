@@ -162,7 +162,8 @@ func (c leaseContext) Err() error {
 // Release releases the lease, after the work has ended. It returns true if the
 // work was protected until this release, and false if the lease had ended before.
 // Release is sent even if ctx has ended, and is repeated in the background if no
-// answer comes. Release waits for the answer until ctx ends, and at most 5 s.
+// answer comes. Release waits for the answer until ctx ends, and at most 5 s. The error
+// then matches ErrUnavailable, or the refusal if the servers refuse the client.
 func (l *Lease) Release(ctx context.Context) (released bool, err error) {
 	timer := time.NewTimer(releaseTimeout)
 	defer timer.Stop()
@@ -176,15 +177,16 @@ func (l *Lease) Release(ctx context.Context) (released bool, err error) {
 	case <-task.done:
 		return task.answer.GetReleased(), task.err
 	case <-timer.C:
-		return false, noAnswer(fmt.Sprintf("no server answered the release of %q yet", l.name), nil)
+		return false, l.e.noAnswer(fmt.Sprintf("no server answered the release of %q yet", l.name))
 	case <-ctx.Done():
 		return false, gaveUp(ctx, fmt.Sprintf("releasing %q", l.name))
 	}
 }
 
 // UpdateMetadata replaces the metadata that other callers see, and waits for the
-// answer until ctx ends, at most 10 s. The value of a leader stays. It returns a
-// *LeaseLostError if the lease is over.
+// answer until ctx ends. Updates of one lease take turns, and each has 10 s. The value
+// of a leader stays. It returns a *LeaseLostError if the lease is over, and an error
+// as Release does if no answer came.
 func (l *Lease) UpdateMetadata(ctx context.Context, metadata map[string]string) error {
 	metadata = maps.Clone(metadata)
 	return l.e.update(ctx, l, func(shown map[string]string) map[string]string {

@@ -57,7 +57,9 @@ func (e *engine) releaseID(leaseID string, ttl time.Duration) *release {
 		task.place(e.current)
 	}
 	// A session renews a lease for at most one ttl after the release.
-	task.lastly = e.later(releaseIsRepeatedForTTLs*ttl, func() { task.settle(nil, noAnswer("no server answered the release in time", nil)) })
+	task.lastly = e.later(releaseIsRepeatedForTTLs*ttl, func() {
+		task.settle(nil, noAnswer("no server answered the release in time", e.lastErr))
+	})
 	return task
 }
 

@@ -21,31 +21,39 @@ type update struct {
 // update waits for the answer until ctx ends. Updates of one lease take turns. next
 // makes the metadata from those before, and is called with the mutex.
 func (e *engine) update(ctx context.Context, l *Lease, next func(shown map[string]string) map[string]string) error {
-	limit := time.NewTimer(callTimeout)
-	defer limit.Stop()
 	for {
 		u, isMine, err := e.beginUpdate(l, next)
 		if err != nil {
 			return err
 		}
+		if isMine {
+			return e.answered(ctx, u)
+		}
 		select {
 		case <-u.done:
-			if isMine {
-				return u.err
-			}
-			continue
-		case <-limit.C:
-			err = noAnswer(fmt.Sprintf("no server answered the update of %q", l.name), nil)
 		case <-ctx.Done():
-			err = gaveUp(ctx, fmt.Sprintf("updating %q", l.name))
+			return gaveUp(ctx, fmt.Sprintf("updating %q", l.name))
 		}
-		if isMine {
-			e.mu.Lock()
-			u.settle(err)
-			e.mu.Unlock()
-		}
-		return err
 	}
+}
+
+// answered waits for the answer, at most 10 s.
+func (e *engine) answered(ctx context.Context, u *update) error {
+	limit := time.NewTimer(callTimeout)
+	defer limit.Stop()
+	var err error
+	select {
+	case <-u.done:
+		return u.err
+	case <-limit.C:
+		err = e.noAnswer(fmt.Sprintf("no server answered the update of %q", u.lease.name))
+	case <-ctx.Done():
+		err = gaveUp(ctx, fmt.Sprintf("updating %q", u.lease.name))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	u.settle(err)
+	return err
 }
 
 // beginUpdate returns the update that is under way, if there is one.

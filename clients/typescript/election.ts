@@ -5,8 +5,9 @@ import { watch } from './calls/watch';
 import type { LeaderLease } from './lease-types';
 import { metadataMap, type Metadata } from './leases/metadata';
 import type { AcquireOptions } from './leases/options';
-import { runUnderLease } from './leases/run-under-lease';
+import { optionsAndBody, runUnderLease } from './leases/run-under-lease';
 import type { Lease } from './sessions/lease';
+import { checkedMetadata } from './texts';
 
 /** The metadata entry of the lease that has the leader's value. */
 const VALUE = 'value';
@@ -51,8 +52,7 @@ export class ElectionClient {
   lead<T>(value: string, body: LeaderBody<T>): Promise<T>;
   lead<T>(value: string, options: AcquireOptions, body: LeaderBody<T>): Promise<T>;
   async lead<T>(value: string, second: AcquireOptions | LeaderBody<T>, third?: LeaderBody<T>): Promise<T> {
-    const [options, body] = typeof second === 'function' ? [{}, second] : [second, third];
-    if (body === undefined) throw new TypeError('the last argument must be a function');
+    const [options, body] = optionsAndBody<AcquireOptions, LeaderBody<T>>(second, third);
     const lease = await this.win(value, options);
     return runUnderLease(lease, () => body(lease));
   }
@@ -94,15 +94,16 @@ function withValue(metadata: Metadata, value: string): ReadonlyMap<string, strin
 
 /** An update replaces all metadata of a lease, so each update has the value too. */
 function showing(lease: Lease, metadata: Metadata, value: string): ShownLease {
-  const replace = lease.updateMetadata.bind(lease);
   let shown = { metadata, value };
-  const show = async (next: typeof shown): Promise<void> => {
-    await replace(withValue(next.metadata, next.value));
-    shown = next;
-  };
+  const show = (change: Partial<typeof shown>): Promise<void> =>
+    lease.inTurn(async () => {
+      const next = { ...shown, ...change };
+      await lease.replaceMetadata(checkedMetadata(withValue(next.metadata, next.value)));
+      shown = next;
+    });
   return Object.assign(lease, {
-    updateMetadata: (given: Metadata) => show({ ...shown, metadata: given }),
-    updateValue: (given: string) => show({ ...shown, value: given }),
+    updateMetadata: async (given: Metadata) => show({ metadata: metadataMap(given) }),
+    updateValue: (given: string) => show({ value: given }),
   });
 }
 

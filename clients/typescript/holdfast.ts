@@ -16,7 +16,7 @@ import {
   type TryLockOptions,
   type TryPermitsOptions,
 } from './leases/options';
-import { runUnderLease } from './leases/run-under-lease';
+import { optionsAndBody, runUnderLease } from './leases/run-under-lease';
 import { NUMBERS } from './numbers';
 import type { Acquire } from './sessions/acquire-intent';
 import type { Lease as HeldLease } from './sessions/lease';
@@ -48,7 +48,7 @@ export class HoldfastClient {
   withLock<T>(name: string, body: Body<T>): Promise<T>;
   withLock<T>(name: string, options: LockOptions, body: Body<T>): Promise<T>;
   async withLock<T>(name: string, second: LockOptions | Body<T>, third?: Body<T>): Promise<T> {
-    const [options, body] = withOptions(second, third);
+    const [options, body] = optionsAndBody<LockOptions, Body<T>>(second, third);
     return runUnderLease(await this.acquire(lockAcquire(name, options)), body);
   }
 
@@ -56,7 +56,7 @@ export class HoldfastClient {
   withPermits<T>(name: string, body: Body<T>): Promise<T>;
   withPermits<T>(name: string, options: PermitsOptions, body: Body<T>): Promise<T>;
   async withPermits<T>(name: string, second: PermitsOptions | Body<T>, third?: Body<T>): Promise<T> {
-    const [options, body] = withOptions(second, third);
+    const [options, body] = optionsAndBody<PermitsOptions, Body<T>>(second, third);
     return runUnderLease(await this.acquire(permitsAcquire(name, options)), body);
   }
 
@@ -159,13 +159,6 @@ export class HoldfastClient {
     const attributes = { 'holdfast.kind': acquire.kind, 'holdfast.name': acquire.name };
     return inSpan(this.tracer, 'holdfast.acquire', attributes, () => this.session.acquire(acquire));
   }
-}
-
-function withOptions<T, O extends object>(second: O | Body<T>, third: Body<T> | undefined): [O, Body<T>] {
-  const [options, body] =
-    typeof second === 'function' && third === undefined ? [{} as O, second] : [second, third];
-  if (typeof body !== 'function') throw new TypeError('the last argument must be a function');
-  return [options as O, body];
 }
 
 async function unlessContended(lease: Promise<Lease>): Promise<Lease | undefined> {

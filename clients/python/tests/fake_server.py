@@ -1,4 +1,4 @@
-"""A small server: grants each lock at once, and renews at each heartbeat.
+"""A small server: grants each lock at once, renews at each heartbeat, and suggests nothing.
 
 A lock of the name `revoked` is revoked at the next heartbeat, and `taken` is never granted. Writes
 its port, and ends with stdin.
@@ -16,7 +16,8 @@ import grpc.aio
 from google.protobuf.duration_pb2 import Duration
 
 from holdfast._core.durations import duration
-from holdfast.v1 import lease_pb2, session_service_pb2_grpc
+from holdfast.v1 import autocomplete_service_pb2_grpc, lease_pb2, session_service_pb2_grpc
+from holdfast.v1.autocomplete_service_pb2 import SuggestStreamRequest, SuggestStreamResponse
 from holdfast.v1.session_service_pb2 import (
     LeaseEnded,
     LeaseGranted,
@@ -56,6 +57,17 @@ class Session(session_service_pb2_grpc.SessionServiceServicer):
             yield response
 
 
+class Autocomplete(autocomplete_service_pb2_grpc.AutocompleteServiceServicer):
+    async def SuggestStream(
+        self, requests: AsyncIterator[SuggestStreamRequest], context: Any
+    ) -> AsyncIterator[SuggestStreamResponse]:
+        """Answers nothing."""
+        async for _ in requests:
+            pass
+        return
+        yield
+
+
 def answers(command: SessionCommand, held: Dict[int, Tuple[str, Duration]]) -> List[SessionEvent]:
     number = command.command_id
     kind = command.WhichOneof("command")
@@ -81,6 +93,8 @@ def answers(command: SessionCommand, held: Dict[int, Tuple[str, Duration]]) -> L
 async def serve() -> None:
     server = grpc.aio.server()
     session_service_pb2_grpc.add_SessionServiceServicer_to_server(Session(), server)
+    autocomplete = Autocomplete()  # type: ignore[abstract]
+    autocomplete_service_pb2_grpc.add_AutocompleteServiceServicer_to_server(autocomplete, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     print(port, flush=True)

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import unittest
+from unittest import mock
 
 import holdfast
 from holdfast import ClosedError, LeaseLost, LossCause, aio
@@ -107,6 +108,29 @@ class Asyncio(ServerCase):
                 closed, answered = outcomes
                 self.assertIsInstance(closed, asyncio.CancelledError)
                 self.assertIsInstance(answered, ClosedError)
+
+        asyncio.run(test())
+
+
+    def test_a_type_ahead_closes_while_its_stream_fails(self) -> None:
+        async def test() -> None:
+            begun = asyncio.Event()
+
+            async def fail(*_: object) -> None:
+                begun.set()
+                try:
+                    await asyncio.sleep(60)
+                except asyncio.CancelledError:
+                    raise ClosedError("the stream has failed") from None
+
+            async with aio.connect(self.address) as hf:
+                with mock.patch.object(aio.TypeAhead, "_stream", fail):
+                    field = hf.dictionary("fruit").type_ahead()
+                    query = asyncio.create_task(field.type("a"))
+                    await begun.wait()
+                    await asyncio.wait_for(field.close(), 30)
+                with self.assertRaises(ClosedError):
+                    await query
 
         asyncio.run(test())
 

@@ -18,6 +18,8 @@ pub struct Lease {
     state: Arc<LeaseState>,
     client: Arc<SessionClient>,
     is_released: AtomicBool,
+    /// Held during an update of the metadata.
+    turn: tokio::sync::Mutex<()>,
 }
 
 impl Lease {
@@ -26,6 +28,7 @@ impl Lease {
             state,
             client,
             is_released: AtomicBool::new(false),
+            turn: tokio::sync::Mutex::default(),
         }
     }
 
@@ -86,13 +89,12 @@ impl Lease {
         async move { state.lost(over(&state, &client).await) }
     }
 
-    /// Replaces the metadata that others see beside the lease.
+    /// Replaces the metadata that others see beside the lease. Updates of one lease take turns.
     ///
     /// # Errors
     ///
-    /// [`Error::LeaseLost`] if the lease is over, and an error with the code `FailedPrecondition` if an
-    /// earlier update has no answer yet. [`Error::Unavailable`] if no answer came within 10 s: the update
-    /// may still be carried out.
+    /// [`Error::LeaseLost`] if the lease is over. [`Error::Unavailable`] if no answer came within 10 s, or
+    /// the error of the refusal if the servers refuse the client: the update may still be carried out.
     pub async fn update_metadata<K, V>(
         &self,
         metadata: impl IntoIterator<Item = (K, V)>,
@@ -109,6 +111,7 @@ impl Lease {
         if state.is_forked() {
             return Err(state.lost(LossCause::Forked).into());
         }
+        let _turn = self.turn.lock().await;
         let metadata = state.with_kept(metadata);
         let answer = self
             .client
@@ -122,7 +125,8 @@ impl Lease {
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`] if no answer came in time.
+    /// [`Error::Unavailable`] if no answer came in time, or the error of the refusal if the servers refuse
+    /// the client.
     pub async fn release(self) -> Result<Released> {
         self.release_now().await
     }
@@ -135,17 +139,16 @@ impl Lease {
             self.client
                 .with_engine(|engine, now| engine.release(state, now))
         });
+        let (name, client) = (state.name.clone(), self.client.clone());
         async move {
             let Some(answer) = answer else {
                 return Ok(Released::IN_CHILD);
             };
-            match tokio::time::timeout(RELEASE, answer).await {
-                Ok(answer) => answer.unwrap_or(Err(Error::Closed)),
-                Err(_) => Err(Error::no_answer(
-                    "no server answered the release in time",
-                    None,
-                )),
+            if let Ok(answer) = tokio::time::timeout(RELEASE, answer).await {
+                return answer.unwrap_or(Err(Error::Closed));
             }
+            let what = format!("no server answered the release of {name:?} in time");
+            Err(client.with_engine(|engine, _| engine.no_answer(what, None)))
         }
     }
 

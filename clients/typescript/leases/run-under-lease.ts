@@ -28,3 +28,14 @@ export async function runUnderLease<T>(lease: Lease, body: Body<T>): Promise<T> 
   if (loss) throw loss;
   return result;
 }
+
+/** The arguments of a function with optional options before its body. */
+export function optionsAndBody<Options extends object, Run>(
+  second: Options | Run,
+  third: Run | undefined,
+): [Options, Run] {
+  const isAlone = typeof second === 'function' && third === undefined;
+  const [options, body] = (isAlone ? [{}, second] : [second, third]) as [Options, Run];
+  if (typeof body !== 'function') throw new TypeError('the last argument must be a function');
+  return [options, body];
+}

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import type { Lease as LeaseMessage } from '../../../generated/typescript/holdfast/v1/lease';
 import { exactNow, now } from '../clock';
 import { durationToMs } from '../duration';
-import { LeaseLostError, noAnswer, type LossCause } from '../errors';
+import { LeaseLostError, type HoldfastError, type LossCause } from '../errors';
 import { metadataMap, type Metadata } from '../leases/metadata';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import { checkedMetadata } from '../texts';
@@ -30,6 +30,8 @@ export interface LeaseKeeper {
   began(lease: Lease): void;
   release(lease: Lease): Promise<ReleaseAnswer>;
   update(lease: Lease, metadata: ReadonlyMap<string, string>): Promise<void>;
+  /** The error of a command without an answer. Tells why, if known. */
+  noAnswer(what: string): HoldfastError;
 }
 
 /** A held lock, or held permits. */
@@ -57,6 +59,8 @@ export class Lease {
   private ended: AbortController | undefined;
   private timer: NodeJS.Timeout | undefined;
   private releasing: Promise<ReleaseAnswer> | undefined;
+  /** The end of the latest update of metadata. Never rejects. */
+  private updated: Promise<void> | undefined;
   private isLossTold = false;
   private isReleased = false;
 
@@ -115,17 +119,34 @@ export class Lease {
   }
 
   /**
-   * Releases the lease, after the work has ended. Also after a loss. Rejects with an UnavailableError if no answer comes
-   * within 5 s. The release is then repeated in the background until an answer comes or the lease has ended by its ttl.
+   * Releases the lease, after the work has ended. Also after a loss. Rejects if no answer comes within 5 s: with an
+   * UnavailableError, or with the error of the refusal if the servers refuse the client. The release is then repeated in
+   * the background until an answer comes or the lease has ended by its ttl.
    */
   release(): Promise<ReleaseAnswer> {
-    this.releasing ??= inTime(this.keeper.release(this), this.name);
+    this.releasing ??= this.inTime(this.keeper.release(this));
     return this.releasing;
   }
 
-  /** Replaces the metadata that others see. Rejects if the lease is over, or if an earlier update has no answer. */
+  /**
+   * Replaces the metadata that others see. Updates of one lease take turns. Rejects with a LeaseLostError if the lease is
+   * over, and as `release` does if no answer comes within 10 s of the turn.
+   */
   async updateMetadata(metadata: Metadata): Promise<void> {
-    await this.keeper.update(this, checkedMetadata(metadataMap(metadata)));
+    const entries = checkedMetadata(metadataMap(metadata));
+    await this.inTurn(() => this.replaceMetadata(entries));
+  }
+
+  /** @internal As `updateMetadata`, inside a turn. */
+  replaceMetadata(entries: ReadonlyMap<string, string>): Promise<void> {
+    return this.keeper.update(this, entries);
+  }
+
+  /** @internal Runs one update after the other. */
+  inTurn(update: () => Promise<void>): Promise<void> {
+    const turn = this.updated === undefined ? update() : this.updated.then(update);
+    this.updated = turn.catch(() => undefined);
+    return turn;
   }
 
   /**
@@ -214,6 +235,19 @@ export class Lease {
     return this.isOver;
   }
 
+  private async inTime(answer: Promise<ReleaseAnswer>): Promise<ReleaseAnswer> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const text = `the release of ${JSON.stringify(this.name)} has no answer yet, and is repeated in the background`;
+      timer = setTimeout(() => reject(this.keeper.noAnswer(text)), NUMBERS.limits.releaseMs);
+    });
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   /** A renewal does not move the timer. The timer finds the later deadline when it fires. */
   private watch(): void {
     const wait = Math.min(Math.ceil(Math.min(this.deadline, this.holdUntil) - now()), LONGEST_TIMER_MS);
@@ -221,18 +255,5 @@ export class Lease {
       if (!this.isOver) this.watch();
     }, wait);
     this.timer.unref();
-  }
-}
-
-async function inTime(answer: Promise<ReleaseAnswer>, name: string): Promise<ReleaseAnswer> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const text = `the release of ${JSON.stringify(name)} has no answer yet, and is repeated in the background`;
-    timer = setTimeout(() => reject(noAnswer(text)), NUMBERS.limits.releaseMs);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,4 +1,4 @@
-import { errorOfCommand, noAnswer, type HoldfastError } from '../errors';
+import { errorOfCommand, type HoldfastError } from '../errors';
 import type { ReleaseAnswer } from './lease';
 import { causeOfAnswer } from './loss-causes';
 import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
@@ -7,6 +7,8 @@ export interface ReleaseKeeper {
   answered(task: ReleaseTask): void;
   /** Repeats the release after a pause. False: the error is final. */
   repeat(task: ReleaseTask, error: HoldfastError, session: OpenSession): boolean;
+  /** The error of a command without an answer. */
+  noAnswer(what: string, last?: HoldfastError): HoldfastError;
 }
 
 /**
@@ -30,7 +32,7 @@ export class ReleaseTask implements CommandOwner {
     this.promise = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
     // Nobody waits for the release of a late grant.
     this.promise.catch(() => undefined);
-    const late = () => this.fail(noAnswer('no server answered the release in time', this.lastError));
+    const late = () => this.fail(keeper.noAnswer('no server answered the release in time', this.lastError));
     this.timer = setTimeout(late, untilMs);
   }
 

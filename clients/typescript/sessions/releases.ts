@@ -13,11 +13,13 @@ export class Releases implements ReleaseKeeper {
   /**
    * @param current gives the session for new commands
    * @param onAnswer called when fewer releases wait
+   * @param noAnswer the error of a release without an answer
    */
   constructor(
     private readonly repeats: Repeats,
     private readonly current: () => OpenSession | undefined,
     private readonly onAnswer: () => void,
+    readonly noAnswer: ReleaseKeeper['noAnswer'],
   ) {}
 
   get isEmpty(): boolean {

@@ -17,12 +17,12 @@ import type { CommandOwner, OpenSession, Receipt } from './open-session';
 import { Releases } from './releases';
 import { Repeats } from './repeats';
 import type { SessionNews } from './session-news';
-import { UpdateTask } from './update-task';
+import { UpdateTask, type UpdateKeeper } from './update-task';
 
 const { maxAcquiresUnanswered } = NUMBERS.session;
 
 /** What outlives a session: leases, acquires without an answer, releases without an answer. */
-export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper {
+export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, UpdateKeeper {
   readonly leases = new HeldLeases();
   /** The session that gets new commands. */
   current: OpenSession | undefined;
@@ -34,6 +34,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper {
     this.repeats,
     () => this.current,
     () => this.tellEmpty(),
+    (what, last) => this.noAnswer(what, last),
   );
   /** Leases that were held for too long. Their work may still run, and may end before their deadlines. */
   private readonly heldTooLong = new Set<Lease>();
@@ -157,9 +158,14 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper {
     this.tellEmpty();
   }
 
-  noAnswer(intent: AcquireIntent): void {
+  isLate(intent: AcquireIntent): void {
     const text = `no server answered the acquire of ${JSON.stringify(intent.acquire.name)} in time`;
-    this.abandon(intent, noAnswer(text, this.lastError ?? intent.lastError));
+    this.abandon(intent, this.noAnswer(text, intent.lastError));
+  }
+
+  /** Says why no session lasts, or else why the last attempt of the command failed. */
+  noAnswer(what: string, last?: HoldfastError): HoldfastError {
+    return noAnswer(what, this.lastError ?? last);
   }
 
   callbackFailed(intent: AcquireIntent, error: string): void {
@@ -196,18 +202,16 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper {
 
   update(lease: Lease, metadata: ReadonlyMap<string, string>): Promise<void> {
     if (lease.isOver) return Promise.reject(lease.signal.reason as Error);
-    if (lease.update) return Promise.reject(new Error('an earlier update of this lease has no answer yet'));
-    const update = new UpdateTask(lease, metadata, (task, error, session) =>
-      this.repeats.repeat(
-        task,
-        error,
-        session,
-        () => lease.update === task && lease.home === session && task.place(),
-      ),
-    );
+    const update = new UpdateTask(lease, metadata, this);
     lease.update = update;
     update.place();
     return update.promise;
+  }
+
+  repeatUpdate(task: UpdateTask, error: HoldfastError, session: OpenSession): boolean {
+    const { lease } = task;
+    const again = () => lease.update === task && lease.home === session && task.place();
+    return this.repeats.repeat(task, error, session, again);
   }
 
   attached(lease: Lease, session: OpenSession): void {

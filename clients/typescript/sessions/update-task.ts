@@ -1,7 +1,14 @@
-import { errorOfCommand, noAnswer, type HoldfastError } from '../errors';
+import { errorOfCommand, type HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
 import type { Lease } from './lease';
 import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
+
+export interface UpdateKeeper {
+  /** Repeats the update after a pause. False: the error is final. */
+  repeatUpdate(task: UpdateTask, error: HoldfastError, session: OpenSession): boolean;
+  /** The error of a command without an answer. */
+  noAnswer(what: string, last?: HoldfastError): HoldfastError;
+}
 
 /**
  * One update of metadata. Repeated after each attach, because a `lease_number` is valid in one session only, and given up
@@ -15,14 +22,14 @@ export class UpdateTask implements CommandOwner {
   private readonly timer: NodeJS.Timeout;
 
   constructor(
-    private readonly lease: Lease,
+    readonly lease: Lease,
     private readonly metadata: ReadonlyMap<string, string>,
-    /** Repeats the update after a pause. False: the error is final. */
-    private readonly repeat: (task: UpdateTask, error: HoldfastError, session: OpenSession) => boolean,
+    private readonly keeper: UpdateKeeper,
   ) {
     this.promise = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
     const text = `no server answered the update of ${JSON.stringify(lease.name)} in time`;
-    this.timer = setTimeout(() => this.reject(noAnswer(text, this.lastError)), NUMBERS.limits.callMs);
+    const late = () => this.reject(keeper.noAnswer(text, this.lastError));
+    this.timer = setTimeout(late, NUMBERS.limits.callMs);
   }
 
   /** Sends the update if the lease is in a session. Otherwise the answer to the attach sends it. */
@@ -45,7 +52,7 @@ export class UpdateTask implements CommandOwner {
       this.settle.resolve();
     } else if (event.$case === 'failed' && this.lease.home === session) {
       const error = errorOfCommand(event.value);
-      if (!this.repeat(this, error, session)) this.reject(error);
+      if (!this.keeper.repeatUpdate(this, error, session)) this.reject(error);
     }
   }
 

@@ -209,7 +209,6 @@ describe('the leases of a client', () => {
   test('repeats an update of metadata after the attach', async () => {
     const { wires, lease } = await holding();
     const updating = lease.updateMetadata(new Map([['zone', 'b']]));
-    await expect(lease.updateMetadata(new Map())).rejects.toThrow('no answer');
     const next = await afterBreak(wires);
     next.start();
     expect(next.kinds()).toEqual(['attach']);
@@ -226,9 +225,7 @@ describe('the leases of a client', () => {
       reason: 'NO_ANSWER',
       message: expect.stringContaining('"report"'),
     });
-    await pass(9999);
-    await expect(lease.updateMetadata({})).rejects.toThrow('no answer yet');
-    await pass(1);
+    await pass(10_000);
     await refused;
     const next = await afterBreak(wires);
     next.start();

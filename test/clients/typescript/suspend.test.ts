@@ -1,6 +1,6 @@
 import { now } from '../../../clients/typescript/clock';
 import { Lease, type LeaseKeeper } from '../../../clients/typescript/sessions/lease';
-import { duration } from '../../../clients/typescript';
+import { duration, LeaseLostError } from '../../../clients/typescript';
 import { Lease as LeaseMessage } from '../../../generated/typescript/holdfast/v1/lease';
 
 jest.mock('../../../clients/typescript/clock', () => {
@@ -20,6 +20,7 @@ const keeper: LeaseKeeper = {
   began: () => undefined,
   release: () => Promise.resolve({ released: true, lossCause: undefined }),
   update: () => Promise.resolve(),
+  noAnswer: () => new LeaseLostError('x', 'DEADLINE'),
 };
 
 /** A lease of 30 s, after which the machine is suspended for a minute. */

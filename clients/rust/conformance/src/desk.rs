@@ -44,7 +44,7 @@ impl Fields {
 /// A lease of the driver.
 pub struct Kept {
     /// None after the release.
-    pub lease: Option<Lease>,
+    pub lease: Option<Arc<Lease>>,
     pub is_released: Arc<std::sync::atomic::AtomicBool>,
 }
 

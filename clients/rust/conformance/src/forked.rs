@@ -2,6 +2,7 @@
 
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use holdfast_client::{Holdfast, Lease};
@@ -26,7 +27,7 @@ pub fn fork(desk: &Desk, fields: &Fields) -> Reply {
     let pid = unsafe { libc::fork() };
     match pid {
         -1 => Err(Failure::other("the process cannot fork")),
-        0 => in_child(&client, kept.lease.take(), writer),
+        0 => in_child(&client, kept.lease.take().and_then(Arc::into_inner), writer),
         _ => {
             drop(writer);
             told(pid, reader)

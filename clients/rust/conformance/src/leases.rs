@@ -92,7 +92,7 @@ fn keep(desk: &Arc<Desk>, fields: &Fields, lease: Lease) -> serde_json::Value {
     desk.keep(
         &name,
         Kept {
-            lease: Some(lease),
+            lease: Some(Arc::new(lease)),
             is_released,
         },
     );
@@ -131,22 +131,17 @@ pub async fn release(desk: &Desk, fields: &Fields) -> Reply {
         kept.is_released.store(true, Ordering::SeqCst);
         kept.lease.take().ok_or_else(released)?
     };
+    let lease = Arc::into_inner(lease).ok_or_else(|| Failure::other("an update is under way"))?;
     Ok(json!({ "released": lease.release().await?.released }))
 }
 
 pub async fn update(desk: &Desk, fields: &Fields) -> Reply {
-    // The lease goes back to its name after the answer.
-    let kept = desk.kept(fields)?;
-    let take = || {
-        kept.lock()
-            .expect("no command panics with the lock")
-            .lease
-            .take()
+    let lease = {
+        let kept = desk.kept(fields)?;
+        let kept = kept.lock().expect("no command panics with the lock");
+        kept.lease.clone().ok_or_else(released)?
     };
-    let lease = take().ok_or_else(released)?;
-    let result = lease.update_metadata(fields.pairs("metadata")).await;
-    kept.lock().expect("no command panics with the lock").lease = Some(lease);
-    result?;
+    lease.update_metadata(fields.pairs("metadata")).await?;
     Ok(json!({ "updated": true }))
 }
 

@@ -102,8 +102,7 @@ impl Engine {
         }
         let name = &intent.acquire.name;
         let what = format!("no server answered the acquire of {name:?}");
-        let last = self.last_error.as_ref().or(intent.last_error.as_ref());
-        let error = Error::no_answer(what, last);
+        let error = self.no_answer(what, intent.last_error.as_ref());
         self.abandon(id, error, now);
     }
 

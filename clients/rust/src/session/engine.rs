@@ -209,6 +209,12 @@ impl Engine {
         self.last_error.as_ref()
     }
 
+    /// The error of a command without an answer. Says why no session lasts, or else why the last
+    /// attempt of the command failed.
+    pub(crate) fn no_answer(&self, what: String, last: Option<&Error>) -> Error {
+        Error::no_answer(what, self.last_error.as_ref().or(last))
+    }
+
     pub(crate) fn lease_count(&self) -> usize {
         self.leases.len()
     }

@@ -80,7 +80,7 @@ impl Engine {
             .releases
             .get(id)
             .and_then(|task| task.last_error.as_ref());
-        let error = Error::no_answer("no server answered the release in time", last);
+        let error = self.no_answer("no server answered the release in time".to_owned(), last);
         self.settle_release(id, &Err(error), now);
     }
 

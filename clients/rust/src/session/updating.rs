@@ -7,7 +7,6 @@ use holdfast_proto::holdfast::v1::session_command::Command;
 use holdfast_proto::holdfast::v1::session_event::Event;
 use holdfast_proto::holdfast::v1::{MetadataUpdate, UpdateCommand};
 use tokio::sync::oneshot;
-use tonic::Code;
 
 use super::engine::{Engine, Repeat, Timer};
 use super::lease_state::LeaseState;
@@ -34,9 +33,9 @@ impl Engine {
                 .lost(lease.cause().unwrap_or(LossCause::Released))
                 .into());
         };
-        if held.update.is_some() {
-            let text = "an earlier update of this lease has no answer yet";
-            return Err(Failure::new("", Code::FailedPrecondition, text).into());
+        // Updates take turns, so the caller of an earlier update has given up.
+        if let Some(earlier) = held.update.take() {
+            self.timers.remove(earlier.limit);
         }
         self.update_count += 1;
         let (waiter, answer) = oneshot::channel();
@@ -81,7 +80,7 @@ impl Engine {
         };
         if let Some(task) = held.update.take_if(|task| task.number == number) {
             let what = format!("no server answered the update of {:?}", lease.name);
-            let error = Error::no_answer(what, task.last_error.as_ref());
+            let error = self.no_answer(what, task.last_error.as_ref());
             let _ = task.waiter.send(Err(error));
         }
     }

@@ -4,7 +4,7 @@ import math
 import threading
 from typing import TYPE_CHECKING, Callable, List, Mapping, Optional, Protocol
 
-from ..errors import LeaseLost, LossCause
+from ..errors import HoldfastError, LeaseLost, LossCause
 from ..v1 import lease_pb2
 from .belief import Belief
 from .durations import seconds_of
@@ -50,6 +50,9 @@ class LeaseKeeper(Protocol):
     def release(self, lease: "HeldLease") -> Outcome[ReleaseAnswer]: ...
 
     def update(self, lease: "HeldLease", metadata: Mapping[str, str]) -> Outcome[None]: ...
+
+    def no_answer(self, what: str, last: Optional[HoldfastError] = None) -> HoldfastError:
+        """The error of a command without an answer. Tells why, if known."""
 
 
 class HeldLease:
@@ -197,6 +200,9 @@ class HeldLease:
         entries = checked_metadata({**self._kept, **metadata})
         self._kept = {key: entries[key] for key in self._kept}
         return self._keeper.update(self, entries)
+
+    def no_answer(self, what: str, last: Optional[HoldfastError] = None) -> HoldfastError:
+        return self._keeper.no_answer(what, last)
 
     def __repr__(self) -> str:
         return f"HeldLease(name={self.name!r}, fencing_token={self.token})"

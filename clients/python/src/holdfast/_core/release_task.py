@@ -1,8 +1,8 @@
 """One release, by `lease_id`."""
 
-from typing import Optional, Protocol
+from typing import Callable, Optional, Protocol
 
-from ..errors import HoldfastError, no_answer
+from ..errors import HoldfastError
 from ..v1.session_service_pb2 import ReleaseCommand, SessionCommand, SessionEvent
 from .held_lease import ReleaseAnswer
 from .open_session import CommandOwner, OpenSession, Receipt
@@ -13,6 +13,8 @@ from .status import error_of_command
 
 class ReleaseKeeper(Protocol):
     runtime: Runtime
+    #: Makes the error of a release without an answer, from a text and the last error.
+    no_answer: Callable[[str, Optional[HoldfastError]], HoldfastError]
 
     def answered(self, task: "ReleaseTask") -> None: ...
 
@@ -64,4 +66,5 @@ class ReleaseTask(CommandOwner):
         return None
 
     def _late(self) -> None:
-        self.fail(no_answer("no server answered the release in time", self.last_error))
+        text = "no server answered the release in time"
+        self.fail(self._keeper.no_answer(text, self.last_error))

@@ -15,9 +15,15 @@ from .timers import Timers
 
 class Releases:
     def __init__(
-        self, runtime: Runtime, timers: Timers, repeats: Repeats, on_answer: Callable[[], None]
+        self,
+        runtime: Runtime,
+        timers: Timers,
+        repeats: Repeats,
+        on_answer: Callable[[], None],
+        no_answer: Callable[[str, Optional[HoldfastError]], HoldfastError],
     ) -> None:
         self.runtime = runtime
+        self.no_answer = no_answer
         #: The session that gets new commands.
         self.current: Optional[OpenSession] = None
         self._timers = timers

@@ -44,7 +44,9 @@ class SessionTasks:
         self._blocks: Set[HeldLease] = set()
         self._timers = Timers(runtime)
         self._repeats = Repeats(self._timers)
-        self._releases = Releases(runtime, self._timers, self._repeats, self._tell_empty)
+        self._releases = Releases(
+            runtime, self._timers, self._repeats, self._tell_empty, self.no_answer
+        )
         self._on_empty: Optional[Callable[[], None]] = None
 
     @property
@@ -202,7 +204,11 @@ class SessionTasks:
 
     def without_answer(self, intent: AcquireIntent) -> None:
         text = f"no server answered the acquire of {json.dumps(intent.acquire.name)}"
-        self.abandon(intent, no_answer(text, self.session_error or intent.last_error))
+        self.abandon(intent, self.no_answer(text, intent.last_error))
+
+    def no_answer(self, what: str, last: Optional[HoldfastError] = None) -> HoldfastError:
+        """Says why no session lasts, or else why the last attempt of the command failed."""
+        return no_answer(what, self.session_error or last)
 
     def over(self, lease: HeldLease) -> None:
         self.leases.end(lease)

@@ -1,8 +1,9 @@
 """One update of metadata."""
 
+import json
 from typing import Mapping, Optional
 
-from ..errors import HoldfastError, no_answer
+from ..errors import HoldfastError
 from ..v1.lease_pb2 import MetadataUpdate
 from ..v1.session_service_pb2 import SessionCommand, SessionEvent, UpdateCommand
 from . import numbers
@@ -68,7 +69,8 @@ class UpdateTask(CommandOwner):
             self.place()
 
     def _late(self) -> None:
-        self.reject(no_answer("no server answered the update in time", self._last_error))
+        text = f"no server answered the update of {json.dumps(self._lease.name)} in time"
+        self.reject(self._lease.no_answer(text, self._last_error))
 
 
 def start_update(
@@ -78,7 +80,8 @@ def start_update(
     if cause is not None:
         return rejected(lease.lost(cause))
     if lease.update is not None:
-        return rejected(RuntimeError("an earlier update of this lease has no answer yet"))
+        # Updates take turns, so the caller of the earlier update waits no longer.
+        lease.update.reject(lease.no_answer("a later update has begun"))
     update = UpdateTask(lease, metadata, runtime, repeats)
     lease.update = update
     update.place()

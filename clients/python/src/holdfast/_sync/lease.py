@@ -69,18 +69,19 @@ class Lease(LeaseState):
         """Releases the lease, after the work has ended. Also after a loss.
 
         Repeated in each next session until an answer comes or the lease has ended by its ttl.
-        True: the work was protected until this release. Raises an UnavailableError after 5 s
-        without an answer. The release goes on then. In a forked child nothing is sent.
+        True: the work was protected until this release. After 5 s without an answer raises an
+        UnavailableError, or the error of the refusal if the servers refuse the client. The
+        release goes on then. In a forked child nothing is sent.
         """
         if self._portal.is_forked():
             return False
         return self._portal.run(self._lease.release())
 
     def update_metadata(self, metadata: Mapping[str, str]) -> None:
-        """Replaces the metadata that others see.
+        """Replaces the metadata that others see. Updates of one lease take turns.
 
-        Raises LeaseLost if the lease is over, an UnavailableError after 10 s without an answer,
-        and a RuntimeError if an earlier update has no answer yet.
+        Raises LeaseLost if the lease is over, and an error as `release` does after 10 s without
+        an answer.
         """
         self._portal.run(self._lease.update_metadata(metadata))
 

@@ -1,13 +1,14 @@
 """A held lock, or held permits."""
 
 import asyncio
+import json
 from types import TracebackType
 from typing import Callable, Dict, Mapping, Optional, Type
 
 from .._core import numbers
 from .._core.held_lease import HeldLease, ReleaseAnswer
 from .._lease_state import LeaseState
-from ..errors import HoldfastError, LeaseLost, LossCause, no_answer
+from ..errors import HoldfastError, LeaseLost, LossCause
 from ..v1 import lease_pb2
 from ._body import Body
 from ._runtime import future_of
@@ -29,6 +30,7 @@ class Lease(LeaseState):
     def __init__(self, held: HeldLease) -> None:
         super().__init__(held)
         self._body: Optional[Body] = None
+        self._updating = asyncio.Lock()
 
     def on_lost(self, callback: Callable[[LeaseLost], object]) -> None:
         """Calls back in the event loop at a loss. Never after a release.
@@ -42,8 +44,9 @@ class Lease(LeaseState):
         """Releases the lease, after the work has ended. Also after a loss.
 
         Repeated in each next session until an answer comes or the lease has ended by its ttl.
-        True: the work was protected until this release. Raises an UnavailableError after 5 s
-        without an answer. The release goes on then, and also if the caller is cancelled.
+        True: the work was protected until this release. After 5 s without an answer raises an
+        UnavailableError, or the error of the refusal if the servers refuse the client. The
+        release goes on then, and also if the caller is cancelled.
         """
         if self._held.cause is LossCause.FORKED:
             return False
@@ -56,15 +59,17 @@ class Lease(LeaseState):
         await asyncio.wait([answer], timeout=numbers.RELEASE)
         if answer.done():
             return answer.result()
-        raise no_answer("the release has no answer yet, and goes on")
+        name = json.dumps(self._held.name)
+        raise self._held.no_answer(f"the release of {name} has no answer yet, and goes on")
 
     async def update_metadata(self, metadata: Mapping[str, str]) -> None:
-        """Replaces the metadata that others see.
+        """Replaces the metadata that others see. Updates of one lease take turns.
 
-        Raises LeaseLost if the lease is over, an UnavailableError after 10 s without an answer,
-        and a RuntimeError if an earlier update has no answer yet.
+        Raises LeaseLost if the lease is over, and an error as `release` does after 10 s without
+        an answer.
         """
-        await future_of(self._held.update_metadata(metadata))
+        async with self._updating:
+            await future_of(self._held.update_metadata(metadata))
 
     async def __aenter__(self) -> "Lease":
         if self._body is not None:

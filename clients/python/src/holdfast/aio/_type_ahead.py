@@ -109,7 +109,8 @@ class TypeAhead:
                     await self._stream(target, metadata)
             except HoldfastError as error:
                 failed = error
-            if self._calls.closed.done():
+            # gRPC loses the cancellation of a stream that fails at the same time.
+            if self._is_closed or self._calls.closed.done():
                 return self._settle(ClosedError())
             if target is not None:
                 self._calls.failed(target, failed)

@@ -57,25 +57,36 @@ async def _once(
 ) -> AsyncGenerator[Response, None]:
     call = cast(Any, method(target.channel))(request, metadata=metadata)
     keep(call)
-    timeout: Optional[float] = FIRST_MESSAGE
+    is_silent = False
     failed: Optional[HoldfastError] = None
+
+    def leave() -> None:
+        nonlocal is_silent
+        is_silent = True
+        call.cancel()
+
+    # asyncio.wait_for may lose a cancellation of the caller.
+    timer = asyncio.get_running_loop().call_later(FIRST_MESSAGE, leave)
     try:
         while True:
-            response = await asyncio.wait_for(call.read(), timeout)
+            response = await call.read()
+            timer.cancel()
             if response is grpc.aio.EOF:
                 return
-            timeout = None
             yield response
-    except asyncio.TimeoutError:
-        text = f"the server has sent nothing for {FIRST_MESSAGE:g} s"
-        failed = error_of(text, Facts("", grpc.StatusCode.UNAVAILABLE))
     except grpc.aio.AioRpcError as failure:
         failed = error_of_failure(failure)
     except asyncio.CancelledError:
-        if calls.closed.done() and not is_cancelled():
+        if is_cancelled():
+            raise
+        if calls.closed.done():
             raise ClosedError() from None
-        raise
+        if not is_silent:
+            raise
+        text = f"the server has sent nothing for {FIRST_MESSAGE:g} s"
+        failed = error_of(text, Facts("", grpc.StatusCode.UNAVAILABLE))
     finally:
+        timer.cancel()
         call.cancel()
         # gRPC keeps the socket until the call is collected, so no traceback may keep the call.
         call = None

@@ -73,8 +73,7 @@ final class Acquires {
 
   private HoldfastException noAnswerTo(Intent intent) {
     String text = "no server answered the acquire of " + Texts.quoted(intent.wanted.name);
-    HoldfastException last = tasks.sessionError;
-    return Errors.noAnswer(text, last == null ? intent.lastError : last);
+    return tasks.noAnswer(text, intent.lastError);
   }
 
   /**

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +39,9 @@ public final class Lease implements AutoCloseable {
   private final LossReport report;
   private volatile boolean isReleaseAsked;
 
+  /** Held during an update. The first thread that comes is the next one. */
+  private final ReentrantLock updates = new ReentrantLock(true);
+
   /** Guarded by the report: a thread of the user may hold the monitor of the lease. */
   private @Nullable BodyThread body;
 
@@ -56,7 +60,9 @@ public final class Lease implements AutoCloseable {
   /** The metadata that others see. */
   Map<String, String> shown;
 
+  /** The update without an answer. */
   @Nullable UpdateTask update;
+
   @Nullable CompletableFuture<ReleaseAnswer> releaseAnswer;
   Loop.@Nullable Timer timer;
 
@@ -148,13 +154,14 @@ public final class Lease implements AutoCloseable {
    * answer; the release is repeated until the deadline has passed.
    *
    * @return true if the work was protected until this release
-   * @throws HoldfastException if no answer came in time, or if the server refuses the release
+   * @throws HoldfastException if no answer came in time, or if the server refuses the release or
+   *     the client
    */
   public boolean release() {
     return Await.uninterruptibly(
         releaseAsync(),
         Durations.millis(Numbers.Limits.RELEASE_MS),
-        () -> Errors.noAnswer("no server has answered the release yet", null));
+        () -> tasks.noAnswer("no server has answered the release of " + Texts.quoted(name), null));
   }
 
   /** Releases the lease as {@link #release} does, without waiting. */
@@ -163,12 +170,11 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Replaces the metadata that others see, and waits up to 10 s for the answer. The value of a
-   * leader stays.
+   * Replaces the metadata that others see, and waits up to 10 s for the answer. Updates of one
+   * lease take turns. The value of a leader stays.
    *
    * @throws HoldfastException if the lease is over, if the server refuses the metadata, or if no
    *     answer comes in time
-   * @throws IllegalStateException if an earlier update has no answer yet
    */
   public void updateMetadata(Map<String, String> metadata) {
     Map<String, String> given = Map.copyOf(metadata);
@@ -178,7 +184,17 @@ public final class Lease implements AutoCloseable {
 
   /** Replaces the metadata by a change of those before, which the loop makes. */
   void update(UnaryOperator<Map<String, String>> change) {
-    Await.answer(tasks.update(this, change));
+    try {
+      updates.lockInterruptibly();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw Errors.interrupted(e);
+    }
+    try {
+      Await.answer(tasks.update(this, change));
+    } finally {
+      updates.unlock();
+    }
   }
 
   /**

@@ -25,7 +25,7 @@ final class ReleaseTask implements CommandOwner {
     this.timer =
         tasks.later(
             Durations.times(ttl, Numbers.Limits.RELEASE_IS_REPEATED_FOR_TTLS),
-            () -> fail(Errors.noAnswer("no server answered the release in time", null)));
+            () -> fail(tasks.noAnswer("no server answered the release in time", null)));
   }
 
   void place(Session session) {

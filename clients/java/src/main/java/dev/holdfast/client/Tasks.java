@@ -24,7 +24,7 @@ final class Tasks {
   @Nullable Session current;
 
   /** Why no session has started since the last one. */
-  @Nullable HoldfastException sessionError;
+  volatile @Nullable HoldfastException sessionError;
 
   final Callbacks callbacks;
   final Acquires acquires = new Acquires(this);
@@ -168,15 +168,25 @@ final class Tasks {
     return task.answer;
   }
 
+  /**
+   * The error of a command without an answer. Says why no session lasts, or else why the last
+   * attempt of the command failed. Any thread may call.
+   */
+  HoldfastException noAnswer(String what, @Nullable HoldfastException last) {
+    HoldfastException why = sessionError;
+    return Errors.noAnswer(what, why == null ? last : why);
+  }
+
   private static void begin(Lease lease, UpdateTask task) {
     if (lease.isOver()) {
       LossCause cause = lease.lossCause();
       task.answer.completeExceptionally(
           new LeaseLostException(lease.name(), cause == null ? LossCause.RELEASED : cause, null));
-    } else if (lease.update != null) {
-      task.answer.completeExceptionally(
-          new IllegalStateException("an earlier update of this lease has no answer yet"));
     } else {
+      if (lease.update != null) {
+        // Updates take turns, so the caller of the earlier update has given up.
+        lease.update.fail(Errors.noAnswer("a later update has begun", null));
+      }
       lease.update = task;
       task.begin();
     }

@@ -39,7 +39,7 @@ final class UpdateTask implements CommandOwner {
     String text = "no server answered the update of " + Texts.quoted(lease.name());
     limit =
         tasks.later(
-            Durations.millis(Numbers.Limits.CALL_MS), () -> fail(Errors.noAnswer(text, null)));
+            Durations.millis(Numbers.Limits.CALL_MS), () -> fail(tasks.noAnswer(text, null)));
     place();
   }
 
