@@ -12,7 +12,7 @@ import type { CallChannel, Prepared } from '../calls/call-channel';
 import { attemptMs, timeoutOf, type CallOptions } from '../calls/call-options';
 import { Repetition } from '../calls/repetition';
 import { ClosedError, errorOf, errorOfCall, noAnswer, type HoldfastError } from '../errors';
-import { NUMBERS } from '../numbers';
+import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import { toMs, type TimeSpan } from '../time-span';
 import { suggestionOf, type Suggestion } from './suggestions';
 
@@ -108,7 +108,7 @@ export class TypeAheadClient {
 
   private sendAfter(ms: number): void {
     clearTimeout(this.sendTimer);
-    this.sendTimer = setTimeout(() => void this.send(), ms);
+    this.sendTimer = setTimeout(() => void this.send(), Math.min(ms, LONGEST_TIMER_MS));
   }
 
   private async send(): Promise<void> {
@@ -152,7 +152,7 @@ export class TypeAheadClient {
 
   private expectAnswer(query: Query, ms: number): void {
     clearTimeout(this.answerTimer);
-    this.answerTimer = setTimeout(() => this.late(query), Math.max(0, ms));
+    this.answerTimer = setTimeout(() => this.late(query), Math.min(Math.max(0, ms), LONGEST_TIMER_MS));
   }
 
   /** Leaves a silent server, and tries the next one if there is time. */

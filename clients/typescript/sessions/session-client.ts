@@ -73,7 +73,7 @@ export class SessionClient implements SessionKeeper {
         const text = this.fetch ? 'no server was asked: the token callback has not answered' : NO_ANSWER;
         resolve(noAnswer(text, lastError));
       };
-      const timer = setTimeout(late, timeoutMs);
+      const timer = setTimeout(late, Math.min(timeoutMs, LONGEST_TIMER_MS));
       this.onReady = (error) => {
         clearTimeout(timer);
         resolve(error);
@@ -107,6 +107,7 @@ export class SessionClient implements SessionKeeper {
   }
 
   private async end(timeoutMs: number): Promise<void> {
+    this.onReady?.(new ClosedError());
     await this.tasks.finish(new ClosedError(), timeoutMs);
     this.isEnding = true;
     clearTimeout(this.openTimer);

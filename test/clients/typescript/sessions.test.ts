@@ -1,5 +1,5 @@
 import { status as codes } from '@grpc/grpc-js';
-import { duration } from '../../../clients/typescript';
+import { ClosedError, duration } from '../../../clients/typescript';
 import { SessionClient } from '../../../clients/typescript/sessions/session-client';
 import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { SessionNews } from '../../../clients/typescript/sessions/session-news';
@@ -237,6 +237,26 @@ describe('the sessions of a client', () => {
     await client.close();
     await pass(0);
     expect([wires.all.length, jest.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  test('closes during the wait for the first answer, and leaves no timer', async () => {
+    const client = new SessionClient({ addresses: ['a'], openWire: new FakeWires().open });
+    const ready = expect(client.ready(10_000)).rejects.toThrow(ClosedError);
+    await pass(100);
+    await client.close();
+    await ready;
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('waits for the first answer although `timeout` is longer than any timer', async () => {
+    const wires = new FakeWires();
+    const client = new SessionClient({ addresses: ['a'], openWire: wires.open });
+    const ready = client.ready(2 ** 32);
+    await pass(1000);
+    wires.last.start();
+    await expect(ready).resolves.toBeUndefined();
+    void client.close();
+    await pass(1000);
   });
 
   test.each([[undefined], [null], ['sealed'], [new Error('sealed')]])(

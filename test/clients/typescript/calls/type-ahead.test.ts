@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { handleBidiStreamingCall } from '@grpc/grpc-js';
 import { ClosedError, UnavailableError } from '../../../../clients/typescript';
 import { DictionaryClient } from '../../../../clients/typescript/autocomplete/dictionary';
@@ -111,6 +112,20 @@ test('a query without an answer rejects after `timeout`, and the next query has 
   await expect(input.type('b')).rejects.toThrow(UnavailableError);
   isSilent = false;
   expect(await input.type('be')).toEqual([]);
+});
+
+test('a `timeout` that is longer than any timer sends a query once', async () => {
+  const input = towns().typeAhead({ debounce: 0, timeout: '1000h' });
+  expect(await input.type('b')).toEqual([]);
+  expect(seen).toEqual({ opened: 1, open: 1, queries: ['b'] });
+  isSilent = true;
+  const typed = expect(input.type('be')).rejects.toThrow(ClosedError);
+  await eventually('the query', () => seen.queries.length > 1);
+  // A timer of 1 ms would send the query again and again.
+  await sleep(300);
+  input.close();
+  await typed;
+  expect(seen.queries).toEqual(['b', 'be']);
 });
 
 test('a closed type-ahead, and a type-ahead of a closed client, reject with a ClosedError', async () => {
