@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { inspect } from 'node:util';
 import type { Lease as LeaseMessage } from '../../../generated/typescript/holdfast/v1/lease';
 import { exactNow, now } from '../clock';
@@ -91,6 +92,8 @@ export class Lease {
   get signal(): AbortSignal {
     if (this.ended === undefined) {
       this.ended = new AbortController();
+      // Each piece of the work may listen. Node warns after ten.
+      setMaxListeners(Infinity, this.ended.signal);
       if (this.over) this.ended.abort(this.over);
     }
     return this.ended.signal;

@@ -1,3 +1,4 @@
+import { getMaxListeners } from 'node:events';
 import { duration } from '../../../clients/typescript';
 import { LossCause } from '../../../generated/typescript/holdfast/v1/lease';
 import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
@@ -46,6 +47,11 @@ describe('the leases of a client', () => {
     expect(lease.signal.aborted).toBe(true);
     expect(lease.signal.reason).toMatchObject({ lossCause: 'REVOKED' });
     expect(() => lease.check()).toThrow(lease.signal.reason as Error);
+  });
+
+  test('lets any number of pieces of the work listen to the signal without a warning of Node', async () => {
+    const { lease } = await holding();
+    expect(getMaxListeners(lease.signal)).toBe(Infinity);
   });
 
   test('believes in a lease without a session until its deadline', async () => {
