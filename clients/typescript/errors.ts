@@ -188,9 +188,17 @@ export function errorOfCall(error: ServiceError | HoldfastError | undefined): Ho
 /** The text of whatever a function of the caller has thrown, or has rejected with. */
 export function textOf(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown;
-  // An error may come from another realm, so its class says nothing.
-  const { message } = (thrown ?? {}) as { message?: unknown };
+  const message = messageOf(thrown);
   return typeof message === 'string' ? message : `it threw ${thrown === null ? 'null' : typeof thrown}`;
+}
+
+/** An error may come from another realm, so its class says nothing. Its getters may throw too. */
+function messageOf(thrown: unknown): unknown {
+  try {
+    return (thrown as { message?: unknown } | null | undefined)?.message;
+  } catch {
+    return undefined;
+  }
 }
 
 const REFUSALS: ReadonlySet<number> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED]);

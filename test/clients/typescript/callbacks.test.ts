@@ -32,6 +32,10 @@ const started: SessionNews = { kind: 'started', address: 'a' };
 const fails = (): void => {
   throw new Error('broken');
 };
+const failsUnreadably = (): void => {
+  // eslint-disable-next-line @typescript-eslint/only-throw-error -- a caller may throw anything
+  throw new Proxy({}, { get: fails });
+};
 // Functions of the caller may be async, although the types have no promise.
 const rejects = (() => Promise.reject(new Error('broken'))) as () => void;
 
@@ -48,6 +52,7 @@ describe('a function of the caller that fails', () => {
   test.each([
     ['throws', fails],
     ['rejects', rejects],
+    ['throws an error that nobody can read', failsUnreadably],
   ])('is told once if onQueued %s, and the wait goes on', async (_title, onQueued) => {
     const news: SessionNews[] = [];
     const { client, wire } = await opened({ onNews: (one) => void news.push(one) });
@@ -56,7 +61,8 @@ describe('a function of the caller that fails', () => {
     wire.event(1, queued);
     wire.event(1, queued);
     await pass(0);
-    expect(news.slice(1)).toEqual([{ kind: 'callbackFailed', name: 'x', error: 'broken' }]);
+    const error = onQueued === failsUnreadably ? 'it threw object' : 'broken';
+    expect(news.slice(1)).toEqual([{ kind: 'callbackFailed', name: 'x', error }]);
     wire.grant(1, 'lease');
     expect((await acquiring).isValid).toBe(true);
   });

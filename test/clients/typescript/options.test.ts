@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import {
   connect,
   InvalidRequestError,
@@ -74,6 +75,18 @@ test('connect refuses options that are no object, and a signal that is none', as
 
 test('names of all languages are allowed', () => {
   expect(lockAcquire('Zürich 東京 😀', {}).name).toBe('Zürich 東京 😀');
+});
+
+test('metadata are those of the moment of the call', () => {
+  const metadata = new Map([['zone', 'a']]);
+  const acquire = lockAcquire('report', { metadata });
+  metadata.set('zone', 'x'.repeat(2 ** 22));
+  expect(acquire.metadata).toEqual(new Map([['zone', 'a']]));
+});
+
+test('metadata may be a map of another realm', () => {
+  const metadata = runInNewContext(`new Map([['zone', 'a']])`) as Map<string, string>;
+  expect(lockAcquire('report', { metadata }).metadata).toEqual(new Map([['zone', 'a']]));
 });
 
 test('addresses come as a text with commas or as an array', () => {
