@@ -2,7 +2,7 @@ import { checkedSignal, unlessAborted } from './calls/abort';
 import { CallChannel } from './calls/call-channel';
 import { timeoutOf, type CallOptions } from './calls/call-options';
 import { addressList, type Addresses } from './connection/addresses';
-import type { TlsOptions } from './connection/tls';
+import { checkTls, type TlsOptions } from './connection/tls';
 import { tokenSource, type TokenOption } from './connection/token';
 import { refuseTokenWithoutTls } from './connection/transport-security';
 import { HoldfastClient, type Holdfast } from './holdfast';
@@ -46,11 +46,11 @@ export interface ConnectOptions extends CallOptions {
 export async function connect(addresses: Addresses, options: ConnectOptions = {}): Promise<Holdfast> {
   const { tls, tracer, logger, holderId, metadata = {} } = checkedOptions(options);
   const list = addressList(addresses);
+  checkTls(tls);
   const timeoutMs = timeoutOf(options, NUMBERS.limits.connectMs);
   checkedSignal(options.signal)?.throwIfAborted();
-  if (options.token !== undefined && tls === undefined && options.allowInsecureToken !== true)
-    refuseTokenWithoutTls(list);
   const token = tokenSource(options.token);
+  if (token && tls === undefined && options.allowInsecureToken !== true) refuseTokenWithoutTls(list);
   const session = new SessionClient({
     addresses: list,
     openWire: grpcWires(tls),

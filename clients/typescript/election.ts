@@ -7,7 +7,7 @@ import { metadataMap, type Metadata } from './leases/metadata';
 import type { AcquireOptions } from './leases/options';
 import { optionsAndBody, runUnderLease } from './leases/run-under-lease';
 import type { Lease } from './sessions/lease';
-import { checkedMetadata } from './texts';
+import { checkedMetadata, checkedText } from './texts';
 
 /** The metadata entry of the lease that has the leader's value. */
 const VALUE = 'value';
@@ -38,7 +38,9 @@ export class ElectionClient {
     readonly name: string,
     private readonly candidates: Candidates,
     private readonly channel: CallChannel,
-  ) {}
+  ) {
+    checkedText('name', name);
+  }
 
   /**
    * Waits until this process is the leader. `release()` of the lease resigns. The lease has the value as its metadata entry

@@ -9,9 +9,11 @@ import {
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import type { CallChannel } from '../calls/call-channel';
 import type { CallOptions } from '../calls/call-options';
+import { checkCount } from '../counts';
 import { duration } from '../duration';
 import { NUMBERS } from '../numbers';
-import { toMs, type TimeSpan } from '../time-span';
+import { invalidOption, toMs, type TimeSpan } from '../time-span';
+import { checkedText } from '../texts';
 import { batches, type Entry, type EntrySource } from './entries';
 import { importEntries } from './import-entries';
 import { matchKindCodes, suggestionOf, type MatchKind, type Suggestion } from './suggestions';
@@ -72,7 +74,9 @@ export class DictionaryClient {
   constructor(
     private readonly channel: CallChannel,
     readonly name: string,
-  ) {}
+  ) {
+    checkedText('name', name);
+  }
 
   /** Without effect if the dictionary exists with the same profile. */
   async create(options: CreateOptions = {}): Promise<void> {
@@ -120,7 +124,9 @@ export class DictionaryClient {
 
   /** Counts selections of an entry, which raise its score. Resolves with false if there is no such entry. */
   async recordSelection(entryId: string, options: SelectionOptions = {}): Promise<boolean> {
-    const request = { dictionary: this.name, entryId, count: options.count ?? 1 };
+    const { count = 1 } = options;
+    checkCount('count', count);
+    const request = { dictionary: this.name, entryId, count };
     const once = { ...options, isIdempotent: false };
     return (await this.channel.unary(methods.recordSelection, request, once)).recorded;
   }
@@ -156,6 +162,8 @@ export class DictionaryClient {
 function profileMessage(profile: Profile | undefined): ProfileMessage | undefined {
   if (profile === undefined) return undefined;
   const { accents = 'kept', typos = true } = profile;
+  if (accents !== 'kept' && accents !== 'dropped') throw invalidOption('accents', '"kept" or "dropped"');
+  if (typeof typos !== 'boolean') throw invalidOption('typos', 'true or false');
   return {
     accents:
       accents === 'kept' ? AccentHandling.ACCENT_HANDLING_KEPT : AccentHandling.ACCENT_HANDLING_DROPPED,
@@ -167,13 +175,14 @@ function suggestRequest(
   dictionary: string,
   { limit = 0, matchKinds, recents = '', maxStaleness }: QueryOptions,
 ): SuggestRequest {
+  checkCount('limit', limit);
   return {
     dictionary,
     query: '',
     pageSize: limit,
     pageToken: '',
     matchKinds: matchKindCodes(matchKinds),
-    recentsList: recents,
+    recentsList: checkedText('recents', recents),
     maxStaleness: maxStaleness === undefined ? undefined : duration(toMs(maxStaleness, 'maxStaleness')),
   };
 }

@@ -1,6 +1,8 @@
 import { AutocompleteServiceService as methods } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import type { CallChannel } from '../calls/call-channel';
 import type { CallOptions } from '../calls/call-options';
+import { checkCount } from '../counts';
+import { checkedText } from '../texts';
 import { matchKindCodes, suggestionOf, type MatchKind, type Suggestion } from './suggestions';
 
 export interface RecentOptions extends CallOptions {
@@ -28,11 +30,14 @@ export class RecentsClient {
   constructor(
     private readonly channel: CallChannel,
     readonly list: string,
-  ) {}
+  ) {
+    checkedText('list', list);
+  }
 
   /** Puts a text at the front of the list. */
   async add(text: string, options: RecentOptions = {}): Promise<void> {
     const { entryId = '', payload = new Uint8Array(), capacity } = options;
+    checkCount('capacity', capacity);
     const request = { list: this.list, text, entryId, payload: Buffer.from(payload), capacity };
     await this.channel.unary(methods.addRecent, request, options);
   }
@@ -47,6 +52,7 @@ export class RecentsClient {
   /** The latest matching texts. An empty query gives the latest texts. */
   async suggest(query: string, options: SuggestRecentsOptions = {}): Promise<Suggestion[]> {
     const { limit = 0, matchKinds } = options;
+    checkCount('limit', limit);
     const request = { list: this.list, query, pageSize: limit, matchKinds: matchKindCodes(matchKinds) };
     const { suggestions } = await this.channel.unary(methods.suggestRecents, request, options);
     return suggestions.map(suggestionOf);

@@ -3,9 +3,12 @@ import {
   matchKindToJSON,
   type Suggestion as SuggestionMessage,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
+import { invalidOption } from '../time-span';
 
 /** How a query matches a text, in the order of rank. A newer server may have other kinds. */
 export type MatchKind = 'EXACT' | 'PREFIX' | 'WORD_PREFIX' | 'SUFFIX' | 'CONTAINS' | 'TYPO';
+
+const KINDS: readonly MatchKind[] = ['EXACT', 'PREFIX', 'WORD_PREFIX', 'SUFFIX', 'CONTAINS', 'TYPO'];
 
 export interface Suggestion {
   /** Empty for a recent without an entry. */
@@ -25,6 +28,13 @@ export function suggestionOf(message: SuggestionMessage): Suggestion {
   return { id: entryId, text, segments, payload, matchKind: kind, score, isRecent: recent };
 }
 
+/** Throws an InvalidRequestError for a kind that this version does not know. */
 export function matchKindCodes(kinds: readonly MatchKind[] = []): MatchKindCode[] {
-  return kinds.map((kind) => MatchKindCode[`MATCH_KIND_${kind}`]);
+  if (!Array.isArray(kinds)) throw invalidOption('matchKinds', 'a list');
+  return kinds.map(codeOf);
+}
+
+function codeOf(kind: MatchKind): MatchKindCode {
+  if (KINDS.includes(kind)) return MatchKindCode[`MATCH_KIND_${kind}`];
+  throw invalidOption('matchKinds', `a list of ${KINDS.join(', ')}, not of ${String(kind)}`);
 }

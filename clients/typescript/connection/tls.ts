@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
+import { invalidOption } from '../time-span';
 
 /** The path of a PEM file, or a PEM text: `-----BEGIN …`. */
 export type Pem = Buffer | string;
@@ -13,6 +14,15 @@ export interface TlsOptions {
   readonly key?: Pem;
   /** The name in the server's certificate, if it differs from the address. For tests. */
   readonly serverName?: string;
+}
+
+/** Throws an InvalidRequestError for a value that says neither TLS nor no TLS, for example `false`. */
+export function checkTls(tls: unknown): void {
+  if (tls === undefined || tls === true || (typeof tls === 'object' && tls !== null)) return;
+  throw invalidOption(
+    'tls',
+    `true, { ca, cert, key, serverName }, or left out, not ${tls === null ? 'null' : typeof tls}`,
+  );
 }
 
 /**

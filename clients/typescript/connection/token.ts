@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { toMs, type TimeSpan } from '../time-span';
+import { invalidOption, toMs, type TimeSpan } from '../time-span';
 
 /** A token with its life. */
 export interface GivenToken {
@@ -19,21 +19,23 @@ export interface BearerToken {
 
 export type TokenSource = () => Promise<BearerToken>;
 
-/** Undefined: the calls carry no token. */
+/** Undefined: the calls carry no token. Throws an InvalidRequestError for a value of another kind. */
 export function tokenSource(option: TokenOption | undefined): TokenSource | undefined {
   if (option === undefined) return undefined;
   if (typeof option === 'string') return async () => bearer(option);
-  if (typeof option === 'object') {
-    return async () => bearer(await readFile(option.file, 'utf8'));
-  }
-  return async () => {
-    const given = await option();
-    if (typeof given === 'string') return bearer(given);
-    const { token, expiresIn } = given;
-    return expiresIn === undefined
-      ? bearer(token)
-      : { ...bearer(token), expiresInMs: toMs(expiresIn, 'expiresIn') };
-  };
+  if (typeof option === 'function') return async () => given(await option());
+  const file: unknown = (option as { file?: unknown } | null)?.file;
+  if (typeof file !== 'string') throw invalidOption('token', 'a text, { file: path }, or a function');
+  return async () => bearer(await readFile(file, 'utf8'));
+}
+
+function given(answer: GivenToken | string): BearerToken {
+  if (typeof answer === 'string') return bearer(answer);
+  const { token, expiresIn } = (answer as Partial<GivenToken> | null | undefined) ?? {};
+  if (typeof token !== 'string') throw new Error('the token callback has given neither a text nor { token }');
+  return expiresIn === undefined
+    ? bearer(token)
+    : { ...bearer(token), expiresInMs: toMs(expiresIn, 'expiresIn') };
 }
 
 /** A file often ends with a line break, which no header may have. Throws an error that does not show the token. */

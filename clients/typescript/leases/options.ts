@@ -3,6 +3,7 @@ import { checkedSignal } from '../calls/abort';
 import { checkedMetadata, checkedText } from '../texts';
 import { invalidOption, toMs, type TimeSpan } from '../time-span';
 import type { Acquire, QueuePlace } from '../sessions/acquire-intent';
+import { checkCount } from '../counts';
 import { metadataMap, type Metadata } from './metadata';
 
 /** Options of an attempt that does not wait. */
@@ -81,11 +82,6 @@ export function permitsAcquire(name: string, options: PermitsOptions): Acquire {
 export function checkedOptions<Options>(options: Options): Options {
   if (typeof options === 'object' && options !== null) return options;
   throw invalidOption('options', `an object, not ${String(options)}`);
-}
-
-function checkCount(option: string, count: number | undefined): void {
-  const isCount = count === undefined || (Number.isInteger(count) && count >= 0 && count < 2 ** 31);
-  if (!isCount) throw invalidOption(option, `a whole number from 1, not ${String(count)}`);
 }
 
 function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptions) {

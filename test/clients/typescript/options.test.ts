@@ -91,8 +91,52 @@ test('metadata may be a map of another realm', () => {
 
 test('addresses come as a text with commas or as an array', () => {
   expect(addressList('a:1, b:2')).toEqual(['a:1', 'b:2']);
-  expect(addressList(['[::1]:50051'])).toEqual(['[::1]:50051']);
+  expect(addressList(['[::1]:50051', 'c:1,d:65535'])).toEqual(['[::1]:50051', 'c:1', 'd:65535']);
 });
+
+test.each([
+  ...[
+    'http://a:50051',
+    'dns:///a:1',
+    'unix:/tmp/a:1',
+    'a:0',
+    'a:65536',
+    'a',
+    ':50051',
+    'a b:1',
+    '::1:5005',
+    '',
+  ],
+  ...['a:1,', ['a:1', 'b'], [undefined], [], null, 5, {}],
+])('%p is no address of a server, so `connect` does not try it', async (addresses) => {
+  await expect(connect(addresses as string)).rejects.toThrow(InvalidRequestError);
+});
+
+test.each([
+  ['tls', false],
+  ['tls', null],
+  ['tls', 'yes'],
+  ['token', null],
+  ['token', 5],
+  ['token', {}],
+  ['token', { file: 5 }],
+  ['metadata', null],
+  ['metadata', 'zone'],
+  ['metadata', ['zone']],
+  ['metadata', new Set(['zone'])],
+])('`connect` refuses a wrong %s at once: %p', async (option, value) => {
+  const connecting = connect('127.0.0.1:1', { [option]: value });
+  await expect(connecting).rejects.toThrow(InvalidRequestError);
+  await expect(connecting).rejects.toThrow(`${option} must be`);
+});
+
+test.each([[null], [undefined], [{}], [{ token: 5 }]])(
+  'a token callback that gives %p gives no token',
+  async (answer) => {
+    const source = tokenSource(() => answer as string);
+    await expect(source?.()).rejects.toThrow('neither a text nor { token }');
+  },
+);
 
 test('a token comes from a text or a function, with or without its life', async () => {
   expect(await tokenSource('t')?.()).toEqual({ token: 't' });
