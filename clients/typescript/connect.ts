@@ -18,23 +18,23 @@ import type { TimeSpan } from './time-span';
 
 export interface ConnectOptions extends CallOptions {
   /** `true`: TLS with the certificate authorities of Node. Default: no TLS. */
-  readonly tls?: TlsOptions | true;
+  readonly tls?: TlsOptions | true | undefined;
   /** A bearer token for the sessions and calls. Needs `tls`, unless all addresses are loopback addresses. Default: none. */
-  readonly token?: TokenOption;
+  readonly token?: TokenOption | undefined;
   /** Sends the token without TLS to other machines, where anybody on the way can use the token. Default: false. */
-  readonly allowInsecureToken?: boolean;
+  readonly allowInsecureToken?: boolean | undefined;
   /** A label of this process that others see beside its leases. Default: empty. */
-  readonly holderId?: string;
+  readonly holderId?: string | undefined;
   /** The metadata of each lease without metadata of its own. */
-  readonly metadata?: Metadata;
+  readonly metadata?: Metadata | undefined;
   /** Ends the wait for the first answer. `connect` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** The longest wait for the first answer of a server. Default: 10 s. */
   readonly timeout?: TimeSpan | undefined;
   /** Default: no messages. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** A tracer of OpenTelemetry. Default: no spans. */
-  readonly tracer?: Tracer;
+  readonly tracer?: Tracer | undefined;
 }
 
 /**

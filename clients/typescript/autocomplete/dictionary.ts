@@ -22,14 +22,14 @@ import { TypeAheadClient, type TypeAhead, type TypeAheadOptions } from './type-a
 /** How a dictionary matches. Fixed when the dictionary is created. */
 export interface Profile {
   /** Default: kept. */
-  readonly accents?: 'kept' | 'dropped';
+  readonly accents?: 'kept' | 'dropped' | undefined;
   /** Default: true. */
-  readonly typos?: boolean;
+  readonly typos?: boolean | undefined;
 }
 
 export interface CreateOptions extends CallOptions {
   /** Default: the defaults of each field. */
-  readonly profile?: Profile;
+  readonly profile?: Profile | undefined;
 }
 
 export interface ImportOptions extends CallOptions {
@@ -37,26 +37,26 @@ export interface ImportOptions extends CallOptions {
    * Default: the dictionary keeps its profile, and a new dictionary has the defaults. Another profile than the
    * dictionary's rejects with a DictionaryExistsError.
    */
-  readonly profile?: Profile;
+  readonly profile?: Profile | undefined;
   /** The longest time of the whole import, with the reading of the entries. Default: no bound. */
   readonly timeout?: TimeSpan | undefined;
 }
 
 export interface SelectionOptions extends CallOptions {
   /** The number of selections. Default: 1. */
-  readonly count?: number;
+  readonly count?: number | undefined;
 }
 
 /** What a query asks for. */
 export interface QueryOptions {
   /** Default: 10. Maximum: 100. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Default: all kinds. */
-  readonly matchKinds?: readonly MatchKind[];
+  readonly matchKinds?: readonly MatchKind[] | undefined;
   /** The caller's list of recents, which rank first. */
-  readonly recents?: string;
+  readonly recents?: string | undefined;
   /** How old the answer may be. Default: 0. Maximum: 1 hour. */
-  readonly maxStaleness?: TimeSpan;
+  readonly maxStaleness?: TimeSpan | undefined;
 }
 
 export interface SuggestOptions extends QueryOptions, CallOptions {}

@@ -9,11 +9,11 @@ export interface Entry {
   /** The text that is shown and searched: 1 to 512 bytes. */
   readonly text: string;
   /** Other texts that find the entry. */
-  readonly aliases?: readonly string[];
+  readonly aliases?: readonly string[] | undefined;
   /** A greater weight ranks earlier. Default: 0. */
-  readonly weight?: number | bigint;
+  readonly weight?: number | bigint | undefined;
   /** Data for the program that shows the entry: at most 1 KiB. */
-  readonly payload?: Uint8Array;
+  readonly payload?: Uint8Array | undefined;
 }
 
 /** Entries in any order. A source can also be an async generator that reads a file or a database. */

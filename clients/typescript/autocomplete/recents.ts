@@ -7,18 +7,18 @@ import { matchKindCodes, suggestionOf, type MatchKind, type Suggestion } from '.
 
 export interface RecentOptions extends CallOptions {
   /** The entry that the text stands for. Default: none. */
-  readonly entryId?: string;
+  readonly entryId?: string | undefined;
   /** At most 1 KiB. */
-  readonly payload?: Uint8Array;
+  readonly payload?: Uint8Array | undefined;
   /** The number of texts that the list keeps from now on. Default: 100. Range: 1 to 1000. */
-  readonly capacity?: number;
+  readonly capacity?: number | undefined;
 }
 
 export interface SuggestRecentsOptions extends CallOptions {
   /** Default: 10. Maximum: 100. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Default: all kinds. */
-  readonly matchKinds?: readonly MatchKind[];
+  readonly matchKinds?: readonly MatchKind[] | undefined;
 }
 
 /** A list of recents. The type has public members only, so a test can pass a plain object. */

@@ -18,7 +18,7 @@ import { suggestionOf, type Suggestion } from './suggestions';
 
 export interface TypeAheadOptions extends CallOptions {
   /** The pause after a keystroke before the query is sent. Default: 30 ms. 0: each keystroke is sent. */
-  readonly debounce?: TimeSpan;
+  readonly debounce?: TimeSpan | undefined;
   /** Closes the type-ahead. A query without an answer rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** The longest time of one query, from the keystroke to the answer. Default: 10 s. */

@@ -8,12 +8,12 @@ export type Pem = Buffer | string;
 
 export interface TlsOptions {
   /** The certificate authorities of the servers. Default: those of Node. */
-  readonly ca?: Pem;
+  readonly ca?: Pem | undefined;
   /** The client's certificate, with its chain. Needs `key`. */
-  readonly cert?: Pem;
-  readonly key?: Pem;
+  readonly cert?: Pem | undefined;
+  readonly key?: Pem | undefined;
   /** The name in the server's certificate, if it differs from the address. For tests. */
-  readonly serverName?: string;
+  readonly serverName?: string | undefined;
 }
 
 /** Throws an InvalidRequestError for a value that says neither TLS nor no TLS, for example `false`. */

@@ -5,7 +5,7 @@ import { invalidOption, toMs, type TimeSpan } from '../time-span';
 export interface GivenToken {
   readonly token: string;
   /** The next session is opened with a new token before this time has passed. Default: the token does not end. */
-  readonly expiresIn?: TimeSpan;
+  readonly expiresIn?: TimeSpan | undefined;
 }
 
 /** A fixed token, a file that is read again for each session and each call, or a function that gives a token. */

@@ -12,38 +12,38 @@ export interface TryOptions {
    * The time after which the lease ends if this process vanishes. The client renews the lease long before. Default: the
    * server's, 30 s. Range: 100 ms to 2 min, as the server allows.
    */
-  readonly ttl?: TimeSpan;
+  readonly ttl?: TimeSpan | undefined;
   /**
    * The longest time to hold the lease. Afterwards the lease counts as lost, with the cause MAX_HOLD, and is released when
    * the work has ended or the deadline has passed. Heartbeats prove that the process runs, and this option catches work
    * that hangs. Range: greater than 0. Default: no bound.
    */
-  readonly maxHold?: TimeSpan;
+  readonly maxHold?: TimeSpan | undefined;
   /** Ends the attempt, which then rejects with the signal's reason. A grant that was under way is released. */
-  readonly signal?: AbortSignal;
-  readonly metadata?: Metadata;
+  readonly signal?: AbortSignal | undefined;
+  readonly metadata?: Metadata | undefined;
 }
 
 export interface AcquireOptions extends TryOptions {
   /** The longest wait in the queue. Default: until `signal` aborts. */
-  readonly wait?: TimeSpan;
+  readonly wait?: TimeSpan | undefined;
   /**
    * Called with the place in the queue while the request waits, at most every 2 s. An error of the function ends nothing:
    * the logger is told once for each wait, or the process gets a warning if there is no logger.
    */
-  readonly onQueued?: (place: QueuePlace) => void;
+  readonly onQueued?: ((place: QueuePlace) => void) | undefined;
 }
 
 interface Mode {
   /** Holders of a shared lock hold it together. Default: exclusive. */
-  readonly mode?: 'exclusive' | 'shared';
+  readonly mode?: 'exclusive' | 'shared' | undefined;
 }
 
 interface Permits {
   /** Default: 1. */
-  readonly permits?: number;
+  readonly permits?: number | undefined;
   /** The limit of a semaphore that does not exist yet. An existing semaphore keeps its limit. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 export interface LockOptions extends AcquireOptions, Mode {}

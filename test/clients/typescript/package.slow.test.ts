@@ -78,6 +78,33 @@ const DOUBLES = [
   '',
 ].join('\n');
 
+/** The options of the caller may be undefined, although the compiler tells a missing option from undefined. */
+const STRICT = [
+  "import { connect, ContendedError, type ConnectOptions, type Lease, type LockOptions } from '@holdfast/client';",
+  "import type { Entry, PermitsOptions, SelectionOptions, TypeAheadOptions } from '@holdfast/client';",
+  "import { LockServiceService } from '@holdfast/client/stubs/lock_service';",
+  'type AllUndefined<Options> = { [Key in keyof Options]-?: undefined };',
+  'export async function work(',
+  '  settings: AllUndefined<ConnectOptions>, how: AllUndefined<LockOptions>, permits: AllUndefined<PermitsOptions>,',
+  '  typing: AllUndefined<TypeAheadOptions>, selection: AllUndefined<SelectionOptions>,',
+  '  unsetOfEntry: AllUndefined<Omit<Entry, "id" | "text">>,',
+  '): Promise<bigint | undefined> {',
+  "  await using hf = await connect('a:1', settings);",
+  "  const lease: Lease = await hf.lock('x', { ...how, ttl: '5s', metadata: { zone: 'a' } });",
+  "  await using held = await hf.tryPermits('gpu', permits);",
+  "  const towns = hf.dictionary('towns');",
+  "  await towns.put([{ id: 'b', text: 'Bonn', ...unsetOfEntry }]);",
+  "  await towns.recordSelection('b', selection);",
+  '  await towns.create({ profile: { accents: undefined, typos: undefined } });',
+  "  await hf.recents('user-7').add('Bonn', { entryId: undefined, payload: undefined, capacity: undefined });",
+  "  await towns.typeAhead(typing).type('b');",
+  "  const { lock } = await hf.call(LockServiceService.getLock, { name: 'x' });",
+  '  if (lock && held && new Error() instanceof ContendedError) return lock.lastFencingToken;',
+  '  return hf.withLock(lease.name, ({ fencingToken }) => fencingToken);',
+  '}',
+  '',
+].join('\n');
+
 describe('the package of the TypeScript client', () => {
   it('has the same bytes each time it is built', async () => {
     expect(readFileSync(await build('second')).equals(readFileSync(pack))).toBe(true);
@@ -128,38 +155,21 @@ describe('the package of the TypeScript client', () => {
     expect(withoutInterop).toEqual(required.stdout.trim().split(','));
   });
 
-  it('has types for strict users of both kinds, and the stubs', async () => {
-    const program = [
-      "import { connect, ContendedError, type Lease } from '@holdfast/client';",
-      "import { LockServiceService } from '@holdfast/client/stubs/lock_service';",
-      'export async function work(): Promise<bigint | undefined> {',
-      "  await using hf = await connect('a:1');",
-      "  const lease: Lease = await hf.lock('x', { ttl: '5s', metadata: { zone: 'a' } });",
-      "  const { lock } = await hf.call(LockServiceService.getLock, { name: 'x' });",
-      '  if (lock && new Error() instanceof ContendedError) return lock.lastFencingToken;',
-      '  return hf.withLock(lease.name, ({ fencingToken }) => fencingToken);',
-      '}',
-      '',
-    ].join('\n');
+  it('has types for strict users of every kind, and the stubs', async () => {
     const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-    const flags = [
-      '--noEmit',
-      '--strict',
-      '--target',
-      'es2022',
-      '--module',
-      'node16',
-      '--lib',
-      'es2022,esnext.disposable',
-    ];
-    const types = ['--typeRoots', join(ROOT, 'node_modules', '@types'), '--types', 'node', '--skipLibCheck'];
-    for (const [file, text] of [
-      ['strict.mts', program],
-      ['strict.cts', program],
-      ['doubles.mts', DOUBLES],
+    const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--isolatedModules'];
+    const target = ['--target', 'es2022', '--lib', 'es2022,esnext.disposable'];
+    const types = ['--typeRoots', join(ROOT, 'node_modules', '@types'), '--types', 'node'];
+    const oldCommonJs = ['--module', 'commonjs', '--moduleResolution', 'node10'];
+    for (const [file, text, module] of [
+      ['strict.mts', STRICT, ['--module', 'nodenext', '--verbatimModuleSyntax']],
+      ['strict.cts', STRICT, ['--module', 'nodenext']],
+      ['strict.ts', STRICT, oldCommonJs],
+      ['doubles.mts', DOUBLES, ['--module', 'node16']],
     ] as const) {
       writeFileSync(join(folder, 'user', file), text);
-      await run(process.execPath, [tsc, ...flags, ...types, file], { cwd: join(folder, 'user') });
+      const flags = [...strict, ...target, ...types, ...module];
+      await run(process.execPath, [tsc, ...flags, file], { cwd: join(folder, 'user') });
     }
-  }, 120_000);
+  }, 240_000);
 });
