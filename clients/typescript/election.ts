@@ -1,6 +1,12 @@
-import { LockServiceService, type Lock } from '../../generated/typescript/holdfast/v1/lock_service';
+import {
+  LockServiceService,
+  type Lock,
+  type WatchLockResponse,
+} from '../../generated/typescript/holdfast/v1/lock_service';
+import { either } from './calls/abort';
 import type { CallChannel } from './calls/call-channel';
 import type { CallOptions, WatchOptions } from './calls/call-options';
+import { Iteration } from './calls/iteration';
 import { watch } from './calls/watch';
 import type { LeaderLease } from './lease-types';
 import { metadataMap, type Metadata } from './leases/metadata';
@@ -69,18 +75,33 @@ export class ElectionClient {
    * The leader at once, and after each change. Undefined while there is none. Ends when `signal` aborts. Rejects with a
    * ClosedError when the client is closed.
    */
-  async *observe(options?: WatchOptions): AsyncGenerator<Leader | undefined, void, undefined> {
+  observe(options: WatchOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
+    return new Iteration((left) => this.leaders(options.signal, left));
+  }
+
+  private async *leaders(
+    signal: AbortSignal | undefined,
+    left: AbortSignal,
+  ): AsyncGenerator<Leader | undefined, void, undefined> {
     let isFirst = true;
     let last: Leader | undefined;
-    const request = { name: this.name };
-    for await (const { lock } of watch(this.channel, LockServiceService.watchLock, request, options)) {
-      const leader = leaderOf(lock);
-      const isSame = leader?.fencingToken === last?.fencingToken && leader?.value === last?.value;
-      if (isSame && !isFirst) continue;
-      isFirst = false;
-      last = leader;
-      yield leader;
+    const ends = either(signal, left);
+    try {
+      for await (const { lock } of this.states(ends.signal)) {
+        const leader = leaderOf(lock);
+        const isSame = leader?.fencingToken === last?.fencingToken && leader?.value === last?.value;
+        if (isSame && !isFirst) continue;
+        isFirst = false;
+        last = leader;
+        yield leader;
+      }
+    } finally {
+      ends.dispose();
     }
+  }
+
+  private states(signal: AbortSignal): AsyncGenerator<WatchLockResponse, void, undefined> {
+    return watch(this.channel, LockServiceService.watchLock, { name: this.name }, { signal });
   }
 
   private async win(value: string, options: AcquireOptions): Promise<ShownLease> {

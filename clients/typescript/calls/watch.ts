@@ -3,25 +3,38 @@ import { ClosedError, errorOf, errorOfCall } from '../errors';
 import { either, onAbort, pause } from './abort';
 import type { CallChannel, Method, Prepared } from './call-channel';
 import { FIRST_MESSAGE_MS, type WatchOptions } from './call-options';
+import { Iteration } from './iteration';
 import { Repetition } from './repetition';
 
 /**
  * The messages of a server stream, which is opened again after a break. Ends when `signal` aborts. Rejects with a
  * ClosedError when the client is closed, and with a HoldfastError if a repetition cannot help.
  */
-export async function* watch<Request, Response>(
+export function watch<Request, Response>(
   channel: CallChannel,
   method: Method<Request, Response>,
   request: Request,
-  { signal }: WatchOptions = {},
+  options: WatchOptions = {},
+): AsyncGenerator<Response, void, undefined> {
+  return new Iteration((left) => untilLeft(channel, method, request, options.signal, left));
+}
+
+async function* untilLeft<Request, Response>(
+  channel: CallChannel,
+  method: Method<Request, Response>,
+  request: Request,
+  signal: AbortSignal | undefined,
+  left: AbortSignal,
 ): AsyncGenerator<Response, void, undefined> {
   if (channel.closed.aborted) throw new ClosedError();
-  const joined = either(signal, channel.closed);
+  const own = either(signal, left);
+  const joined = either(own.signal, channel.closed);
   try {
     yield* repeat(channel, method, request, joined.signal);
-    if (channel.closed.aborted && !signal?.aborted) throw new ClosedError();
+    if (channel.closed.aborted && !own.signal.aborted) throw new ClosedError();
   } finally {
     joined.dispose();
+    own.dispose();
   }
 }
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import type { handleServerStreamingCall, handleUnaryCall } from '@grpc/grpc-js';
 import {
   ClosedError,
@@ -8,6 +10,7 @@ import {
 import { CallChannel, type CallSettings } from '../../../../clients/typescript/calls/call-channel';
 import { watch } from '../../../../clients/typescript/calls/watch';
 import { tokenSource } from '../../../../clients/typescript/connection/token';
+import { ElectionClient } from '../../../../clients/typescript/election';
 import {
   Lock,
   LockServiceService as methods,
@@ -16,6 +19,7 @@ import {
   type WatchLockRequest,
   type WatchLockResponse,
 } from '../../../../generated/typescript/holdfast/v1/lock_service';
+import { eventually } from '../../../support/eventually';
 import { TcpProxy } from '../../../support/proxy/tcp-proxy';
 import { StubServer } from './stub-server';
 
@@ -101,6 +105,53 @@ test('a watch on a connection that leads nowhere goes on at the next server', as
     proxy.blackHole('both');
   }
   expect(seen).toEqual(['first', 'second']);
+});
+
+describe('an iteration without a next message', () => {
+  let openCount: number;
+  let channel: CallChannel;
+
+  beforeEach(async () => {
+    openCount = 0;
+    const watchLock: handleServerStreamingCall<WatchLockRequest, WatchLockResponse> = (call) => {
+      openCount += 1;
+      call.on('cancelled', () => (openCount -= 1));
+      call.write({ lock: Lock.create({ name: 'first' }) });
+    };
+    channel = channelTo([await serve({ watchLock })]);
+  });
+
+  const iterations = (): [string, AsyncGenerator<unknown, void, undefined>][] => [
+    ['watch', watch(channel, methods.watchLock, { name: 'x' })],
+    ['observe', new ElectionClient('x', { lock: () => Promise.reject(new Error()) }, channel).observe()],
+  ];
+
+  test('is ended at once by `return`, and so is its stream', async () => {
+    for (const [name, iteration] of iterations()) {
+      expect([name, (await iteration.next()).done]).toEqual([name, false]);
+      const pending = iteration.next();
+      expect(await iteration.return()).toEqual({ done: true, value: undefined });
+      expect(await pending).toEqual({ done: true, value: undefined });
+      await eventually(`the end of the stream of ${name}`, () => openCount === 0);
+    }
+  });
+
+  test('is ended at once by `throw`, and by the end of a stream of Node', async () => {
+    for (const [, iteration] of iterations()) {
+      await iteration.next();
+      const pending = iteration.next();
+      await expect(iteration.throw(new Error('enough'))).rejects.toThrow('enough');
+      expect(await pending).toEqual({ done: true, value: undefined });
+    }
+    for (const [, iteration] of iterations()) {
+      const readable = Readable.from(iteration);
+      await once(readable, 'data');
+      const closed = once(readable, 'close');
+      readable.destroy();
+      await closed;
+    }
+    await eventually('the end of the streams', () => openCount === 0);
+  });
 });
 
 test('a certificate that cannot be read is a HoldfastError that names the file', async () => {

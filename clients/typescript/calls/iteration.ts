@@ -1,0 +1,35 @@
+/**
+ * An iteration that `return` and `throw` end at once. A generator alone would first wait for the end of a pending `next`,
+ * and so for the next change of a state that may never change.
+ */
+export class Iteration<T> implements AsyncGenerator<T, void, undefined> {
+  private readonly leaving = new AbortController();
+  private readonly generator: AsyncGenerator<T, void, undefined>;
+
+  /** @param start makes the generator, which ends when the signal aborts */
+  constructor(start: (left: AbortSignal) => AsyncGenerator<T, void, undefined>) {
+    this.generator = start(this.leaving.signal);
+  }
+
+  next(): Promise<IteratorResult<T, void>> {
+    return this.generator.next();
+  }
+
+  return(): Promise<IteratorResult<T, void>> {
+    this.leaving.abort();
+    return this.generator.return();
+  }
+
+  throw(error: unknown): Promise<IteratorResult<T, void>> {
+    this.leaving.abort();
+    return this.generator.throw(error);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+}
