@@ -1,10 +1,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
+import { checkedText } from '../texts';
 import { invalidOption } from '../time-span';
 
 /** The path of a PEM file, or a PEM text: `-----BEGIN …`. */
-export type Pem = Buffer | string;
+export type Pem = Uint8Array | string;
 
 export interface TlsOptions {
   /** The certificate authorities of the servers. Default: those of Node. */
@@ -16,13 +17,23 @@ export interface TlsOptions {
   readonly serverName?: string | undefined;
 }
 
-/** Throws an InvalidRequestError for a value that says neither TLS nor no TLS, for example `false`. */
+/** Throws an InvalidRequestError for a value that says neither TLS nor no TLS, for example `false`, and for wrong fields. */
 export function checkTls(tls: unknown): void {
-  if (tls === undefined || tls === true || (typeof tls === 'object' && tls !== null)) return;
-  throw invalidOption(
-    'tls',
-    `true, { ca, cert, key, serverName }, or left out, not ${tls === null ? 'null' : typeof tls}`,
-  );
+  if (tls === undefined || tls === true) return;
+  if (typeof tls !== 'object' || tls === null) {
+    const given = tls === null ? 'null' : typeof tls;
+    throw invalidOption('tls', `true, { ca, cert, key, serverName }, or left out, not ${given}`);
+  }
+  const { ca, cert, key, serverName } = tls as Record<keyof TlsOptions, unknown>;
+  for (const [name, pem] of Object.entries({ ca, cert, key })) checkPem(name, pem);
+  if ((cert === undefined) !== (key === undefined))
+    throw invalidOption('tls', 'given cert and key, or neither');
+  if (serverName !== undefined) checkedText('serverName', serverName);
+}
+
+function checkPem(name: string, pem: unknown): void {
+  if (pem === undefined || typeof pem === 'string' || pem instanceof Uint8Array) return;
+  throw invalidOption(name, `a path, a PEM text or a buffer, not ${typeof pem}`);
 }
 
 /**
@@ -77,7 +88,7 @@ function isText(pem: string): boolean {
 
 function bytes(pem: Pem | undefined): Buffer | null {
   if (pem === undefined) return null;
-  if (typeof pem !== 'string') return pem;
+  if (typeof pem !== 'string') return Buffer.from(pem);
   return isText(pem) ? Buffer.from(pem) : fileOf(pem);
 }
 

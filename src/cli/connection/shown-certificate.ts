@@ -59,5 +59,5 @@ function open(address: string, { ca, cert, key, serverName }: TlsOptions): TLSSo
 
 /** The settings of the command line are paths. */
 function bytes(pem: Pem): Buffer {
-  return typeof pem === 'string' ? readFileSync(pem) : pem;
+  return typeof pem === 'string' ? readFileSync(pem) : Buffer.from(pem);
 }

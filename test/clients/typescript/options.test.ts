@@ -116,6 +116,8 @@ test.each([
   ['tls', false],
   ['tls', null],
   ['tls', 'yes'],
+  ['tls', { cert: 'client.pem' }],
+  ['tls', { key: 'client.key' }],
   ['token', null],
   ['token', 5],
   ['token', {}],
@@ -129,6 +131,17 @@ test.each([
   await expect(connecting).rejects.toThrow(InvalidRequestError);
   await expect(connecting).rejects.toThrow(`${option} must be`);
 });
+
+test.each(['ca', 'cert', 'key', 'serverName'])(
+  '`connect` refuses a wrong %s of tls at once',
+  async (field) => {
+    for (const value of [5, null, ['ca.pem']]) {
+      const connecting = connect('127.0.0.1:1', { tls: { [field]: value } });
+      await expect(connecting).rejects.toThrow(InvalidRequestError);
+      await expect(connecting).rejects.toThrow(`${field} must be`);
+    }
+  },
+);
 
 test.each([[null], [undefined], [{}], [{ token: 5 }]])(
   'a token callback that gives %p gives no token',

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { channelCredentials, type TlsOptions } from '../../../clients/typescript/connection/tls';
 import { Authority, type Issued } from '../../support/certificates';
@@ -19,6 +19,13 @@ const read = (tls: TlsOptions) => () => channelCredentials(tls);
 
 test('a certificate and its key are read', () => {
   expect(read({ ca: issued.cert, cert: issued.cert, key: issued.key })).not.toThrow();
+});
+
+test('bytes of any kind are read', () => {
+  const [ca, cert, key] = [issued.cert, issued.cert, issued.key].map((path) =>
+    Uint8Array.from(readFileSync(path)),
+  );
+  expect(read({ ca, cert, key })).not.toThrow();
 });
 
 test('the error names the file that has no certificate or no key', () => {
