@@ -243,9 +243,8 @@ export class SessionClient implements SessionKeeper {
     if (!Number.isFinite(lifeMs)) return;
     const delayMs = Math.min(Math.max(lifeMs, shortestTokenLifeMs), LONGEST_TIMER_MS);
     this.tokenTimer = setTimeout(() => {
-      if (session !== this.current) return;
-      session.isLeaving = true;
-      this.openAfter(0);
+      // The session takes new acquires until the next one is open, because the next token may be late.
+      if (session === this.current) this.openAfter(0);
     }, delayMs);
   }
 }

@@ -229,6 +229,28 @@ describe('the sessions of a client', () => {
     expect(wires.all.map((one) => one.token)).toEqual(['t']);
   });
 
+  test.each([
+    ['hangs', () => new Promise<never>(() => undefined)],
+    ['fails', () => Promise.reject(new Error('sealed'))],
+  ])('acquires in the present session while the callback for the next token %s', async (_title, next) => {
+    let count = 0;
+    const first = { token: 't', expiresInMs: 60_000 };
+    const { client, wire, wires } = await opened({
+      token: () => (++count > 1 ? next() : Promise.resolve(first)),
+    });
+    for (let second = 0; second < 50; second++) {
+      await pass(1000);
+      wire.respond();
+    }
+    expect([count > 1, wires.all.length]).toEqual([true, 1]);
+    const acquiring = lock(client, 'x');
+    await pass(0);
+    wire.grant(wire.id('acquireLock'), 'lease');
+    expect((await acquiring).isValid).toBe(true);
+    void client.close();
+    await pass(10_000);
+  });
+
   test('closes while a token callback hangs, and leaves no timer', async () => {
     const wires = new FakeWires();
     const token = () => new Promise<never>(() => undefined);
