@@ -29,8 +29,10 @@ test.each(['', 's', '30', '-1s', '1d', '1 s', -1, NaN, Infinity, 1e300])('the ti
 test('an option that no message can carry is refused, and the error names the option', () => {
   for (const count of [1.5, -1, NaN, 2 ** 31]) {
     expect(() => permitsAcquire('gpu', { permits: count })).toThrow('permits must be a whole number');
-    expect(() => permitsAcquire('gpu', { limit: count })).toThrow('limit must be a whole number');
+    expect(() => permitsAcquire('gpu', { limit: count })).toThrow('limit must be a whole number below');
   }
+  // A limit of 0 pauses the semaphore.
+  expect(permitsAcquire('gpu', { limit: 0 }).initialLimit).toBe(0);
   expect(() => lockAcquire(undefined as unknown as string, {})).toThrow('name must be a text');
   const metadata = { zone: 7 as unknown as string };
   expect(() => lockAcquire('report', { metadata })).toThrow('metadata of "zone" must be a text');
