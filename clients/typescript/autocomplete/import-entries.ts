@@ -39,7 +39,7 @@ async function run(
   entries: EntrySource,
   ends: AbortSignal,
 ): Promise<DictionaryInfo> {
-  const { call, answer } = open(prepared);
+  const { call, answer, failure } = open(prepared);
   const remove = onAbort(ends, () => call.cancel());
   try {
     const [{ dictionary }] = await Promise.all([answer, send(call, answer, start, entries)]);
@@ -48,8 +48,10 @@ async function run(
   } catch (error) {
     call.cancel();
     ends.throwIfAborted();
-    if (!isServiceError(error)) throw error;
-    const failed = errorOfCall(error);
+    const ofCall = failure();
+    // The source of the entries may have failed, also with an error of gRPC.
+    if (ofCall === undefined || error !== ofCall) throw error;
+    const failed = errorOfCall(ofCall);
     channel.failed(prepared.client, failed);
     throw failed;
   } finally {
@@ -57,19 +59,31 @@ async function run(
   }
 }
 
-function open({ client, metadata }: Prepared): { call: Call; answer: Promise<ImportDictionaryResponse> } {
+interface Opened {
+  readonly call: Call;
+  readonly answer: Promise<ImportDictionaryResponse>;
+  /** The error of the call. */
+  failure(): ServiceError | undefined;
+}
+
+function open({ client, metadata }: Prepared): Opened {
   const { path, requestSerialize, responseDeserialize } = methods.importDictionary;
   let call!: Call;
+  let failure: ServiceError | undefined;
   const answer = new Promise<ImportDictionaryResponse>((resolve, reject) => {
     call = client.makeClientStreamRequest(
       path,
       requestSerialize,
       responseDeserialize,
       metadata,
-      (error, response) => (error ? reject(error) : resolve(response as ImportDictionaryResponse)),
+      (error, response) => {
+        failure = error ?? undefined;
+        if (error) reject(error);
+        else resolve(response as ImportDictionaryResponse);
+      },
     );
   });
-  return { call, answer };
+  return { call, answer, failure: () => failure };
 }
 
 async function send(
@@ -96,9 +110,4 @@ async function send(
   }
   await write({ $case: 'commit', value: { entryCount: BigInt(count) } });
   call.end();
-}
-
-/** An error of the call, and not of the source of the entries. */
-function isServiceError(error: unknown): error is ServiceError {
-  return error instanceof Error && 'code' in error && 'details' in error && 'metadata' in error;
 }

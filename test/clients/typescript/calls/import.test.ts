@@ -1,4 +1,4 @@
-import type { handleClientStreamingCall, ServerReadableStream } from '@grpc/grpc-js';
+import { Metadata, status, type handleClientStreamingCall, type ServerReadableStream } from '@grpc/grpc-js';
 import { UnavailableError, type Entry } from '../../../../clients/typescript';
 import { DictionaryClient } from '../../../../clients/typescript/autocomplete/dictionary';
 import { CallChannel } from '../../../../clients/typescript/calls/call-channel';
@@ -67,4 +67,16 @@ test('an import ends with the reason of an aborted signal, and after its timeout
   const importing = towns.import(endless(), { signal: abort.signal });
   abort.abort(new Error('enough'));
   await expect(importing).rejects.toThrow('enough');
+});
+
+test('an import ends with the very error of its source, although another gRPC service has failed', async () => {
+  isReading = true;
+  const facts = { code: status.UNAVAILABLE, details: 'the other service is down', metadata: new Metadata() };
+  const failure = Object.assign(new Error(facts.details), facts);
+  async function* failing(): AsyncGenerator<Entry> {
+    await eventually('the stream', () => waiting);
+    throw failure;
+  }
+  const importing = new DictionaryClient(channel, 'towns').import(failing());
+  expect(await importing.catch((error: unknown) => error)).toBe(failure);
 });
