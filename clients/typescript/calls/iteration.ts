@@ -20,9 +20,10 @@ export class Iteration<T> implements AsyncGenerator<T, void, undefined> {
     return this.generator.return();
   }
 
-  throw(error: unknown): Promise<IteratorResult<T, void>> {
-    this.leaving.abort();
-    return this.generator.throw(error);
+  /** The generator would take the error for an error of its call. */
+  async throw(error: unknown): Promise<IteratorResult<T, void>> {
+    await this.return();
+    throw error as Error;
   }
 
   [Symbol.asyncIterator](): this {

@@ -144,6 +144,11 @@ describe('an iteration without a next message', () => {
       expect(await pending).toEqual({ done: true, value: undefined });
     }
     for (const [, iteration] of iterations()) {
+      await iteration.next();
+      await expect(iteration.throw(new Error('enough'))).rejects.toThrow('enough');
+      expect(await iteration.next()).toEqual({ done: true, value: undefined });
+    }
+    for (const [, iteration] of iterations()) {
       const readable = Readable.from(iteration);
       await once(readable, 'data');
       const closed = once(readable, 'close');
