@@ -26,6 +26,13 @@ export function toMs(span: TimeSpan, option: string): number {
   throw invalidOption(option, `milliseconds or a text such as "30s", not ${given}`);
 }
 
+/** As `toMs`, for a time that may not be 0: a lease with a maxHold of 0 would be lost at once. */
+export function toPositiveMs(span: TimeSpan, option: string): number {
+  const ms = toMs(span, option);
+  if (ms === 0) throw invalidOption(option, 'greater than 0');
+  return ms;
+}
+
 /** The error of an option of the caller, as the server would refuse the field. */
 export function invalidOption(option: string, allowed: string): InvalidRequestError {
   const violations = [{ field: option, description: `must be ${allowed}` }];

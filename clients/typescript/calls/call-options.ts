@@ -1,5 +1,5 @@
 import { NUMBERS } from '../numbers';
-import { toMs, type TimeSpan } from '../time-span';
+import { toPositiveMs, type TimeSpan } from '../time-span';
 
 /** Options of each call outside of the session. */
 export interface CallOptions {
@@ -27,7 +27,7 @@ export const FIRST_MESSAGE_MS = NUMBERS.session.firstAnswerMs;
 const { attemptShare, silenceMs } = NUMBERS.calls;
 
 export function timeoutOf({ timeout }: CallOptions, byDefault: number = NUMBERS.limits.callMs): number {
-  return timeout === undefined ? byDefault : toMs(timeout, 'timeout');
+  return timeout === undefined ? byDefault : toPositiveMs(timeout, 'timeout');
 }
 
 /**

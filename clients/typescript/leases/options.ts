@@ -1,7 +1,7 @@
 import { LockMode } from '../../../generated/typescript/holdfast/v1/lease';
 import { checkedSignal } from '../calls/abort';
 import { checkedMetadata, checkedText } from '../texts';
-import { invalidOption, toMs, type TimeSpan } from '../time-span';
+import { invalidOption, toMs, toPositiveMs, type TimeSpan } from '../time-span';
 import type { Acquire, QueuePlace } from '../sessions/acquire-intent';
 import { checkCount } from '../counts';
 import { metadataMap, type Metadata } from './metadata';
@@ -88,7 +88,7 @@ function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptio
   return {
     ttlMs: ttl === undefined ? undefined : toMs(ttl, 'ttl'),
     waitMs: wait === undefined ? undefined : toMs(wait, 'wait'),
-    maxHoldMs: maxHold === undefined ? undefined : holdLimit(maxHold),
+    maxHoldMs: maxHold === undefined ? undefined : toPositiveMs(maxHold, 'maxHold'),
     signal: checkedSignal(signal),
     metadata: metadata && checkedMetadata(metadataMap(metadata)),
     onQueued: checkedFunction(onQueued, 'onQueued'),
@@ -98,11 +98,4 @@ function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptio
 function checkedFunction<F>(given: F, option: string): F {
   if (given === undefined || typeof given === 'function') return given;
   throw invalidOption(option, `a function, not ${String(given)}`);
-}
-
-/** A lease with a maxHold of 0 would be lost at once. */
-function holdLimit(maxHold: TimeSpan): number {
-  const ms = toMs(maxHold, 'maxHold');
-  if (ms === 0) throw invalidOption('maxHold', 'greater than 0');
-  return ms;
 }
