@@ -97,8 +97,9 @@ func (e *engine) watchToken(token Token, s *session) {
 	e.tokenTimer = time.AfterFunc(life, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
+		// The session takes new acquires until the next one is open: the next token may
+		// be late.
 		if s == e.current {
-			s.isLeaving = true
 			e.openAfter(0)
 		}
 	})

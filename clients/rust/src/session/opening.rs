@@ -77,10 +77,8 @@ impl Engine {
     }
 
     pub(super) fn token_ends(&mut self, number: u64, now: Time) {
-        if self.current == Some(number)
-            && let Some(session) = self.sessions.get_mut(&number)
-        {
-            session.is_leaving = true;
+        // The session takes new acquires until the next one is open: the next token may be late.
+        if self.current == Some(number) {
             self.open_after(Duration::ZERO, now);
         }
     }

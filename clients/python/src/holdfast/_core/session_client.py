@@ -274,8 +274,8 @@ class SessionClient:
             return
 
         def renew() -> None:
+            # The session takes new acquires until the next one is open: the next token may be late.
             if session is self._current:
-                session.is_leaving = True
                 self._open_after(0.0)
 
         # A token that has ended already must not open one session after the other.

@@ -284,10 +284,12 @@ final class Engine implements Session.Keeper {
     openAfter(pause(0));
   }
 
-  /** Opens the next session before the token ends. */
+  /**
+   * Opens the next session before the token ends. The session takes new acquires until then,
+   * because the next token may be late.
+   */
   private void renewToken(Session session) {
     if (session == current) {
-      session.isLeaving = true;
       openAfter(0);
     }
   }
