@@ -42,3 +42,14 @@ test.each<[string, (name: string) => unknown]>([
   expect(() => make(undefined as unknown as string)).toThrow(InvalidRequestError);
   expect(() => make('caf\ud83d')).toThrow(InvalidRequestError);
 });
+
+test('`lead` needs a function as its last argument, and otherwise acquires nothing', async () => {
+  const lock = jest.fn(() => Promise.reject(new Error('acquired')));
+  const election = new ElectionClient('scheduler', { lock }, channel);
+  const lead = election.lead.bind(election) as (...given: unknown[]) => Promise<unknown>;
+  const work = () => undefined;
+  for (const given of [[], [{}], [{}, 5], [work, { wait: 5 }]]) {
+    await expect(lead('a:1', ...given)).rejects.toThrow('the last argument must be a function');
+  }
+  expect(lock).not.toHaveBeenCalled();
+});
