@@ -10,7 +10,7 @@ import { Iteration } from './calls/iteration';
 import { watch } from './calls/watch';
 import type { LeaderLease } from './lease-types';
 import { metadataMap, type Metadata } from './leases/metadata';
-import type { AcquireOptions } from './leases/options';
+import { checkedOptions, type AcquireOptions } from './leases/options';
 import { optionsAndBody, runUnderLease } from './leases/run-under-lease';
 import type { Lease } from './sessions/lease';
 import { checkedMetadata, checkedText } from './texts';
@@ -105,27 +105,27 @@ export class ElectionClient {
   }
 
   private async win(value: string, options: AcquireOptions): Promise<ShownLease> {
-    const { metadata = {} } = options;
-    const shown = { ...options, metadata: withValue(metadata, value) };
-    return showing(await this.candidates.lock(this.name, shown), metadata, value);
+    const entries = metadataMap(checkedOptions(options).metadata ?? {});
+    const shown = { ...options, metadata: withValue(entries, value) };
+    return showing(await this.candidates.lock(this.name, shown), entries, value);
   }
 }
 
-function withValue(metadata: Metadata, value: string): ReadonlyMap<string, string> {
-  return new Map([...metadataMap(metadata), [VALUE, value]]);
+function withValue(entries: ReadonlyMap<string, string>, value: string): ReadonlyMap<string, string> {
+  return new Map([...entries, [VALUE, value]]);
 }
 
 /** An update replaces all metadata of a lease, so each update has the value too. */
-function showing(lease: Lease, metadata: Metadata, value: string): ShownLease {
-  let shown = { metadata, value };
+function showing(lease: Lease, entries: ReadonlyMap<string, string>, value: string): ShownLease {
+  let shown = { entries, value };
   const show = (change: Partial<typeof shown>): Promise<void> =>
     lease.inTurn(async () => {
       const next = { ...shown, ...change };
-      await lease.replaceMetadata(checkedMetadata(withValue(next.metadata, next.value)));
+      await lease.replaceMetadata(checkedMetadata(withValue(next.entries, next.value)));
       shown = next;
     });
   return Object.assign(lease, {
-    updateMetadata: async (given: Metadata) => show({ metadata: metadataMap(given) }),
+    updateMetadata: async (given: Metadata) => show({ entries: metadataMap(given) }),
     updateValue: (given: string) => show({ value: given }),
   });
 }

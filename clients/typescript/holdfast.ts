@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { AutocompleteServiceService as autocomplete } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { featureToJSON, ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
 import { DictionaryClient, type Dictionary } from './autocomplete/dictionary';
@@ -153,6 +154,16 @@ export class HoldfastClient {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** @internal A log shows neither the ids of leases nor a token. */
+  toJSON(): object {
+    return { leaseCount: this.leaseCount };
+  }
+
+  /** @internal */
+  [inspect.custom](): string {
+    return `Holdfast ${inspect(this.toJSON())}`;
   }
 
   private acquire(acquire: Acquire): Promise<HeldLease> {

@@ -187,13 +187,15 @@ describe('lock', () => {
     await expect(hf.lock('x', { ttl: 'soon' })).rejects.toThrow('ttl must be milliseconds');
   });
 
-  test.concurrent('shows neither the id of a lease nor its session in a log', async () => {
+  test.concurrent('and its client show neither the id of the lease nor the session in a log', async () => {
     const hf = await connected();
     const lease = await hf.lock('secret');
     for (const text of [inspect(lease), JSON.stringify(lease)]) {
       expect(text).toContain('secret');
       expect(text).not.toContain(lease.id);
     }
+    expect(inspect(hf, { depth: Infinity })).toBe('Holdfast { leaseCount: 1 }');
+    expect(JSON.stringify({ hf })).toBe('{"hf":{"leaseCount":1}}');
     await lease.release();
   });
 });

@@ -5,6 +5,7 @@ import {
   type Holdfast,
   type Leader,
 } from '../../../../clients/typescript';
+import { LockServiceService } from '../../../../generated/typescript/holdfast/v1/lock_service';
 import { ServerPair } from '../../../end-to-end/server-pair';
 import { closeAll } from '../../../support/close-all';
 import { eventually } from '../../../support/eventually';
@@ -44,6 +45,21 @@ describe('an election', () => {
     await eventually('no leader', () => seen.at(-1) === undefined);
     stop.abort();
     await observing;
+  });
+
+  test('keeps value and metadata through updates at once, and a copy of the metadata', async () => {
+    const metadata = new Map([['zone', 'a']]);
+    const lease = await hf.election('shown').campaign('one', { metadata });
+    const shown = async () => {
+      const { lock } = await hf.call(LockServiceService.getLock, { name: 'shown' });
+      return Object.fromEntries(lock?.holders[0]?.metadata ?? []);
+    };
+    metadata.set('zone', 'changed');
+    await lease.updateValue('two');
+    expect(await shown()).toEqual({ zone: 'a', value: 'two' });
+    await Promise.all([lease.updateMetadata({ zone: 'b' }), lease.updateValue('three')]);
+    expect(await shown()).toEqual({ zone: 'b', value: 'three' });
+    await lease.release();
   });
 
   test('runs the work of the leader, and resigns', async () => {
