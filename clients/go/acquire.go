@@ -49,7 +49,7 @@ func (e *engine) await(ctx context.Context, in *intent, what string) (*Lease, er
 			in.onQueued(place)
 		case <-late:
 			e.mu.Lock()
-			e.abandon(in, noAnswer(fmt.Sprintf("no server answered while %s", what), e.lastReason(in)))
+			e.abandon(in, e.noAnswer(fmt.Sprintf("no server answered while %s", what), in.lastErr))
 			e.mu.Unlock()
 			late = nil
 		case <-ctx.Done():
@@ -58,19 +58,13 @@ func (e *engine) await(ctx context.Context, in *intent, what string) (*Lease, er
 	}
 }
 
-// lastReason returns why the intent has no answer. nil: nobody knows.
-func (e *engine) lastReason(in *intent) *Error {
+// noAnswer returns the error of a command without an answer. It says why no session lasts,
+// or else why the last attempt of the command failed. The caller holds the mutex.
+func (e *engine) noAnswer(what string, last *Error) *Error {
 	if e.lastErr != nil {
-		return e.lastErr
+		last = e.lastErr
 	}
-	return in.lastErr
-}
-
-// noAnswer returns the error of a command without an answer. It says why no session lasts.
-func (e *engine) noAnswer(what string) *Error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return noAnswer(what, e.lastErr)
+	return noAnswer(what, last)
 }
 
 // giveUp abandons the intent. A grant that has just come is released.

@@ -25,8 +25,8 @@ type Client struct {
 // (also if a token would go without TLS), ErrInvalidRequest, and the error of ctx.
 func Connect(ctx context.Context, addresses []string, options ...Option) (*Client, error) {
 	// A nil ctx panics here, before anything has begun.
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, gaveUp(ctx, "connecting")
 	}
 	addresses, err := splitAddresses(addresses)
 	if err != nil {

@@ -22,8 +22,11 @@ func TestConnectWithoutAContextPanicsBeforeAGoroutineBegins(t *testing.T) {
 }
 
 func TestConnectReturnsTheErrorOfAContextThatHasEnded(t *testing.T) {
-	_, err := Connect(canceled(), []string{"127.0.0.1:1"})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("Connect returned %v, not the error of the context", err)
+	why := errors.New("the service stops")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(why)
+	_, err := Connect(ctx, []string{"127.0.0.1:1"})
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
+		t.Errorf("Connect returned %v, without the error or the cause of the context", err)
 	}
 }

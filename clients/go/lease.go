@@ -37,8 +37,9 @@ type Lease struct {
 	number         int64
 	attachAttempts int
 	timer          *time.Timer
-	update         *update
-	release        *release
+	// updates are those without an answer, in the order of the calls. Only the first one is sent.
+	updates []*update
+	release *release
 	// shown is the metadata that other callers see.
 	shown       map[string]string
 	isCandidate bool
@@ -162,8 +163,8 @@ func (c leaseContext) Err() error {
 // Release releases the lease, after the work has ended. It returns true if the
 // work was protected until this release, and false if the lease had ended before.
 // Release is sent even if ctx has ended, and is repeated in the background if no
-// answer comes. Release waits for the answer until ctx ends, and at most 5 s. The error
-// then matches ErrUnavailable, or the refusal if the servers refuse the client.
+// answer comes. Release waits for the answer until ctx ends, and at most 5 s. After 5 s
+// the error matches ErrUnavailable, or the refusal if the servers refuse the client.
 func (l *Lease) Release(ctx context.Context) (released bool, err error) {
 	timer := time.NewTimer(releaseTimeout)
 	defer timer.Stop()
@@ -177,16 +178,18 @@ func (l *Lease) Release(ctx context.Context) (released bool, err error) {
 	case <-task.done:
 		return task.answer.GetReleased(), task.err
 	case <-timer.C:
-		return false, l.e.noAnswer(fmt.Sprintf("no server answered the release of %q yet", l.name))
+		l.e.mu.Lock()
+		defer l.e.mu.Unlock()
+		return false, l.e.noAnswer(fmt.Sprintf("no server answered the release of %q yet", l.name), task.lastErr)
 	case <-ctx.Done():
 		return false, gaveUp(ctx, fmt.Sprintf("releasing %q", l.name))
 	}
 }
 
 // UpdateMetadata replaces the metadata that other callers see, and waits for the
-// answer until ctx ends. Updates of one lease take turns, and each has 10 s. The value
-// of a leader stays. It returns a *LeaseLostError if the lease is over, and an error
-// as Release does if no answer came.
+// answer until ctx ends, at most 10 s. Updates of one lease take turns, and the wait
+// for the turn counts. The value of a leader stays. It returns a *LeaseLostError if the
+// lease is over, and an error as Release does if no answer came.
 func (l *Lease) UpdateMetadata(ctx context.Context, metadata map[string]string) error {
 	metadata = maps.Clone(metadata)
 	return l.e.update(ctx, l, func(shown map[string]string) map[string]string {
@@ -287,8 +290,8 @@ func (l *Lease) timerFired() {
 
 func (l *Lease) settleIn(s *session, number int64) {
 	l.home, l.number, l.attachAttempts = s, number, 0
-	if l.update != nil {
-		l.update.place()
+	if len(l.updates) > 0 {
+		l.updates[0].place()
 	}
 	s.planHeartbeat()
 }

@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"log/slog"
+	"slices"
 
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
@@ -111,8 +112,8 @@ func (o *attachOwner) repeat(failed *Error, s *session) {
 // leaseOver is called once for each lease, when it is over.
 func (e *engine) leaseOver(l *Lease, lost *LeaseLostError) {
 	e.leases.end(l)
-	if l.update != nil {
-		l.update.settle(lost)
+	for _, u := range slices.Backward(l.updates) {
+		u.settle(lost)
 	}
 	if l.isReleased || lost.Cause == CauseClosed {
 		return

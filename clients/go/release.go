@@ -17,9 +17,11 @@ type release struct {
 	// lastly ends the task.
 	lastly *time.Timer
 	// done is closed with the answer or the error.
-	done   chan struct{}
-	answer *holdfastv1.LeaseReleased
-	err    error
+	// lastErr is why the last attempt failed.
+	lastErr *Error
+	done    chan struct{}
+	answer  *holdfastv1.LeaseReleased
+	err     error
 }
 
 // releaseLease ends the belief in the lease and releases it. nil: the lease is
@@ -58,7 +60,7 @@ func (e *engine) releaseID(leaseID string, ttl time.Duration) *release {
 	}
 	// A session renews a lease for at most one ttl after the release.
 	task.lastly = e.later(releaseIsRepeatedForTTLs*ttl, func() {
-		task.settle(nil, noAnswer("no server answered the release in time", e.lastErr))
+		task.settle(nil, e.noAnswer("no server answered the release in time", task.lastErr))
 	})
 	return task
 }
@@ -103,6 +105,7 @@ func (t *release) failed(failed *Error, s *session) {
 		return
 	}
 	t.attempts++
+	t.lastErr = failed
 	t.e.later(pauseBeforeRepeat(t.attempts, failed.retryDelay), func() {
 		if t.home == s && t.isOpen() {
 			t.place(s)

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
@@ -11,70 +12,78 @@ import (
 // An update is one update of metadata. It is repeated after each attach, because
 // a lease number is valid in one session only.
 type update struct {
-	lease    *Lease
+	lease *Lease
+	// ctx is that of the call.
+	ctx context.Context
+	// next makes the metadata from those before, with the mutex, when the turn comes.
+	next     func(shown map[string]string) map[string]string
 	metadata map[string]string
 	attempts int
-	done     chan struct{}
-	err      error
+	// lastErr is why the last attempt failed.
+	lastErr *Error
+	done    chan struct{}
+	err     error
 }
 
-// update waits for the answer until ctx ends. Updates of one lease take turns. next
-// makes the metadata from those before, and is called with the mutex.
+// update waits for the answer until ctx ends, at most 10 s. Updates of one lease take
+// turns, in the order of the calls.
 func (e *engine) update(ctx context.Context, l *Lease, next func(shown map[string]string) map[string]string) error {
-	for {
-		u, isMine, err := e.beginUpdate(l, next)
-		if err != nil {
-			return err
-		}
-		if isMine {
-			return e.answered(ctx, u)
-		}
-		select {
-		case <-u.done:
-		case <-ctx.Done():
-			return gaveUp(ctx, fmt.Sprintf("updating %q", l.name))
-		}
-	}
-}
-
-// answered waits for the answer, at most 10 s.
-func (e *engine) answered(ctx context.Context, u *update) error {
 	limit := time.NewTimer(callTimeout)
 	defer limit.Stop()
-	var err error
+	u := &update{lease: l, ctx: ctx, next: next, done: make(chan struct{})}
+	if err := e.enqueue(u); err != nil {
+		return err
+	}
 	select {
 	case <-u.done:
 		return u.err
 	case <-limit.C:
-		err = e.noAnswer(fmt.Sprintf("no server answered the update of %q", u.lease.name))
+		return u.giveUp(func() error {
+			return e.noAnswer(fmt.Sprintf("no server answered the update of %q", l.name), u.lastErr)
+		})
 	case <-ctx.Done():
-		err = gaveUp(ctx, fmt.Sprintf("updating %q", u.lease.name))
+		return u.giveUp(u.gaveUp)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	u.settle(err)
-	return err
 }
 
-// beginUpdate returns the update that is under way, if there is one.
-func (e *engine) beginUpdate(
-	l *Lease, next func(shown map[string]string) map[string]string,
-) (u *update, isMine bool, err error) {
+func (e *engine) enqueue(u *update) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	l := u.lease
 	if l.isOver() {
-		return nil, false, context.Cause(l.ctx)
+		return context.Cause(l.ctx)
 	}
-	if l.update != nil {
-		return l.update, false, nil
+	l.updates = append(l.updates, u)
+	if l.updates[0] == u {
+		u.begin()
 	}
-	metadata := next(l.shown)
-	if err := checkMetadata(metadata); err != nil {
-		return nil, false, err
+	return nil
+}
+
+// begin sends the update, because its turn has come.
+func (u *update) begin() {
+	if u.ctx.Err() != nil {
+		u.settle(u.gaveUp())
+		return
 	}
-	l.update = &update{lease: l, metadata: metadata, done: make(chan struct{})}
-	l.update.place()
-	return l.update, true, nil
+	u.metadata = u.next(u.lease.shown)
+	if err := checkMetadata(u.metadata); err != nil {
+		u.settle(err)
+		return
+	}
+	u.place()
+}
+
+func (u *update) gaveUp() error {
+	return gaveUp(u.ctx, fmt.Sprintf("updating %q", u.lease.name))
+}
+
+// giveUp ends the update for its caller, unless the answer has just come.
+func (u *update) giveUp(why func() error) error {
+	u.lease.e.mu.Lock()
+	defer u.lease.e.mu.Unlock()
+	u.settle(why())
+	return u.err
 }
 
 // place sends the update if the lease is in a session. Otherwise the answer to
@@ -92,15 +101,27 @@ func (u *update) place() {
 	}}, u)
 }
 
+// settle ends the update, and begins the next one. Without effect after the first call.
 func (u *update) settle(err error) {
-	if u.lease.update == u {
-		u.lease.update = nil
-		u.err = err
-		if err == nil {
-			u.lease.shown = u.metadata
-		}
-		close(u.done)
+	l := u.lease
+	place := slices.Index(l.updates, u)
+	if place < 0 {
+		return
 	}
+	l.updates = slices.Delete(l.updates, place, place+1)
+	u.err = err
+	if err == nil {
+		l.shown = u.metadata
+	}
+	close(u.done)
+	if place == 0 && len(l.updates) > 0 {
+		l.updates[0].begin()
+	}
+}
+
+// isFirst says whether the update is under way.
+func (u *update) isFirst() bool {
+	return len(u.lease.updates) > 0 && u.lease.updates[0] == u
 }
 
 func (u *update) event(ev *holdfastv1.SessionEvent, _ receipt, s *session) owner {
@@ -121,8 +142,9 @@ func (u *update) failed(failed *Error, s *session) {
 		return
 	}
 	u.attempts++
+	u.lastErr = failed
 	u.lease.e.later(pauseBeforeRepeat(u.attempts, failed.retryDelay), func() {
-		if u.lease.update == u && u.lease.home == s {
+		if u.isFirst() && u.lease.home == s {
 			u.place()
 		}
 	})

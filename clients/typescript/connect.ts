@@ -12,11 +12,11 @@ import { NUMBERS } from './numbers';
 import { grpcWires } from './sessions/grpc-wire';
 import { SessionClient } from './sessions/session-client';
 import { newsLog } from './sessions/session-news';
-import type { Logger, Tracer } from './telemetry';
+import { checkTelemetry, type Telemetry } from './telemetry';
 import { checkedMetadata, checkedText } from './texts';
 import type { TimeSpan } from './time-span';
 
-export interface ConnectOptions extends CallOptions {
+export interface ConnectOptions extends CallOptions, Telemetry {
   /** `true`: TLS with the certificate authorities of Node. Default: no TLS. */
   readonly tls?: TlsOptions | true | undefined;
   /** A bearer token for the sessions and calls. Needs `tls`, unless all addresses are loopback addresses. Default: none. */
@@ -31,10 +31,6 @@ export interface ConnectOptions extends CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** The longest wait for the first answer of a server. Default: 10 s. */
   readonly timeout?: TimeSpan | undefined;
-  /** Default: no messages. */
-  readonly logger?: Logger | undefined;
-  /** A tracer of OpenTelemetry. Default: no spans. */
-  readonly tracer?: Tracer | undefined;
 }
 
 /**
@@ -47,6 +43,7 @@ export async function connect(addresses: Addresses, options: ConnectOptions = {}
   const { tls, tracer, logger, holderId, metadata = {} } = checkedOptions(options);
   const list = addressList(addresses);
   checkTls(tls);
+  checkTelemetry(options);
   const timeoutMs = timeoutOf(options, NUMBERS.limits.connectMs);
   checkedSignal(options.signal)?.throwIfAborted();
   const token = tokenSource(options.token);

@@ -13,7 +13,7 @@ import { metadataMap, type Metadata } from './leases/metadata';
 import { checkedOptions, type AcquireOptions } from './leases/options';
 import { optionsAndBody, runUnderLease } from './leases/run-under-lease';
 import type { Lease } from './sessions/lease';
-import { checkedMetadata, checkedText } from './texts';
+import { checkedText } from './texts';
 
 /** The metadata entry of the lease that has the leader's value. */
 const VALUE = 'value';
@@ -107,7 +107,7 @@ export class ElectionClient {
   private async win(value: string, options: AcquireOptions): Promise<ShownLease> {
     const entries = metadataMap(checkedOptions(options).metadata ?? {});
     const shown = { ...options, metadata: withValue(entries, value) };
-    return showing(await this.candidates.lock(this.name, shown), entries, value);
+    return showing(await this.candidates.lock(this.name, shown));
   }
 }
 
@@ -116,17 +116,13 @@ function withValue(entries: ReadonlyMap<string, string>, value: string): Readonl
 }
 
 /** An update replaces all metadata of a lease, so each update has the value too. */
-function showing(lease: Lease, entries: ReadonlyMap<string, string>, value: string): ShownLease {
-  let shown = { entries, value };
-  const show = (change: Partial<typeof shown>): Promise<void> =>
-    lease.inTurn(async () => {
-      const next = { ...shown, ...change };
-      await lease.replaceMetadata(checkedMetadata(withValue(next.entries, next.value)));
-      shown = next;
-    });
+function showing(lease: Lease): ShownLease {
   return Object.assign(lease, {
-    updateMetadata: async (given: Metadata) => show({ entries: metadataMap(given) }),
-    updateValue: (given: string) => show({ value: given }),
+    updateMetadata: async (metadata: Metadata): Promise<void> => {
+      const entries = metadataMap(metadata);
+      await lease.changeMetadata((shown) => withValue(entries, shown.get(VALUE) ?? ''));
+    },
+    updateValue: (value: string) => lease.changeMetadata((shown) => withValue(shown, value)),
   });
 }
 

@@ -10,6 +10,7 @@ import { ElectionClient, type Election } from './election';
 import { ContendedError } from './errors';
 import type { Body, Lease } from './lease-types';
 import {
+  checkedOptions,
   lockAcquire,
   permitsAcquire,
   type LockOptions,
@@ -72,13 +73,13 @@ export class HoldfastClient {
   }
 
   /** Tries once. Resolves with undefined if others hold the lock or wait for it. */
-  tryLock(name: string, options: TryLockOptions = {}): Promise<Lease | undefined> {
-    return unlessContended(this.lock(name, { ...options, wait: 0 }));
+  async tryLock(name: string, options: TryLockOptions = {}): Promise<Lease | undefined> {
+    return unlessContended(this.lock(name, { ...checkedOptions(options), wait: 0 }));
   }
 
   /** Tries once. Resolves with undefined if too few permits are free, or if others wait for them. */
-  tryPermits(name: string, options: TryPermitsOptions = {}): Promise<Lease | undefined> {
-    return unlessContended(this.permits(name, { ...options, wait: 0 }));
+  async tryPermits(name: string, options: TryPermitsOptions = {}): Promise<Lease | undefined> {
+    return unlessContended(this.permits(name, { ...checkedOptions(options), wait: 0 }));
   }
 
   election(name: string): Election {

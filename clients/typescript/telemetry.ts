@@ -1,4 +1,5 @@
 import { textOf } from './errors';
+import { invalidOption, textOfValue } from './time-span';
 
 /**
  * Takes the client's messages, for example `console`. No message has a `lease_id` or a token. After the first error of a
@@ -11,6 +12,13 @@ export interface Logger {
   error(message: string): void;
 }
 
+export interface Telemetry {
+  /** Default: no messages. */
+  readonly logger?: Logger | undefined;
+  /** A tracer of OpenTelemetry. Default: no spans. */
+  readonly tracer?: Tracer | undefined;
+}
+
 /** The part of a Span of `@opentelemetry/api` that the client uses. */
 export interface Span {
   setAttribute(key: string, value: string | number | boolean): unknown;
@@ -21,6 +29,18 @@ export interface Span {
 /** The part of a Tracer of `@opentelemetry/api` that the client uses: `trace.getTracer('my-service')`. */
 export interface Tracer {
   startSpan(name: string, options?: { attributes?: Record<string, string | number | boolean> }): Span;
+}
+
+/** Throws an InvalidRequestError for a value without the functions that the client calls. */
+export function checkTelemetry({ logger, tracer }: Telemetry): void {
+  checkFunctions('logger', logger, ['debug', 'info', 'warn', 'error']);
+  checkFunctions('tracer', tracer, ['startSpan']);
+}
+
+function checkFunctions<T>(option: string, given: T | undefined, names: readonly (keyof T & string)[]): void {
+  const functions = given as Partial<T> | null | undefined;
+  if (functions === undefined || names.every((name) => typeof functions?.[name] === 'function')) return;
+  throw invalidOption(option, `an object with ${names.join(', ')}, not ${textOfValue(given)}`);
 }
 
 /** SpanStatusCode.ERROR of OpenTelemetry. */

@@ -22,8 +22,7 @@ const UNITS: ReadonlyMap<string, number> = new Map([
 export function toMs(span: TimeSpan, option: string): number {
   const ms = typeof span === 'number' ? span : msOf(span);
   if (ms >= 0 && ms <= LONGEST_MS) return ms;
-  const given = typeof span === 'string' ? JSON.stringify(span) : String(span);
-  throw invalidOption(option, `milliseconds or a text such as "30s", not ${given}`);
+  throw invalidOption(option, `milliseconds or a text such as "30s", not ${textOfValue(span)}`);
 }
 
 /** As `toMs`, for a time that may not be 0: a lease with a maxHold of 0 would be lost at once. */
@@ -31,6 +30,14 @@ export function toPositiveMs(span: TimeSpan, option: string): number {
   const ms = toMs(span, option);
   if (ms === 0) throw invalidOption(option, 'greater than 0');
   return ms;
+}
+
+/** A value of the caller, for the text of an error. Not each object can become a text. */
+export function textOfValue(value: unknown): string {
+  const kind: string = typeof value;
+  if (kind === 'string') return JSON.stringify(value);
+  if (value !== null && (kind === 'object' || kind === 'function')) return kind;
+  return String(value);
 }
 
 /** The error of an option of the caller, as the server would refuse the field. */

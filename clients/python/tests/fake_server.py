@@ -16,13 +16,20 @@ import grpc.aio
 from google.protobuf.duration_pb2 import Duration
 
 from holdfast._core.durations import duration
-from holdfast.v1 import autocomplete_service_pb2_grpc, lease_pb2, session_service_pb2_grpc
+from holdfast.v1 import (
+    autocomplete_service_pb2_grpc,
+    lease_pb2,
+    lock_service_pb2_grpc,
+    session_service_pb2_grpc,
+)
 from holdfast.v1.autocomplete_service_pb2 import SuggestStreamRequest, SuggestStreamResponse
+from holdfast.v1.lock_service_pb2 import WatchLockRequest, WatchLockResponse
 from holdfast.v1.session_service_pb2 import (
     LeaseEnded,
     LeaseGranted,
     LeaseReleased,
     LeaseRenewal,
+    LeaseUpdated,
     OpenSessionRequest,
     OpenSessionResponse,
     SessionCommand,
@@ -57,6 +64,15 @@ class Session(session_service_pb2_grpc.SessionServiceServicer):
             yield response
 
 
+class Locks(lock_service_pb2_grpc.LockServiceServicer):
+    async def WatchLock(
+        self, request: WatchLockRequest, context: Any
+    ) -> AsyncIterator[WatchLockResponse]:
+        """Sends nothing."""
+        await asyncio.Event().wait()
+        yield WatchLockResponse()
+
+
 class Autocomplete(autocomplete_service_pb2_grpc.AutocompleteServiceServicer):
     async def SuggestStream(
         self, requests: AsyncIterator[SuggestStreamRequest], context: Any
@@ -85,6 +101,8 @@ def answers(command: SessionCommand, held: Dict[int, Tuple[str, Duration]]) -> L
             return []
         held[number] = (lease.name, ttl)
         return [SessionEvent(command_id=number, granted=LeaseGranted(lease=lease))]
+    if kind == "update" and command.update.metadata_update.entries["stage"] != "silent":
+        return [SessionEvent(command_id=number, updated=LeaseUpdated())]
     if kind == "release":
         return [SessionEvent(command_id=number, released=LeaseReleased(released=True))]
     return []
@@ -93,6 +111,8 @@ def answers(command: SessionCommand, held: Dict[int, Tuple[str, Duration]]) -> L
 async def serve() -> None:
     server = grpc.aio.server()
     session_service_pb2_grpc.add_SessionServiceServicer_to_server(Session(), server)
+    locks = Locks()  # type: ignore[abstract]
+    lock_service_pb2_grpc.add_LockServiceServicer_to_server(locks, server)
     autocomplete = Autocomplete()  # type: ignore[abstract]
     autocomplete_service_pb2_grpc.add_AutocompleteServiceServicer_to_server(autocomplete, server)
     port = server.add_insecure_port("127.0.0.1:0")

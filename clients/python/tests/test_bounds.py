@@ -1,10 +1,12 @@
 """The bounds of updates and waits."""
 
 import unittest
+from typing import List
 from unittest import mock
 
 from holdfast._core import numbers
 from holdfast.errors import ClosedError, LimitReachedError, UnavailableError
+from holdfast.v1.session_service_pb2 import LeaseUpdated, SessionEvent
 
 from .fakes import World
 
@@ -42,6 +44,65 @@ class Bounds(unittest.TestCase):
         world.wire.fail(2, "STORE_UNAVAILABLE")
         self._pass_time(world, 10)
         self.assertEqual(getattr(update.error, "reason", ""), "STORE_UNAVAILABLE")
+
+    def test_a_release_without_an_answer_has_the_last_reason_of_the_server(self) -> None:
+        world = World().started()
+        lease = world.lease(ttl=60)
+        lease.release()
+        world.runtime.pass_time()
+        world.wire.fail(2, "OVERLOADED")
+        self.assertEqual(lease.no_answer_to_release().reason, "OVERLOADED")
+
+    def test_updates_are_sent_one_after_the_other_in_the_order_of_the_calls(self) -> None:
+        world = World().started()
+        lease = world.lease(ttl=30)
+        stages = ["one", "two", "three"]
+        updates = [lease.update_metadata({"stage": stage}) for stage in stages]
+        for count, update in enumerate(updates, 1):
+            world.runtime.pass_time()
+            self.assertEqual(self._stages(world), stages[:count])
+            self.assertFalse(update.is_settled)
+            self._updated(world, 1 + count)
+            self.assertIsNone(update.error)
+
+    def test_the_wait_for_the_turn_counts(self) -> None:
+        world = World().started()
+        lease = world.lease(ttl=30)
+        updates = [lease.update_metadata({"stage": str(n)}) for n in range(3)]
+        self._pass_time(world, 10.1)
+        for update in updates:
+            self.assertIsInstance(update.error, UnavailableError)
+        self.assertEqual(lease.updates, [])
+
+    def test_an_update_that_was_given_up_makes_room_for_the_next_one(self) -> None:
+        world = World().started()
+        lease = world.lease(ttl=30)
+        first, second, third = [lease.update_metadata({"stage": str(n)}) for n in range(3)]
+        lease.give_up_update(second)
+        lease.give_up_update(first)
+        world.runtime.pass_time()
+        self.assertEqual(self._stages(world), ["0", "2"])
+        self._updated(world, 2)
+        self.assertFalse(third.is_settled)
+        self._updated(world, 3)
+        self.assertIsNone(third.error)
+
+    def test_a_value_that_the_server_has_refused_is_not_kept(self) -> None:
+        world = World().started()
+        lease = world.lease(ttl=30, kept={"stage": "one"})
+        lease.update_metadata({"stage": "bad"})
+        world.runtime.pass_time()
+        world.wire.fail(2, "INVALID_FIELD", 3)
+        lease.update_metadata({})
+        world.runtime.pass_time()
+        self.assertEqual(self._stages(world), ["bad", "one"])
+
+    def _stages(self, world: World) -> List[str]:
+        updates = world.wire.of_kind("update")
+        return [one.update.metadata_update.entries["stage"] for one in updates]
+
+    def _updated(self, world: World, command: int) -> None:
+        world.wire.tell(SessionEvent(command_id=command, updated=LeaseUpdated()))
 
     def test_a_wait_that_the_caller_gave_up_leaves_room_for_another(self) -> None:
         with mock.patch.object(numbers, "MAX_ACQUIRES_UNANSWERED", 2):

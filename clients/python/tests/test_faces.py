@@ -8,10 +8,13 @@ import sys
 import threading
 import time
 import unittest
+from typing import Any
 from unittest import mock
 
 import holdfast
 from holdfast import ClosedError, LeaseLost, LossCause, aio
+from holdfast._sync.portal import Portal
+from holdfast.aio._calls import CallChannel
 
 from .fake_server import ServerCase
 
@@ -111,7 +114,6 @@ class Asyncio(ServerCase):
 
         asyncio.run(test())
 
-
     def test_a_type_ahead_closes_while_its_stream_fails(self) -> None:
         async def test() -> None:
             begun = asyncio.Event()
@@ -131,6 +133,51 @@ class Asyncio(ServerCase):
                     await asyncio.wait_for(field.close(), 30)
                 with self.assertRaises(ClosedError):
                     await query
+
+        asyncio.run(test())
+
+
+    def test_a_task_that_outlived_a_cancellation_leaves_a_silent_server(self) -> None:
+        async def test() -> None:
+            left = asyncio.Event()
+
+            async def work(hf: aio.Holdfast) -> None:
+                try:
+                    await asyncio.sleep(60)
+                except asyncio.CancelledError:
+                    pass
+                async for _ in hf.election("silent").observe():
+                    pass
+
+            async with aio.connect(self.address) as hf:
+                with mock.patch("holdfast.aio._watch.FIRST_MESSAGE", 0.05):
+                    with mock.patch.object(CallChannel, "failed", lambda *_: left.set()):
+                        task = asyncio.create_task(work(hf))
+                        await asyncio.sleep(0)
+                        task.cancel()
+                        leaving = asyncio.create_task(left.wait())
+                        await asyncio.wait([task, leaving], return_when=asyncio.FIRST_COMPLETED)
+                self.assertTrue(left.is_set())
+                self.assertFalse(task.done())
+                task.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await task
+
+        asyncio.run(test())
+
+    def test_a_cancelled_update_makes_room_for_the_next_one(self) -> None:
+        async def test() -> None:
+            async with aio.connect(self.address) as hf:
+                lease = await hf.lock("report", ttl=60)
+                silent = [
+                    asyncio.create_task(lease.update_metadata({"stage": "silent"}))
+                    for _ in range(2)
+                ]
+                await asyncio.sleep(0)
+                for task in silent:
+                    task.cancel()
+                await asyncio.wait(silent)
+                await lease.update_metadata({"stage": "two"})
 
         asyncio.run(test())
 
@@ -256,6 +303,24 @@ class Threads(ServerCase):
         self.assertNotIn("holdfast", names())
         with self.assertRaises(holdfast.ClosedError):
             first.lock("report").acquire()
+
+    def test_interrupted_closes_keep_nothing_of_their_clients(self) -> None:
+        with holdfast.connect(self.address) as other:
+            stops = other._portal.stops
+            for _ in range(3):
+                hf = holdfast.connect(self.address)
+
+                def interrupted(portal: Portal, work: Any) -> None:
+                    portal._submit(work).cancel()
+                    raise KeyboardInterrupt
+
+                with mock.patch.object(Portal, "run", interrupted):
+                    with self.assertRaises(KeyboardInterrupt):
+                        hf.close()
+            until = time.monotonic() + 30
+            while len(stops) > 1 and time.monotonic() < until:
+                time.sleep(0.01)
+            self.assertEqual(len(stops), 1)
 
     def test_an_interrupted_close_leaves_no_thread_and_no_task(self) -> None:
         program = (

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::loss::{LeaseLost, LossCause};
-use crate::numbers::RELEASE;
+use crate::numbers::{CALL, RELEASE};
 use crate::session::{LeaseState, Released, SessionClient, Verdict};
 
 /// A held lock, or held permits. The client renews the lease in the background. Dropping the lease
@@ -18,8 +18,6 @@ pub struct Lease {
     state: Arc<LeaseState>,
     client: Arc<SessionClient>,
     is_released: AtomicBool,
-    /// Held during an update of the metadata.
-    turn: tokio::sync::Mutex<()>,
 }
 
 impl Lease {
@@ -28,7 +26,6 @@ impl Lease {
             state,
             client,
             is_released: AtomicBool::new(false),
-            turn: tokio::sync::Mutex::default(),
         }
     }
 
@@ -82,14 +79,15 @@ impl Lease {
         Some(self.state.lost(cause))
     }
 
-    /// Waits until the lease is over. The cause is [`LossCause::Released`] after a release. The future
+    /// Waits until the lease is over. Needs a runtime of tokio with a timer, or none. The cause is [`LossCause::Released`] after a release. The future
     /// does not borrow the lease, so another task can wait.
     pub fn lost(&self) -> impl Future<Output = LeaseLost> + Send + use<> {
         let (state, client) = (self.state.clone(), Arc::downgrade(&self.client));
         async move { state.lost(over(&state, &client).await) }
     }
 
-    /// Replaces the metadata that others see beside the lease. Updates of one lease take turns.
+    /// Replaces the metadata that others see beside the lease. Updates of one lease take turns, and each
+    /// has 10 s, its wait for the turn included.
     ///
     /// # Errors
     ///
@@ -111,12 +109,21 @@ impl Lease {
         if state.is_forked() {
             return Err(state.lost(LossCause::Forked).into());
         }
-        let _turn = self.turn.lock().await;
-        let metadata = state.with_kept(metadata);
-        let answer = self
+        let (number, answer) = self
             .client
             .with_engine(|engine, now| engine.update(state, metadata, now))?;
-        answer.await.unwrap_or(Err(Error::Closed))
+        let pending = PendingUpdate {
+            lease: self,
+            number,
+        };
+        let client = Arc::downgrade(&self.client);
+        tokio::select! {
+            biased;
+            answer = answer => answer.unwrap_or(Err(Error::Closed)),
+            // Also if the runtime of the client stands still.
+            cause = over(state, &client) => Err(state.lost(cause).into()),
+            () = tokio::time::sleep(CALL) => Err(pending.is_late()),
+        }
     }
 
     /// Releases the lease, after the work has ended, and waits up to 5 s for the answer. The release is
@@ -139,7 +146,7 @@ impl Lease {
             self.client
                 .with_engine(|engine, now| engine.release(state, now))
         });
-        let (name, client) = (state.name.clone(), self.client.clone());
+        let (state, client) = (state.clone(), self.client.clone());
         async move {
             let Some(answer) = answer else {
                 return Ok(Released::IN_CHILD);
@@ -147,8 +154,7 @@ impl Lease {
             if let Ok(answer) = tokio::time::timeout(RELEASE, answer).await {
                 return answer.unwrap_or(Err(Error::Closed));
             }
-            let what = format!("no server answered the release of {name:?} in time");
-            Err(client.with_engine(|engine, _| engine.no_answer(what, None)))
+            Err(client.with_engine(|engine, _| engine.release_is_slow(&state)))
         }
     }
 
@@ -185,6 +191,29 @@ impl Lease {
 
     fn cause(&self) -> Option<LossCause> {
         compare_clock(&self.state, &self.client)
+    }
+}
+
+/// An update without an answer. Its end gives the turn to the next one.
+struct PendingUpdate<'a> {
+    lease: &'a Lease,
+    number: u64,
+}
+
+impl PendingUpdate<'_> {
+    fn is_late(&self) -> Error {
+        let Lease { client, state, .. } = self.lease;
+        client.with_engine(|engine, _| engine.update_is_late(state, self.number))
+    }
+}
+
+impl Drop for PendingUpdate<'_> {
+    fn drop(&mut self) {
+        let Lease { client, state, .. } = self.lease;
+        if !state.is_forked() {
+            let given_up = Err(Error::Closed);
+            client.with_engine(|engine, _| engine.end_update(state, self.number, given_up));
+        }
     }
 }
 

@@ -116,9 +116,9 @@ impl ConnectOptions {
         self
     }
 
-    /// Connects to one of several servers of the same store. Needs a runtime of tokio, which must run
-    /// as long as the client: the runtime renews the leases, and the end of the runtime closes the
-    /// client.
+    /// Connects to one of several servers of the same store. Needs a runtime of tokio with its
+    /// timer, which must run as long as the client: the runtime renews the leases, and with the end of
+    /// the runtime each lease is lost.
     ///
     /// # Errors
     ///

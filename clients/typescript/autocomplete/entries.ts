@@ -1,6 +1,6 @@
 import { Entry as EntryMessage } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { NUMBERS } from '../numbers';
-import { invalidOption } from '../time-span';
+import { invalidOption, textOfValue } from '../time-span';
 
 /** An entry of a dictionary. */
 export interface Entry {
@@ -35,7 +35,10 @@ function weightOf(id: string, weight: number | bigint): bigint {
   const isWhole = typeof weight === 'bigint' || Number.isInteger(weight);
   const whole = isWhole ? BigInt(weight) : undefined;
   if (whole !== undefined && BigInt.asIntN(64, whole) === whole) return whole;
-  throw invalidOption(`weight of ${JSON.stringify(id)}`, `a whole number of 64 bits, not ${String(weight)}`);
+  throw invalidOption(
+    `weight of ${JSON.stringify(id)}`,
+    `a whole number of 64 bits, not ${textOfValue(weight)}`,
+  );
 }
 
 /** Batches that fit into a message. At most one batch is in memory. */

@@ -3,7 +3,7 @@ import {
   matchKindToJSON,
   type Suggestion as SuggestionMessage,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
-import { invalidOption } from '../time-span';
+import { invalidOption, textOfValue } from '../time-span';
 
 /** How a query matches a text, in the order of rank. A newer server may have other kinds. */
 export type MatchKind = 'EXACT' | 'PREFIX' | 'WORD_PREFIX' | 'SUFFIX' | 'CONTAINS' | 'TYPO';
@@ -36,5 +36,5 @@ export function matchKindCodes(kinds: readonly MatchKind[] = []): MatchKindCode[
 
 function codeOf(kind: MatchKind): MatchKindCode {
   if (KINDS.includes(kind)) return MatchKindCode[`MATCH_KIND_${kind}`];
-  throw invalidOption('matchKinds', `a list of ${KINDS.join(', ')}, not of ${String(kind)}`);
+  throw invalidOption('matchKinds', `a list of ${KINDS.join(', ')}, not of ${textOfValue(kind)}`);
 }

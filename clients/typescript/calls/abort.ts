@@ -69,7 +69,13 @@ export function onAbort(signal: AbortSignal, run: () => void): () => void {
 
 function follow(signal: AbortSignal): Followers {
   const runs = new Set<() => void>();
-  const tell = () => runs.forEach((run) => run());
+  const tell = () => {
+    const all = [...runs];
+    // A signal that has aborted keeps nothing.
+    runs.clear();
+    followersOf.delete(signal);
+    all.forEach((run) => run());
+  };
   signal.addEventListener('abort', tell, { once: true });
   const followers = { runs, tell };
   followersOf.set(signal, followers);

@@ -1,7 +1,7 @@
 import { LockMode } from '../../../generated/typescript/holdfast/v1/lease';
 import { checkedSignal } from '../calls/abort';
 import { checkedMetadata, checkedText } from '../texts';
-import { invalidOption, toMs, toPositiveMs, type TimeSpan } from '../time-span';
+import { invalidOption, textOfValue, toMs, toPositiveMs, type TimeSpan } from '../time-span';
 import type { Acquire, QueuePlace } from '../sessions/acquire-intent';
 import { checkCount } from '../counts';
 import { metadataMap, type Metadata } from './metadata';
@@ -60,7 +60,7 @@ const MODES: ReadonlyMap<string, LockMode> = new Map([
 export function lockAcquire(name: string, options: LockOptions): Acquire {
   const { mode = 'exclusive', ...others } = checkedOptions(options);
   const code = MODES.get(mode);
-  if (code === undefined) throw invalidOption('mode', `'exclusive' or 'shared', not ${String(mode)}`);
+  if (code === undefined) throw invalidOption('mode', `'exclusive' or 'shared', not ${textOfValue(mode)}`);
   return { kind: 'lock', name: checkedText('name', name), mode: code, ...common(others) };
 }
 
@@ -81,7 +81,7 @@ export function permitsAcquire(name: string, options: PermitsOptions): Acquire {
 /** Throws an InvalidRequestError for a value that is no object. */
 export function checkedOptions<Options>(options: Options): Options {
   if (typeof options === 'object' && options !== null) return options;
-  throw invalidOption('options', `an object, not ${String(options)}`);
+  throw invalidOption('options', `an object, not ${textOfValue(options)}`);
 }
 
 function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptions) {
@@ -90,12 +90,12 @@ function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptio
     waitMs: wait === undefined ? undefined : toMs(wait, 'wait'),
     maxHoldMs: maxHold === undefined ? undefined : toPositiveMs(maxHold, 'maxHold'),
     signal: checkedSignal(signal),
-    metadata: metadata && checkedMetadata(metadataMap(metadata)),
+    metadata: metadata === undefined ? undefined : checkedMetadata(metadataMap(metadata)),
     onQueued: checkedFunction(onQueued, 'onQueued'),
   };
 }
 
 function checkedFunction<F>(given: F, option: string): F {
   if (given === undefined || typeof given === 'function') return given;
-  throw invalidOption(option, `a function, not ${String(given)}`);
+  throw invalidOption(option, `a function, not ${textOfValue(given)}`);
 }

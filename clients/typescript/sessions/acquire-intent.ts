@@ -50,7 +50,7 @@ export interface IntentKeeper {
   ): CommandOwner | void;
   cancelled(intent: AcquireIntent): void;
   failed(intent: AcquireIntent, failed: CommandFailed, session: OpenSession): void;
-  isLate(intent: AcquireIntent): void;
+  acquireIsLate(intent: AcquireIntent): void;
   /** A function of the caller has thrown `error`, or has rejected with it. */
   callbackFailed(intent: AcquireIntent, error: string): void;
 }
@@ -86,7 +86,7 @@ export class AcquireIntent implements CommandOwner {
     const { waitMs } = acquire;
     const limitMs = (waitMs ?? Infinity) + NUMBERS.limits.answerAfterWaitMs;
     // The server ends a longer wait.
-    if (limitMs <= LONGEST_TIMER_MS) this.timer = setTimeout(() => keeper.isLate(this), limitMs);
+    if (limitMs <= LONGEST_TIMER_MS) this.timer = setTimeout(() => keeper.acquireIsLate(this), limitMs);
   }
 
   resolve(lease: Lease): void {

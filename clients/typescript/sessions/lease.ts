@@ -6,7 +6,7 @@ import { durationToMs } from '../duration';
 import { LeaseLostError, type HoldfastError, type LossCause } from '../errors';
 import { metadataMap, type Metadata } from '../leases/metadata';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
-import { checkedMetadata } from '../texts';
+import type { Acquire } from './acquire-intent';
 import { Belief } from './belief';
 import { EARLY_ENDS } from './loss-causes';
 import type { OpenSession } from './open-session';
@@ -20,6 +20,7 @@ export interface ReleaseAnswer {
 
 /** An update of metadata without an answer. */
 export interface PendingUpdate {
+  begin(): void;
   place(): void;
   reject(error: Error): void;
 }
@@ -30,10 +31,13 @@ export interface LeaseKeeper {
   /** Work under the lease begins. The release of the lease is its end. */
   began(lease: Lease): void;
   release(lease: Lease): Promise<ReleaseAnswer>;
-  update(lease: Lease, metadata: ReadonlyMap<string, string>): Promise<void>;
-  /** The error of a command without an answer. Tells why, if known. */
-  noAnswer(what: string): HoldfastError;
+  update(lease: Lease, change: MetadataChange): Promise<void>;
+  /** The error of a release without an answer. Tells why, if known. */
+  noAnswerToRelease(lease: Lease, what: string): HoldfastError;
 }
+
+/** Makes the next metadata of a lease from those that others see. */
+export type MetadataChange = (shown: ReadonlyMap<string, string>) => ReadonlyMap<string, string>;
 
 /** A held lock, or held permits. */
 export class Lease {
@@ -47,8 +51,10 @@ export class Lease {
   home: OpenSession | undefined;
   /** @internal The number of the lease in `home`. Undefined until the attach is answered. */
   number: number | undefined;
-  /** @internal The update without an answer. */
-  update: PendingUpdate | undefined;
+  /** @internal The updates without an answer, in the order of the calls. Only the first one is sent. */
+  readonly updates: PendingUpdate[] = [];
+  /** @internal The metadata that others see, without those of `connect`. */
+  shown: ReadonlyMap<string, string>;
   /** @internal */
   ttl: number;
   /** @internal The number of failed attaches in a row. */
@@ -60,8 +66,6 @@ export class Lease {
   private ended: AbortController | undefined;
   private timer: NodeJS.Timeout | undefined;
   private releasing: Promise<ReleaseAnswer> | undefined;
-  /** The end of the latest update of metadata. Never rejects. */
-  private updated: Promise<void> | undefined;
   private isLossTold = false;
   private isReleased = false;
 
@@ -69,7 +73,7 @@ export class Lease {
   constructor(
     message: LeaseMessage,
     deadline: number,
-    maxHoldMs: number | undefined,
+    { maxHoldMs, metadata }: Pick<Acquire, 'maxHoldMs' | 'metadata'>,
     private readonly keeper: LeaseKeeper,
   ) {
     this.id = message.leaseId;
@@ -77,6 +81,7 @@ export class Lease {
     this.token = message.fencingToken;
     this.permitCount = message.permitCount;
     this.ttl = (message.ttl && durationToMs(message.ttl)) ?? 0;
+    this.shown = metadata ?? new Map();
     this.belief = new Belief(deadline);
     this.holdUntil = now() + (maxHoldMs ?? Infinity);
     this.watch();
@@ -132,24 +137,17 @@ export class Lease {
   }
 
   /**
-   * Replaces the metadata that others see. Updates of one lease take turns. Rejects with a LeaseLostError if the lease is
-   * over, and as `release` does if no answer comes within 10 s of the turn.
+   * Replaces the metadata that others see. Updates of one lease take turns, and each has 10 s, with its wait for the turn.
+   * Rejects with a LeaseLostError if the lease is over, and as `release` does if no answer comes in time.
    */
   async updateMetadata(metadata: Metadata): Promise<void> {
-    const entries = checkedMetadata(metadataMap(metadata));
-    await this.inTurn(() => this.replaceMetadata(entries));
+    const entries = metadataMap(metadata);
+    await this.changeMetadata(() => entries);
   }
 
-  /** @internal As `updateMetadata`, inside a turn. */
-  replaceMetadata(entries: ReadonlyMap<string, string>): Promise<void> {
-    return this.keeper.update(this, entries);
-  }
-
-  /** @internal Runs one update after the other. */
-  inTurn(update: () => Promise<void>): Promise<void> {
-    const turn = this.updated === undefined ? update() : this.updated.then(update);
-    this.updated = turn.catch(() => undefined);
-    return turn;
+  /** @internal As `updateMetadata`. The change is made when the turn comes. */
+  changeMetadata(change: MetadataChange): Promise<void> {
+    return this.keeper.update(this, change);
   }
 
   /**
@@ -242,7 +240,7 @@ export class Lease {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       const text = `the release of ${JSON.stringify(this.name)} has no answer yet, and is repeated in the background`;
-      timer = setTimeout(() => reject(this.keeper.noAnswer(text)), NUMBERS.limits.releaseMs);
+      timer = setTimeout(() => reject(this.keeper.noAnswerToRelease(this, text)), NUMBERS.limits.releaseMs);
     });
     try {
       return await Promise.race([answer, late]);

@@ -42,6 +42,11 @@ export class Releases implements ReleaseKeeper {
     return task.promise;
   }
 
+  /** Why the last attempt of a release failed, if known. */
+  lastError(leaseId: string): HoldfastError | undefined {
+    return this.tasks.get(leaseId)?.lastError;
+  }
+
   /** No next session will come. */
   fail(error: HoldfastError): void {
     this.failure = error;

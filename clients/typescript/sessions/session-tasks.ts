@@ -11,7 +11,7 @@ import { pauseBeforeAttach } from '../pauses';
 import { AcquireIntent, type Acquire, type IntentKeeper } from './acquire-intent';
 import { HeldLeases } from './held-leases';
 import { Intents } from './intents';
-import { Lease, type LeaseKeeper, type ReleaseAnswer } from './lease';
+import { Lease, type LeaseKeeper, type MetadataChange, type ReleaseAnswer } from './lease';
 import { AttachOwner, LeaseOwner, type OwnerKeeper } from './lease-owner';
 import type { CommandOwner, OpenSession, Receipt } from './open-session';
 import { Releases } from './releases';
@@ -123,7 +123,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
       return this.releaseUnwanted(message.leaseId, ttlOf(message));
     }
     if (until <= now()) return this.grantedTooLate(intent, message);
-    const lease = new Lease(message, until, intent.acquire.maxHoldMs, this);
+    const lease = new Lease(message, until, intent.acquire, this);
     this.intents.delete(intent);
     this.leases.add(lease);
     intent.lease = lease;
@@ -158,9 +158,13 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
     this.tellEmpty();
   }
 
-  isLate(intent: AcquireIntent): void {
+  acquireIsLate(intent: AcquireIntent): void {
     const text = `no server answered the acquire of ${JSON.stringify(intent.acquire.name)} in time`;
     this.abandon(intent, this.noAnswer(text, intent.lastError));
+  }
+
+  noAnswerToRelease(lease: Lease, what: string): HoldfastError {
+    return this.noAnswer(what, this.releases.lastError(lease.id));
   }
 
   /** Says why no session lasts, or else why the last attempt of the command failed. */
@@ -174,7 +178,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
 
   over(lease: Lease): void {
     this.leases.end(lease);
-    if (lease.update) lease.update.reject(lease.signal.reason as Error);
+    for (const update of lease.updates.splice(0)) update.reject(lease.signal.reason as Error);
     const cause = lease.loss?.lossCause;
     if (cause === undefined) return;
     // The caller has asked for the end.
@@ -200,17 +204,17 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
     return answer;
   }
 
-  update(lease: Lease, metadata: ReadonlyMap<string, string>): Promise<void> {
+  update(lease: Lease, change: MetadataChange): Promise<void> {
     if (lease.isOver) return Promise.reject(lease.signal.reason as Error);
-    const update = new UpdateTask(lease, metadata, this);
-    lease.update = update;
-    update.place();
+    const update = new UpdateTask(lease, change, this);
+    lease.updates.push(update);
+    if (lease.updates[0] === update) update.begin();
     return update.promise;
   }
 
   repeatUpdate(task: UpdateTask, error: HoldfastError, session: OpenSession): boolean {
     const { lease } = task;
-    const again = () => lease.update === task && lease.home === session && task.place();
+    const again = () => lease.updates[0] === task && lease.home === session && task.place();
     return this.repeats.repeat(task, error, session, again);
   }
 
@@ -252,7 +256,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
     lease.home = session;
     lease.number = number;
     lease.attachFailures = 0;
-    lease.update?.place();
+    lease.updates[0]?.place();
   }
 
   private place(intent: AcquireIntent, session: OpenSession): void {

@@ -1,6 +1,7 @@
 import { errorOfCommand, type HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
-import type { Lease } from './lease';
+import { checkedMetadata } from '../texts';
+import type { Lease, MetadataChange } from './lease';
 import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
 
 export interface UpdateKeeper {
@@ -12,7 +13,7 @@ export interface UpdateKeeper {
 
 /**
  * One update of metadata. Repeated after each attach, because a `lease_number` is valid in one session only, and given up
- * after the time of a call.
+ * after the time of a call, in which the wait for the turn counts.
  */
 export class UpdateTask implements CommandOwner {
   readonly promise: Promise<void>;
@@ -20,16 +21,28 @@ export class UpdateTask implements CommandOwner {
   lastError: HoldfastError | undefined;
   private settle!: { resolve: () => void; reject: (error: Error) => void };
   private readonly timer: NodeJS.Timeout;
+  /** Undefined before the turn. */
+  private metadata: ReadonlyMap<string, string> | undefined;
 
   constructor(
     readonly lease: Lease,
-    private readonly metadata: ReadonlyMap<string, string>,
+    private readonly change: MetadataChange,
     private readonly keeper: UpdateKeeper,
   ) {
     this.promise = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
     const text = `no server answered the update of ${JSON.stringify(lease.name)} in time`;
     const late = () => this.reject(keeper.noAnswer(text, this.lastError));
     this.timer = setTimeout(late, NUMBERS.limits.callMs);
+  }
+
+  /** The turn of the update has come. */
+  begin(): void {
+    try {
+      this.metadata = checkedMetadata(this.change(this.lease.shown));
+    } catch (error) {
+      return this.reject(error as Error);
+    }
+    this.place();
   }
 
   /** Sends the update if the lease is in a session. Otherwise the answer to the attach sends it. */
@@ -46,8 +59,9 @@ export class UpdateTask implements CommandOwner {
   }
 
   event(event: Event, _: Receipt, session: OpenSession): void {
-    if (this.lease.update !== this) return;
+    if (this.lease.updates[0] !== this) return;
     if (event.$case === 'updated') {
+      this.lease.shown = this.metadata ?? this.lease.shown;
       this.end();
       this.settle.resolve();
     } else if (event.$case === 'failed' && this.lease.home === session) {
@@ -58,6 +72,9 @@ export class UpdateTask implements CommandOwner {
 
   private end(): void {
     clearTimeout(this.timer);
-    this.lease.update = undefined;
+    const { updates } = this.lease;
+    const place = updates.indexOf(this);
+    if (place >= 0) updates.splice(place, 1);
+    if (place === 0) updates[0]?.begin();
   }
 }

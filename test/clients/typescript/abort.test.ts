@@ -27,6 +27,16 @@ test('an abort calls each function once, and no function that was removed', () =
   expect(calls).toEqual(['same', 'same', 'last', 'after']);
 });
 
+test('a signal that has aborted keeps no function', () => {
+  const controller = new AbortController();
+  const calls: string[] = [];
+  const remove = onAbort(controller.signal, () => void calls.push('first'));
+  onAbort(controller.signal, () => remove());
+  controller.abort();
+  controller.signal.dispatchEvent(new Event('abort'));
+  expect(calls).toEqual(['first']);
+});
+
 test('a second removal does not remove a later function', () => {
   const controller = new AbortController();
   const { signal } = controller;

@@ -41,6 +41,9 @@ test('an option that no message can carry is refused, and the error names the op
 
 test.each<[string, object | null | undefined | string]>([
   ['mode', { mode: 'read' }],
+  ['mode', { mode: Object.create(null) as object }],
+  ['metadata', { metadata: null }],
+  ['metadata', { metadata: '' }],
   ['options', null],
   ['options', 'shared'],
   ['ttl', { ttl: 10n }],
@@ -69,8 +72,17 @@ test.each([
   await expect(connect('127.0.0.1:1', { metadata: { zone: text } })).rejects.toThrow(InvalidRequestError);
 });
 
-test('connect refuses options that are no object, and a signal that is none', async () => {
-  for (const options of [null, 'x', { signal: null }, { signal: new AbortController() }]) {
+test('connect refuses options that are no object, and a signal, logger or tracer that is none', async () => {
+  for (const options of [
+    null,
+    'x',
+    { signal: null },
+    { signal: new AbortController() },
+    { logger: 5 },
+    { logger: null },
+    { logger: { info: () => undefined } },
+    { tracer: {} },
+  ]) {
     await expect(connect('127.0.0.1:1', options as ConnectOptions)).rejects.toThrow(InvalidRequestError);
   }
 });

@@ -20,13 +20,13 @@ const keeper: LeaseKeeper = {
   began: () => undefined,
   release: () => Promise.resolve({ released: true, lossCause: undefined }),
   update: () => Promise.resolve(),
-  noAnswer: () => new LeaseLostError('x', 'DEADLINE'),
+  noAnswerToRelease: () => new LeaseLostError('x', 'DEADLINE'),
 };
 
 /** A lease of 30 s, after which the machine is suspended for a minute. */
 function suspendedLease(): Lease {
   const message = LeaseMessage.create({ name: 'report', ttl: duration(30_000), fencingToken: 7n });
-  const lease = new Lease(message, now() + 30_000, undefined, keeper);
+  const lease = new Lease(message, now() + 30_000, {}, keeper);
   expect(lease.isValid).toBe(true);
   suspend(60_000);
   return lease;

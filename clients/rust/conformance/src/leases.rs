@@ -128,10 +128,15 @@ pub async fn release(desk: &Desk, fields: &Fields) -> Reply {
     let lease = {
         let kept = desk.kept(fields)?;
         let mut kept = kept.lock().expect("no command panics with the lock");
+        let lease = kept.lease.take().ok_or_else(released)?;
+        // A release takes the lease itself, so the library offers none during an update.
+        let lease = Arc::try_unwrap(lease).map_err(|lease| {
+            kept.lease = Some(lease);
+            Failure::other("an update is under way")
+        })?;
         kept.is_released.store(true, Ordering::SeqCst);
-        kept.lease.take().ok_or_else(released)?
+        lease
     };
-    let lease = Arc::into_inner(lease).ok_or_else(|| Failure::other("an update is under way"))?;
     Ok(json!({ "released": lease.release().await?.released }))
 }
 

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::numbers::{CALL, DEBOUNCE};
 
-/// A later time may be none that the clock can tell.
+/// The sum of the present time and a greater `Duration` may overflow.
 const LONGEST_DEBOUNCE: Duration = Duration::from_secs(3600);
 
 const SILENT: &str = "the server has not answered the query in time";

@@ -1,5 +1,6 @@
 //! Acquires: from the intent to the grant.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -188,7 +189,7 @@ impl Engine {
             number: (home == number).then_some(command_id),
             failed_attaches: 0,
             timer: Some(timer),
-            update: None,
+            updates: VecDeque::new(),
         });
         if home != number {
             self.take_over(&lease, home, intent.command_id);

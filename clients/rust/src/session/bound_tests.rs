@@ -8,6 +8,7 @@ use holdfast_proto::holdfast::v1::session_command::Command;
 use holdfast_proto::holdfast::v1::session_event::Event;
 use tonic::Code;
 
+use super::engine::Engine;
 use super::lease_state::Verdict;
 use super::world::*;
 use crate::error::Error;
@@ -16,7 +17,7 @@ use crate::numbers::MAX_ACQUIRES_UNANSWERED;
 const MINUTE: Duration = Duration::from_secs(60);
 
 impl World {
-    fn update(&mut self, stage: &str) -> Result<UpdateAnswer, Error> {
+    fn update(&mut self, stage: &str) -> Result<(u64, UpdateAnswer), Error> {
         let lease = self.engine.leases.by_deadline().remove(0);
         let metadata = BTreeMap::from([("stage".to_owned(), stage.to_owned())]);
         let answer = self.engine.update(&lease, metadata, self.clock.now());
@@ -24,10 +25,29 @@ impl World {
         answer
     }
 
+    /// The updates that were sent, with their stages.
+    fn updates(&self) -> Vec<(i64, String)> {
+        let commands = self.commands().into_iter();
+        let updates = commands.filter_map(|(_, id, command)| match command {
+            Command::Update(update) => Some((id, update.metadata_update.unwrap().entries)),
+            _ => None,
+        });
+        updates
+            .map(|(id, entries)| (id, entries["stage"].clone()))
+            .collect()
+    }
+
     fn last_update(&self) -> i64 {
-        let updates = self.commands().into_iter().rev();
-        let mut updates = updates.filter(|one| matches!(one.2, Command::Update(_)));
-        updates.next().unwrap().1
+        self.updates().last().unwrap().0
+    }
+}
+
+impl Engine {
+    /// The stage of the update under way.
+    pub(crate) fn first_update(&self) -> Option<String> {
+        let lease = self.leases.by_deadline().remove(0);
+        let first = self.leases.get(&lease.id)?.updates.front()?;
+        first.metadata.get("stage").cloned()
     }
 }
 
@@ -133,38 +153,82 @@ async fn waits_that_were_given_up_do_not_count_for_the_bound() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_update_without_an_answer_is_an_error_after_ten_seconds_and_the_next_one_is_sent() {
+async fn updates_are_sent_one_after_the_other_in_the_order_of_the_calls() {
     let mut world = World::new();
     let lease = world.hold("report", MINUTE);
-    let mut late = world.update("two").unwrap();
-    let id = world.last_update();
-    for _ in 0..9 {
-        world.advance(seconds(1)).await;
-        world.respond(1, Default::default());
+    let mut answers: Vec<_> = ["one", "two", "three"]
+        .iter()
+        .map(|stage| world.update(stage).unwrap().1)
+        .collect();
+    for (index, answer) in answers.iter_mut().enumerate() {
+        assert_eq!(world.updates().len(), index + 1);
+        assert!(answer.try_recv().is_err());
+        let id = world.last_update();
+        world.tell(1, id, Event::Updated(LeaseUpdated::default()));
+        assert!(answer.try_recv().unwrap().is_ok());
     }
-    assert!(late.try_recv().is_err());
-    world.advance(seconds(1)).await;
-    let error = late.try_recv().unwrap().unwrap_err();
-    assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
-    let mut next = world.update("three").unwrap();
-    world.tell(1, id, Event::Updated(LeaseUpdated::default()));
-    assert!(next.try_recv().is_err());
-    let id = world.last_update();
-    world.tell(1, id, Event::Updated(LeaseUpdated::default()));
-    assert!(next.try_recv().unwrap().is_ok());
+    let stages: Vec<_> = world
+        .updates()
+        .into_iter()
+        .map(|(_, stage)| stage)
+        .collect();
+    assert_eq!(stages, ["one", "two", "three"]);
     assert_eq!(world.judge(&lease), Verdict::Valid);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_update_that_was_given_up_makes_room_for_the_next_one() {
     let mut world = World::new();
-    world.hold("report", MINUTE);
-    drop(world.update("two").unwrap());
+    let lease = world.hold("report", MINUTE);
+    let (first, _) = world.update("two").unwrap();
     let given_up = world.last_update();
-    let mut next = world.update("three").unwrap();
+    let (waiting, _) = world.update("three").unwrap();
+    let (_, mut next) = world.update("four").unwrap();
+    for number in [waiting, first] {
+        let answer = Err(Error::Closed);
+        world.engine.end_update(&lease, number, answer);
+    }
+    world.poll();
     world.tell(1, given_up, Event::Updated(LeaseUpdated::default()));
     assert!(next.try_recv().is_err());
     let id = world.last_update();
     world.tell(1, id, Event::Updated(LeaseUpdated::default()));
     assert!(next.try_recv().unwrap().is_ok());
+    assert_eq!(world.updates().last().unwrap().1, "four");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_without_an_answer_says_why_its_last_attempt_failed() {
+    let mut world = World::new();
+    let lease = world.hold("report", MINUTE);
+    let (number, _) = world.update("two").unwrap();
+    let id = world.last_update();
+    world.tell(1, id, failed("STORE_UNAVAILABLE", None));
+    let error = world.engine.update_is_late(&lease, number);
+    assert_eq!(error.reason(), "STORE_UNAVAILABLE");
+    world.engine.release(&lease, world.clock.now());
+    world.poll();
+    let (_, id, _) = world.commands().pop().unwrap();
+    world.tell(1, id, failed("OVERLOADED", None));
+    assert_eq!(world.engine.release_is_slow(&lease).reason(), "OVERLOADED");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_that_the_server_has_refused_is_not_kept() {
+    let mut world = World::new();
+    let mut acquire = lock("report");
+    acquire.kept = BTreeMap::from([("stage".to_owned(), "one".to_owned())]);
+    let lease = world.hold_with(acquire, MINUTE);
+    let (_, mut refused) = world.update("bad").unwrap();
+    let id = world.last_update();
+    world.tell(
+        1,
+        id,
+        failed_with(Code::InvalidArgument, "INVALID_FIELD", None),
+    );
+    assert!(refused.try_recv().unwrap().is_err());
+    let now = world.clock.now();
+    let _update = world.engine.update(&lease, BTreeMap::new(), now).unwrap();
+    world.poll();
+    assert_eq!(world.updates().last().unwrap().1, "one");
 }

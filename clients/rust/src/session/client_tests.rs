@@ -101,6 +101,31 @@ fn a_lease_is_lost_at_its_deadline_if_the_runtime_of_the_client_stands_still() {
 }
 
 #[test]
+fn an_update_ends_with_the_lease_if_the_runtime_of_the_client_stands_still() {
+    let (runtime_of_client, runtime_of_work) = (runtime(), runtime());
+    let client = client(&runtime_of_client);
+    let lease = hold(&client, Duration::from_millis(300));
+    let updated = runtime_of_work.block_on(lease.update_metadata([("stage", "two")]));
+    assert!(matches!(updated, Err(Error::LeaseLost(_))), "{updated:?}");
+}
+
+#[test]
+fn an_update_whose_future_is_dropped_makes_room_for_the_next_one() {
+    let runtime_of_client = runtime();
+    let client = client(&runtime_of_client);
+    let lease = hold(&client, seconds(3600));
+    runtime_of_client.block_on(async {
+        let mut first = Box::pin(lease.update_metadata([("stage", "one")]));
+        assert!((&mut first).now_or_never().is_none());
+        drop(first);
+        let mut next = Box::pin(lease.update_metadata([("stage", "two")]));
+        assert!((&mut next).now_or_never().is_none());
+        let sent = client.with_engine(|engine, _| engine.first_update());
+        assert_eq!(sent.as_deref(), Some("two"));
+    });
+}
+
+#[test]
 fn an_executor_without_tokio_may_wait_for_the_loss() {
     let runtime_of_client = runtime();
     let client = client(&runtime_of_client);

@@ -22,8 +22,8 @@ pub(super) struct Held {
     /// The number of failed attaches in a row.
     pub(super) failed_attaches: u32,
     pub(super) timer: Option<TimerKey>,
-    /// The update without an answer.
-    pub(super) update: Option<UpdateTask>,
+    /// The updates without an answer, in the order of the calls. Only the first one is sent.
+    pub(super) updates: VecDeque<UpdateTask>,
 }
 
 /// The leases in which this process believes, and the ids of those that are over.

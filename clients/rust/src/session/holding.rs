@@ -270,8 +270,7 @@ impl Engine {
             return;
         };
         self.timers.remove(held.timer);
-        if let Some(update) = held.update {
-            self.timers.remove(update.limit);
+        for update in held.updates {
             let _ = update.waiter.send(Err(lease.lost(cause).into()));
         }
         if lease.is_released() || cause == LossCause::Closed {

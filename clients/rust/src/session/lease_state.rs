@@ -149,19 +149,22 @@ impl LeaseState {
         self.belief().has_work
     }
 
-    /// Adds the entries that the lease keeps. An entry with a new value is kept from now on.
-    pub(crate) fn with_kept(
-        &self,
-        mut metadata: BTreeMap<String, String>,
-    ) -> BTreeMap<String, String> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        for (key, value) in kept.iter_mut() {
-            match metadata.get(key) {
-                Some(new) => new.clone_into(value),
-                None => drop(metadata.insert(key.clone(), value.clone())),
+    /// Adds the entries that the lease keeps, if the metadata has no others.
+    pub(super) fn add_kept(&self, metadata: &mut BTreeMap<String, String>) {
+        for (key, value) in self.kept().iter() {
+            if !metadata.contains_key(key) {
+                metadata.insert(key.clone(), value.clone());
             }
         }
-        metadata
+    }
+
+    /// From now on the lease keeps the values of an update that was carried out.
+    pub(super) fn keep(&self, metadata: &BTreeMap<String, String>) {
+        for (key, value) in self.kept().iter_mut() {
+            if let Some(new) = metadata.get(key) {
+                new.clone_into(value);
+            }
+        }
     }
 
     fn end_belief(&self, cause: LossCause, now: Time, is_released: bool) -> Option<LossCause> {
@@ -195,6 +198,10 @@ impl LeaseState {
     fn set_over(&self, belief: &mut Belief, cause: LossCause) {
         belief.over = Some(cause);
         self.over.send_replace(Some(cause));
+    }
+
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn belief(&self) -> MutexGuard<'_, Belief> {

@@ -75,6 +75,13 @@ impl Engine {
         answer
     }
 
+    /// The error for a caller who waits no longer. The release goes on.
+    pub(crate) fn release_is_slow(&self, lease: &LeaseState) -> Error {
+        let what = format!("no server answered the release of {:?} in time", lease.name);
+        let task = self.releases.get(&lease.id);
+        self.no_answer(what, task.and_then(|task| task.last_error.as_ref()))
+    }
+
     pub(super) fn release_is_late(&mut self, id: &str, now: Time) {
         let last = self
             .releases

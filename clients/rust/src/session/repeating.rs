@@ -72,8 +72,8 @@ impl Engine {
                 let is_open = self.leases.get(&lease.id).is_some_and(|held| {
                     held.home == session
                         && held
-                            .update
-                            .as_ref()
+                            .updates
+                            .front()
                             .is_some_and(|update| update.number == number)
                 });
                 if is_open {

@@ -233,6 +233,5 @@ pub(super) struct UpdateTask {
     pub(super) metadata: BTreeMap<String, String>,
     pub(super) attempts: u32,
     pub(super) last_error: Option<Error>,
-    pub(super) limit: Option<TimerKey>,
     pub(super) waiter: oneshot::Sender<Result<(), Error>>,
 }

@@ -8,7 +8,7 @@ use holdfast_proto::holdfast::v1::session_event::Event;
 use holdfast_proto::holdfast::v1::{MetadataUpdate, UpdateCommand};
 use tokio::sync::oneshot;
 
-use super::engine::{Engine, Repeat, Timer};
+use super::engine::{Engine, Repeat};
 use super::lease_state::LeaseState;
 use super::stream::Owner;
 use super::tasks::UpdateTask;
@@ -16,16 +16,17 @@ use crate::clock::Time;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::loss::LossCause;
-use crate::numbers::CALL;
 use crate::texts::check_metadata;
 
 impl Engine {
+    /// Starts an update. Returns its number and its answer. Updates of one lease take turns, in the order
+    /// of the calls.
     pub(crate) fn update(
         &mut self,
         lease: &Arc<LeaseState>,
         metadata: BTreeMap<String, String>,
         now: Time,
-    ) -> Result<oneshot::Receiver<Result<(), Error>>, Error> {
+    ) -> Result<(u64, oneshot::Receiver<Result<(), Error>>), Error> {
         check_metadata(&metadata)?;
         self.compare_clock(lease, now);
         let Some(held) = self.leases.get_mut(&lease.id) else {
@@ -33,23 +34,66 @@ impl Engine {
                 .lost(lease.cause().unwrap_or(LossCause::Released))
                 .into());
         };
-        // Updates take turns, so the caller of an earlier update has given up.
-        if let Some(earlier) = held.update.take() {
-            self.timers.remove(earlier.limit);
-        }
         self.update_count += 1;
+        let number = self.update_count;
         let (waiter, answer) = oneshot::channel();
-        let limit = Timer::UpdateLimit(lease.clone(), self.update_count);
-        held.update = Some(UpdateTask {
-            number: self.update_count,
+        held.updates.push_back(UpdateTask {
+            number,
             metadata,
             attempts: 0,
             last_error: None,
-            limit: Some(self.timers.add(now + CALL, limit)),
             waiter,
         });
-        self.place_update(lease);
-        Ok(answer)
+        if held.updates.len() == 1 {
+            self.begin_update(lease);
+        }
+        Ok((number, answer))
+    }
+
+    /// The turn of the first update has come.
+    fn begin_update(&mut self, lease: &Arc<LeaseState>) {
+        let held = self.leases.get_mut(&lease.id);
+        let Some(update) = held.and_then(|held| held.updates.front_mut()) else {
+            return;
+        };
+        lease.add_kept(&mut update.metadata);
+        match check_metadata(&update.metadata) {
+            Ok(()) => self.place_update(lease),
+            Err(error) => {
+                let number = update.number;
+                self.end_update(lease, number, Err(error));
+            }
+        }
+    }
+
+    /// Ends the update for its caller, and begins the next one. The lease stays held, and a late answer
+    /// has no effect.
+    pub(crate) fn end_update(
+        &mut self,
+        lease: &Arc<LeaseState>,
+        number: u64,
+        answer: Result<(), Error>,
+    ) {
+        let Some(held) = self.leases.get_mut(&lease.id) else {
+            return;
+        };
+        let place = held.updates.iter().position(|one| one.number == number);
+        let Some(update) = place.and_then(|place| held.updates.remove(place)) else {
+            return;
+        };
+        // The caller may have given up.
+        let _ = update.waiter.send(answer);
+        if place == Some(0) {
+            self.begin_update(lease);
+        }
+    }
+
+    /// The error of an update without an answer.
+    pub(crate) fn update_is_late(&self, lease: &LeaseState, number: u64) -> Error {
+        let what = format!("no server answered the update of {:?} in time", lease.name);
+        let held = self.leases.get(&lease.id);
+        let update = held.and_then(|held| held.updates.iter().find(|one| one.number == number));
+        self.no_answer(what, update.and_then(|update| update.last_error.as_ref()))
     }
 
     /// Sends the update if the lease is in a session. Otherwise the answer to the attach sends it.
@@ -57,7 +101,7 @@ impl Engine {
         let Some(held) = self.leases.get(&lease.id) else {
             return;
         };
-        let (Some(update), Some(lease_number)) = (&held.update, held.number) else {
+        let (Some(update), Some(lease_number)) = (held.updates.front(), held.number) else {
             return;
         };
         let Some(session) = self.sessions.get_mut(&held.home) else {
@@ -73,18 +117,6 @@ impl Engine {
         session.run(command, Some(Owner::Update(lease.clone(), update.number)));
     }
 
-    /// The lease stays held. A late answer has no effect.
-    pub(super) fn update_is_late(&mut self, lease: &LeaseState, number: u64) {
-        let Some(held) = self.leases.get_mut(&lease.id) else {
-            return;
-        };
-        if let Some(task) = held.update.take_if(|task| task.number == number) {
-            let what = format!("no server answered the update of {:?}", lease.name);
-            let error = self.no_answer(what, task.last_error.as_ref());
-            let _ = task.waiter.send(Err(error));
-        }
-    }
-
     pub(super) fn update_event(
         &mut self,
         lease: &Arc<LeaseState>,
@@ -96,31 +128,31 @@ impl Engine {
         let Some(held) = self.leases.get_mut(&lease.id) else {
             return;
         };
-        let Some(task) = held.update.take_if(|task| task.number == update) else {
+        let is_home = held.home == number;
+        let Some(first) = held.updates.front().filter(|one| one.number == update) else {
             return;
         };
         match event {
             Event::Updated(_) => {
-                self.timers.remove(task.limit);
-                let _ = task.waiter.send(Ok(()));
+                lease.keep(&first.metadata);
+                self.end_update(lease, update, Ok(()));
             }
-            Event::Failed(failed) if held.home == number => {
+            Event::Failed(failed) if is_home => {
                 let error = Error::from(Failure::of_command(failed));
-                let mut attempts = task.attempts;
+                let mut attempts = first.attempts;
                 let what = Repeat::Update(lease.clone(), update);
                 if !self.repeat_later(what, &mut attempts, &error, number, now) {
-                    self.timers.remove(task.limit);
-                    let _ = task.waiter.send(Err(error));
-                } else if let Some(held) = self.leases.get_mut(&lease.id) {
-                    let last_error = Some(error);
-                    held.update = Some(UpdateTask {
-                        attempts,
-                        last_error,
-                        ..task
-                    });
+                    self.end_update(lease, update, Err(error));
+                } else if let Some(first) = self
+                    .leases
+                    .get_mut(&lease.id)
+                    .and_then(|held| held.updates.front_mut())
+                {
+                    first.attempts = attempts;
+                    first.last_error = Some(error);
                 }
             }
-            _ => held.update = Some(task),
+            _ => {}
         }
     }
 }

@@ -256,8 +256,12 @@ pub(super) fn refused(code: Code, reason: &str) -> Status {
 }
 
 pub(super) fn failed(reason: &str, retry_delay: Option<Duration>) -> Event {
+    failed_with(Code::Unavailable, reason, retry_delay)
+}
+
+pub(super) fn failed_with(code: Code, reason: &str, retry_delay: Option<Duration>) -> Event {
     Event::Failed(CommandFailed {
-        code: Code::Unavailable.into(),
+        code: code.into(),
         reason_text: reason.to_owned(),
         message: reason.to_owned(),
         retry_delay: retry_delay.map(message_span),

@@ -56,16 +56,26 @@ describe('withLock', () => {
     expect((await state('failed')).holderCount).toBe(0);
   });
 
-  test.concurrent('is refused without a function at the end, and acquires nothing', async () => {
-    const hf = await connected();
-    const work = () => Promise.resolve();
-    for (const swapped of [[work, {}], [{}], [{}, {}], []]) {
-      const wrong = swapped as unknown as [() => Promise<void>];
-      await expect(hf.withLock('swapped', ...wrong)).rejects.toThrow('the last argument must be a function');
-      await expect(hf.withPermits('swapped', ...wrong)).rejects.toThrow(TypeError);
-    }
-    expect(await hf.tryLock('swapped')).toBeDefined();
-  });
+  test.concurrent(
+    'is refused without a function at the end, as wrong options of each acquire, and acquires nothing',
+    async () => {
+      const hf = await connected();
+      const work = () => Promise.resolve();
+      for (const swapped of [[work, {}], [{}], [{}, {}], []]) {
+        const wrong = swapped as unknown as [() => Promise<void>];
+        await expect(hf.withLock('swapped', ...wrong)).rejects.toThrow(
+          'the last argument must be a function',
+        );
+        await expect(hf.withPermits('swapped', ...wrong)).rejects.toThrow(TypeError);
+      }
+      for (const options of [null, 'shared', 5] as unknown as [object, object, object]) {
+        await expect(hf.tryLock('swapped', options)).rejects.toThrow('options must be an object');
+        await expect(hf.tryPermits('swapped', options)).rejects.toThrow('options must be an object');
+        await expect(hf.election('swapped').campaign('me', options)).rejects.toThrow(InvalidRequestError);
+      }
+      expect(await hf.tryLock('swapped')).toBeDefined();
+    },
+  );
 
   test.concurrent(
     'on a loss aborts the signal, waits for the work, and rejects with a LeaseLostError',
@@ -187,17 +197,20 @@ describe('lock', () => {
     await expect(hf.lock('x', { ttl: 'soon' })).rejects.toThrow('ttl must be milliseconds');
   });
 
-  test.concurrent('and its client show neither the id of the lease nor the session in a log', async () => {
-    const hf = await connected();
-    const lease = await hf.lock('secret');
-    for (const text of [inspect(lease), JSON.stringify(lease)]) {
-      expect(text).toContain('secret');
-      expect(text).not.toContain(lease.id);
-    }
-    expect(inspect(hf, { depth: Infinity })).toBe('Holdfast { leaseCount: 1 }');
-    expect(JSON.stringify({ hf })).toBe('{"hf":{"leaseCount":1}}');
-    await lease.release();
-  });
+  test.concurrent(
+    'shows neither the id of a lease nor its session in a log of the lease or the client',
+    async () => {
+      const hf = await connected();
+      const lease = await hf.lock('secret');
+      for (const text of [inspect(lease), JSON.stringify(lease)]) {
+        expect(text).toContain('secret');
+        expect(text).not.toContain(lease.id);
+      }
+      expect(inspect(hf, { depth: Infinity })).toBe('Holdfast { leaseCount: 1 }');
+      expect(JSON.stringify({ hf })).toBe('{"hf":{"leaseCount":1}}');
+      await lease.release();
+    },
+  );
 });
 
 describe('permits', () => {

@@ -1,10 +1,11 @@
 """A lease of this process, as the engine sees it."""
 
+import json
 import math
 import threading
 from typing import TYPE_CHECKING, Callable, List, Mapping, Optional, Protocol
 
-from ..errors import HoldfastError, LeaseLost, LossCause
+from ..errors import ClosedError, HoldfastError, LeaseLost, LossCause
 from ..v1 import lease_pb2
 from .belief import Belief
 from .durations import seconds_of
@@ -34,6 +35,10 @@ class ReleaseAnswer:
 class PendingUpdate(Protocol):
     """An update of metadata without an answer."""
 
+    outcome: Outcome[None]
+
+    def begin(self) -> None: ...
+
     def place(self) -> None: ...
 
     def reject(self, error: BaseException) -> None: ...
@@ -50,6 +55,9 @@ class LeaseKeeper(Protocol):
     def release(self, lease: "HeldLease") -> Outcome[ReleaseAnswer]: ...
 
     def update(self, lease: "HeldLease", metadata: Mapping[str, str]) -> Outcome[None]: ...
+
+    def release_error(self, lease: "HeldLease") -> Optional[HoldfastError]:
+        """Why the last attempt of the release has failed, if known."""
 
     def no_answer(self, what: str, last: Optional[HoldfastError] = None) -> HoldfastError:
         """The error of a command without an answer. Tells why, if known."""
@@ -75,7 +83,8 @@ class HeldLease:
         self.home: Optional[OpenSession] = None
         #: The number of the lease in `home`. None until the attach is answered.
         self.number: Optional[int] = None
-        self.update: Optional[PendingUpdate] = None
+        #: The updates without an answer, in the order of the calls. Only the first one is sent.
+        self.updates: List[PendingUpdate] = []
         self._keeper = keeper
         self._runtime = keeper.runtime
         self.news = keeper.news
@@ -197,12 +206,28 @@ class HeldLease:
         return self._releasing
 
     def update_metadata(self, metadata: Mapping[str, str]) -> Outcome[None]:
-        entries = checked_metadata({**self._kept, **metadata})
-        self._kept = {key: entries[key] for key in self._kept}
-        return self._keeper.update(self, entries)
+        return self._keeper.update(self, checked_metadata(metadata))
+
+    def give_up_update(self, outcome: Outcome[None]) -> None:
+        """Nobody waits for this update any more. The next one has the turn."""
+        for update in self.updates:
+            if update.outcome is outcome:
+                return update.reject(ClosedError())
+
+    def with_kept(self, metadata: Mapping[str, str]) -> Mapping[str, str]:
+        return {**self._kept, **metadata}
+
+    def keep(self, metadata: Mapping[str, str]) -> None:
+        """From now on the lease keeps the values of an update that was carried out."""
+        self._kept = {key: metadata[key] for key in self._kept}
 
     def no_answer(self, what: str, last: Optional[HoldfastError] = None) -> HoldfastError:
         return self._keeper.no_answer(what, last)
+
+    def no_answer_to_release(self) -> HoldfastError:
+        """For a caller who waits no longer. The release goes on."""
+        text = f"the release of {json.dumps(self.name)} has no answer yet, and goes on"
+        return self.no_answer(text, self._keeper.release_error(self))
 
     def __repr__(self) -> str:
         return f"HeldLease(name={self.name!r}, fencing_token={self.token})"

@@ -47,6 +47,10 @@ class Releases:
         for task in self._tasks.values():
             task.place(session)
 
+    def last_error(self, lease_id: str) -> Optional[HoldfastError]:
+        task = self._tasks.get(lease_id)
+        return None if task is None else task.last_error
+
     def release(self, lease_id: str, ttl: float) -> Outcome[ReleaseAnswer]:
         known = self._tasks.get(lease_id)
         if known is not None:

@@ -274,7 +274,8 @@ class SessionClient:
             return
 
         def renew() -> None:
-            # The session takes new acquires until the next one is open: the next token may be late.
+            # The session takes new acquires until the next one is open, because the next token
+            # may be late.
             if session is self._current:
                 self._open_after(0.0)
 

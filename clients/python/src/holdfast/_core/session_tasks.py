@@ -206,6 +206,9 @@ class SessionTasks:
         text = f"no server answered the acquire of {json.dumps(intent.acquire.name)}"
         self.abandon(intent, self.no_answer(text, intent.last_error))
 
+    def release_error(self, lease: HeldLease) -> Optional[HoldfastError]:
+        return self._releases.last_error(lease.lease_id)
+
     def no_answer(self, what: str, last: Optional[HoldfastError] = None) -> HoldfastError:
         """Says why no session lasts, or else why the last attempt of the command failed."""
         return no_answer(what, self.session_error or last)
@@ -213,8 +216,9 @@ class SessionTasks:
     def over(self, lease: HeldLease) -> None:
         self.leases.end(lease)
         cause = lease.cause or LossCause.RELEASED
-        if lease.update is not None:
-            lease.update.reject(lease.lost(cause))
+        updates, lease.updates = lease.updates, []
+        for update in updates:
+            update.reject(lease.lost(cause))
         if lease.loss is None or cause is LossCause.CLOSED:
             return
         self.news.lost(lease)
@@ -279,8 +283,8 @@ class SessionTasks:
     def _settle_in(self, lease: HeldLease, session: OpenSession, number: int) -> None:
         lease.home = session
         lease.number = number
-        if lease.update is not None:
-            lease.update.place()
+        for update in lease.updates[:1]:
+            update.place()
 
     def _place(self, intent: AcquireIntent, session: OpenSession) -> None:
         intent.home = session

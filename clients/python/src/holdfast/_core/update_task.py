@@ -13,10 +13,14 @@ from .outcome import Outcome, rejected
 from .repeats import Repeats
 from .runtime import Runtime
 from .status import error_of_command
+from .texts import checked_metadata
 
 
 class UpdateTask(CommandOwner):
-    """Repeated after each attach, because a `lease_number` is valid in one session only."""
+    """Repeated after each attach, because a `lease_number` is valid in one session only.
+
+    Given up after the time of a call, in which the wait for the turn counts.
+    """
 
     def __init__(
         self,
@@ -28,12 +32,20 @@ class UpdateTask(CommandOwner):
         self.outcome: Outcome[None] = Outcome()
         self.attempts = 0
         self._lease = lease
-        self._metadata = dict(metadata)
+        self._metadata: Mapping[str, str] = dict(metadata)
         self._repeats = repeats
         #: Why the last attempt was repeated.
         self._last_error: Optional[HoldfastError] = None
         timer = runtime.call_later(numbers.CALL, self._late)
         self.outcome.then(lambda _: timer.cancel())
+
+    def begin(self) -> None:
+        """The turn of the update has come."""
+        try:
+            self._metadata = checked_metadata(self._lease.with_kept(self._metadata))
+        except (TypeError, ValueError) as error:
+            return self.reject(error)
+        self.place()
 
     def place(self) -> None:
         """Sends the update if the lease is in a session. Otherwise the attach's answer does."""
@@ -45,18 +57,19 @@ class UpdateTask(CommandOwner):
         home.run(SessionCommand(update=update), self)
 
     def reject(self, error: BaseException) -> None:
-        self._lease.update = None
         self.outcome.reject(error)
+        self._end()
 
     def event(
         self, event: SessionEvent, receipt: Receipt, session: OpenSession
     ) -> Optional[CommandOwner]:
         kind = event.WhichOneof("event")
-        if self._lease.update is not self:
+        if not self._is_first():
             return None
         if kind == "updated":
-            self._lease.update = None
+            self._lease.keep(self._metadata)
             self.outcome.resolve(None)
+            self._end()
         elif kind == "failed" and self._lease.home is session:
             error = error_of_command(event.failed)
             self._last_error = error
@@ -65,8 +78,20 @@ class UpdateTask(CommandOwner):
         return None
 
     def _again(self, session: OpenSession) -> None:
-        if self._lease.update is self and self._lease.home is session:
+        if self._is_first() and self._lease.home is session:
             self.place()
+
+    def _is_first(self) -> bool:
+        return self._lease.updates[:1] == [self]
+
+    def _end(self) -> None:
+        """The next update has the turn."""
+        updates = self._lease.updates
+        was_first = self._is_first()
+        if self in updates:
+            updates.remove(self)
+        if was_first and updates:
+            updates[0].begin()
 
     def _late(self) -> None:
         text = f"no server answered the update of {json.dumps(self._lease.name)} in time"
@@ -79,10 +104,8 @@ def start_update(
     cause = lease.cause
     if cause is not None:
         return rejected(lease.lost(cause))
-    if lease.update is not None:
-        # Updates take turns, so the caller of the earlier update waits no longer.
-        lease.update.reject(lease.no_answer("a later update has begun"))
     update = UpdateTask(lease, metadata, runtime, repeats)
-    lease.update = update
-    update.place()
+    lease.updates.append(update)
+    if len(lease.updates) == 1:
+        update.begin()
     return update.outcome

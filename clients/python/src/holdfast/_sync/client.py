@@ -193,11 +193,17 @@ class Holdfast(Requests[Acquiring]):
                 return
             self._is_closed = True
             try:
-                self._portal.run(self._client.close())
-                self._portal.stops.discard(self._client._stop)
+                self._portal.run(self._close())
             finally:
-                # After Ctrl-C the sessions end in the background, at the latest with the thread.
                 portals.give_back(self._portal)
+
+    async def _close(self) -> None:
+        try:
+            await self._client.close()
+        finally:
+            # After Ctrl-C the sessions end in the background, at the latest with the thread.
+            stops, stop = self._portal.stops, self._client._stop
+            self._client._session.close().then(lambda _: stops.discard(stop))
 
     def __enter__(self) -> "Holdfast":
         return self

@@ -81,7 +81,7 @@ class Lease(LeaseState):
         """Replaces the metadata that others see. Updates of one lease take turns.
 
         Raises LeaseLost if the lease is over, and an error as `release` does after 10 s without
-        an answer.
+        an answer, the wait for the turn included.
         """
         self._portal.run(self._lease.update_metadata(metadata))
 

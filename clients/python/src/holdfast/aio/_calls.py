@@ -148,11 +148,12 @@ class CallChannel:
     async def answer(self, call: Any) -> Any:
         """The answer of a call. An end of the channel is a ClosedError."""
         keep(call)
+        before = cancellations()
         try:
             return await call
         except asyncio.CancelledError:
             call.cancel()
-            if self.closed.done() and not is_cancelled():
+            if self.closed.done() and cancellations() == before:
                 raise ClosedError() from None
             raise
 
@@ -227,12 +228,15 @@ def error_of_failure(failure: grpc.aio.AioRpcError) -> HoldfastError:
     return error_of_call(failure.code(), failure.details(), failure.trailing_metadata())
 
 
-def is_cancelled() -> bool:
-    """Whether somebody has cancelled the present task. Before Python 3.11 nobody knows."""
+def cancellations() -> int:
+    """How often somebody has cancelled the present task. Before Python 3.11 nobody knows.
+
+    A task may go on after a cancellation, so only a rise of the number is a new one.
+    """
     task = asyncio.current_task()
     if task is None or sys.version_info < (3, 11):
-        return False
-    return task.cancelling() > 0
+        return 0
+    return task.cancelling()
 
 
 async def _close(channel: grpc.aio.Channel) -> None:

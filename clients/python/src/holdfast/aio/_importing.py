@@ -11,7 +11,7 @@ from .._fork import keep
 from ..errors import ClosedError, HoldfastError
 from ..v1 import autocomplete_service_pb2 as pb
 from ..v1.autocomplete_service_pb2_grpc import AutocompleteServiceStub
-from ._calls import CallChannel, CallTarget, error_of_failure, is_cancelled
+from ._calls import CallChannel, CallTarget, cancellations, error_of_failure
 
 
 class Importing:
@@ -24,6 +24,7 @@ class Importing:
         self._target: Optional[CallTarget] = None
         self._call: Any = None
         self._count = 0
+        self._cancellations = cancellations()
 
     async def __aenter__(self) -> "Importing":
         target = self._target = self._use.__enter__()
@@ -88,6 +89,6 @@ class Importing:
         return error
 
     def _cancelled(self) -> BaseException:
-        if self._calls.closed.done() and not is_cancelled():
+        if self._calls.closed.done() and cancellations() == self._cancellations:
             return ClosedError()
         return asyncio.CancelledError()

@@ -1,7 +1,6 @@
 """A held lock, or held permits."""
 
 import asyncio
-import json
 from types import TracebackType
 from typing import Callable, Dict, Mapping, Optional, Type
 
@@ -30,7 +29,6 @@ class Lease(LeaseState):
     def __init__(self, held: HeldLease) -> None:
         super().__init__(held)
         self._body: Optional[Body] = None
-        self._updating = asyncio.Lock()
 
     def on_lost(self, callback: Callable[[LeaseLost], object]) -> None:
         """Calls back in the event loop at a loss. Never after a release.
@@ -59,17 +57,20 @@ class Lease(LeaseState):
         await asyncio.wait([answer], timeout=numbers.RELEASE)
         if answer.done():
             return answer.result()
-        name = json.dumps(self._held.name)
-        raise self._held.no_answer(f"the release of {name} has no answer yet, and goes on")
+        raise self._held.no_answer_to_release()
 
     async def update_metadata(self, metadata: Mapping[str, str]) -> None:
         """Replaces the metadata that others see. Updates of one lease take turns.
 
         Raises LeaseLost if the lease is over, and an error as `release` does after 10 s without
-        an answer.
+        an answer, the wait for the turn included.
         """
-        async with self._updating:
-            await future_of(self._held.update_metadata(metadata))
+        outcome = self._held.update_metadata(metadata)
+        try:
+            await future_of(outcome)
+        except asyncio.CancelledError:
+            self._held.give_up_update(outcome)
+            raise
 
     async def __aenter__(self) -> "Lease":
         if self._body is not None:

@@ -9,7 +9,7 @@ import grpc.aio
 from .._core.repetition import FIRST_MESSAGE, Repetition
 from .._fork import keep
 from ..errors import ClosedError, Facts, HoldfastError, error_of
-from ._calls import CallChannel, CallMetadata, CallTarget, error_of_failure, is_cancelled
+from ._calls import CallChannel, CallMetadata, CallTarget, cancellations, error_of_failure
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -58,6 +58,7 @@ async def _once(
     call = cast(Any, method(target.channel))(request, metadata=metadata)
     keep(call)
     is_silent = False
+    before = cancellations()
     failed: Optional[HoldfastError] = None
 
     def leave() -> None:
@@ -69,6 +70,7 @@ async def _once(
     timer = asyncio.get_running_loop().call_later(FIRST_MESSAGE, leave)
     try:
         while True:
+            before = cancellations()
             response = await call.read()
             timer.cancel()
             if response is grpc.aio.EOF:
@@ -77,7 +79,7 @@ async def _once(
     except grpc.aio.AioRpcError as failure:
         failed = error_of_failure(failure)
     except asyncio.CancelledError:
-        if is_cancelled():
+        if cancellations() > before:
             raise
         if calls.closed.done():
             raise ClosedError() from None
