@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -39,9 +38,6 @@ public final class Lease implements AutoCloseable {
   private final LossReport report;
   private volatile boolean isReleaseAsked;
 
-  /** Held during an update. The first thread that comes is the next one. */
-  private final ReentrantLock updates = new ReentrantLock(true);
-
   /** Guarded by the report: a thread of the user may hold the monitor of the lease. */
   private @Nullable BodyThread body;
 
@@ -60,8 +56,7 @@ public final class Lease implements AutoCloseable {
   /** The metadata that others see. */
   Map<String, String> shown;
 
-  /** The update without an answer. */
-  @Nullable UpdateTask update;
+  final Updates updates = new Updates();
 
   @Nullable CompletableFuture<ReleaseAnswer> releaseAnswer;
   Loop.@Nullable Timer timer;
@@ -159,9 +154,13 @@ public final class Lease implements AutoCloseable {
    */
   public boolean release() {
     return Await.uninterruptibly(
-        releaseAsync(),
-        Durations.millis(Numbers.Limits.RELEASE_MS),
-        () -> tasks.noAnswer("no server has answered the release of " + Texts.quoted(name), null));
+        releaseAsync(), Durations.millis(Numbers.Limits.RELEASE_MS), this::noReleaseAnswer);
+  }
+
+  /** The error of a release that has no answer yet. */
+  HoldfastException noReleaseAnswer() {
+    String text = "no server has answered the release of " + Texts.quoted(name);
+    return tasks.noAnswer(text, tasks.releases.lastError(id));
   }
 
   /** Releases the lease as {@link #release} does, without waiting. */
@@ -170,8 +169,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Replaces the metadata that others see, and waits up to 10 s for the answer. Updates of one
-   * lease take turns. The value of a leader stays.
+   * Replaces the metadata that others see, and waits for the answer. Updates of one lease take
+   * turns, and each has 10 s, its wait for the turn included. The value of a leader stays.
    *
    * @throws HoldfastException if the lease is over, if the server refuses the metadata, or if no
    *     answer comes in time
@@ -182,19 +181,9 @@ public final class Lease implements AutoCloseable {
         before -> isLeader ? Leader.metadata(given, before.getOrDefault(Leader.VALUE, "")) : given);
   }
 
-  /** Replaces the metadata by a change of those before, which the loop makes. */
+  /** Replaces the metadata by a change of those before, which the loop makes at its turn. */
   void update(UnaryOperator<Map<String, String>> change) {
-    try {
-      updates.lockInterruptibly();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw Errors.interrupted(e);
-    }
-    try {
-      Await.answer(tasks.update(this, change));
-    } finally {
-      updates.unlock();
-    }
+    Await.answer(tasks.update(this, change));
   }
 
   /**

@@ -14,6 +14,10 @@ final class ReleaseTask implements CommandOwner {
   final String leaseId;
   final CompletableFuture<ReleaseAnswer> answer = new CompletableFuture<>();
   @Nullable Session home;
+
+  /** Why the latest attempt failed. The thread that waits for the release reads it too. */
+  volatile @Nullable HoldfastException lastError;
+
   private final Tasks tasks;
   private final Loop.Timer timer;
   private int attempts;
@@ -25,7 +29,7 @@ final class ReleaseTask implements CommandOwner {
     this.timer =
         tasks.later(
             Durations.times(ttl, Numbers.Limits.RELEASE_IS_REPEATED_FOR_TTLS),
-            () -> fail(tasks.noAnswer("no server answered the release in time", null)));
+            () -> fail(tasks.noAnswer("no server answered the release in time", lastError)));
   }
 
   void place(Session session) {
@@ -57,6 +61,7 @@ final class ReleaseTask implements CommandOwner {
       fail(error);
       return;
     }
+    lastError = error;
     attempts++;
     tasks.later(
         Pauses.beforeRepeat(attempts, error.retryAfterNanos()),

@@ -1,14 +1,18 @@
 package dev.holdfast.client;
 
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
-/** The releases without an answer, by the ids of their leases. Belongs to the loop. */
+/**
+ * The releases without an answer, by the ids of their leases. Belongs to the loop, except the
+ * method that says otherwise.
+ */
 final class Releases {
   private final Tasks tasks;
-  private final Map<String, ReleaseTask> releases = new HashMap<>();
+  private final Map<String, ReleaseTask> releases = new ConcurrentHashMap<>();
   private boolean isClosed;
 
   Releases(Tasks tasks) {
@@ -41,6 +45,12 @@ final class Releases {
       task.place(current);
     }
     return task.answer;
+  }
+
+  /** Why the latest attempt of a release without an answer failed. Any thread may ask. */
+  @Nullable HoldfastException lastError(String leaseId) {
+    ReleaseTask task = releases.get(leaseId);
+    return task == null ? null : task.lastError;
   }
 
   void ended(ReleaseTask task) {

@@ -94,10 +94,15 @@ final class Tasks {
 
   /** Called once for each lease, by the thread that noticed its end. */
   void over(Lease lease, LossCause cause) {
+    runInLoop(() -> ended(lease, cause));
+  }
+
+  /** Runs a task at once if the caller is in the loop. Any thread may call. */
+  void runInLoop(Runnable task) {
     if (loop.isHere()) {
-      ended(lease, cause);
+      task.run();
     } else {
-      loop.execute(() -> ended(lease, cause));
+      loop.execute(task);
     }
   }
 
@@ -106,9 +111,7 @@ final class Tasks {
     if (lease.timer != null) {
       lease.timer.cancel();
     }
-    if (lease.update != null) {
-      lease.update.fail(new LeaseLostException(lease.name(), cause, null));
-    }
+    lease.updates.failAll(new LeaseLostException(lease.name(), cause, null));
     if (lease.lossCause() == null || cause == LossCause.CLOSED) {
       return;
     }
@@ -183,12 +186,7 @@ final class Tasks {
       task.answer.completeExceptionally(
           new LeaseLostException(lease.name(), cause == null ? LossCause.RELEASED : cause, null));
     } else {
-      if (lease.update != null) {
-        // Updates take turns, so the caller of the earlier update has given up.
-        lease.update.fail(Errors.noAnswer("a later update has begun", null));
-      }
-      lease.update = task;
-      task.begin();
+      task.enqueue();
     }
   }
 
@@ -224,9 +222,7 @@ final class Tasks {
     lease.home = session;
     lease.number = number;
     lease.attachAttempts = 0;
-    if (lease.update != null) {
-      lease.update.place();
-    }
+    lease.updates.attached();
   }
 
   /**

@@ -11,10 +11,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One update of metadata. Repeated after each attach, because a lease number is valid in one
- * session only.
+ * session only. Belongs to the loop, except {@link #answer}.
  */
 final class UpdateTask implements CommandOwner {
+  /** A caller that waits no longer cancels the answer. */
   final CompletableFuture<Void> answer = new CompletableFuture<>();
+
   private final Lease lease;
   private final UnaryOperator<Map<String, String>> change;
   private final Tasks tasks;
@@ -22,13 +24,27 @@ final class UpdateTask implements CommandOwner {
   private Loop.@Nullable Timer limit;
   private int attempts;
 
+  /** Why the latest attempt failed. */
+  private @Nullable HoldfastException lastError;
+
   UpdateTask(Lease lease, UnaryOperator<Map<String, String>> change, Tasks tasks) {
     this.lease = lease;
     this.change = change;
     this.tasks = tasks;
   }
 
-  /** Sends the update, and repeats it within the time limit. */
+  /** Takes a turn. The time limit covers the wait for the turn and the answer. */
+  void enqueue() {
+    String text = "no server answered the update of " + Texts.quoted(lease.name());
+    limit =
+        tasks.later(
+            Durations.millis(Numbers.Limits.CALL_MS), () -> fail(tasks.noAnswer(text, lastError)));
+    lease.updates.add(this);
+    // Another thread may have cancelled the answer before the update was in the queue.
+    answer.whenComplete((done, error) -> tasks.runInLoop(this::end));
+  }
+
+  /** Makes the metadata from the present ones, and sends the update for the first time. */
   void begin() {
     try {
       metadata = Texts.checkedMetadata(change.apply(lease.shown));
@@ -36,10 +52,6 @@ final class UpdateTask implements CommandOwner {
       fail(e);
       return;
     }
-    String text = "no server answered the update of " + Texts.quoted(lease.name());
-    limit =
-        tasks.later(
-            Durations.millis(Numbers.Limits.CALL_MS), () -> fail(tasks.noAnswer(text, null)));
     place();
   }
 
@@ -57,7 +69,6 @@ final class UpdateTask implements CommandOwner {
   }
 
   void fail(Throwable error) {
-    end();
     answer.completeExceptionally(error);
   }
 
@@ -65,18 +76,21 @@ final class UpdateTask implements CommandOwner {
     if (limit != null) {
       limit.cancel();
     }
-    if (lease.update == this) {
-      lease.update = null;
-    }
+    lease.updates.remove(this);
+  }
+
+  /** An update that has ended is not sent any more, and a late answer has no effect. */
+  @Override
+  public boolean isOver() {
+    return answer.isDone();
   }
 
   @Override
   public @Nullable CommandOwner event(SessionEvent event, Receipt receipt, Session session) {
-    if (lease.update != this) {
+    if (isOver()) {
       return null;
     }
     if (event.hasUpdated()) {
-      end();
       lease.shown = metadata;
       answer.complete(null);
     } else if (event.hasFailed() && lease.home == session) {
@@ -90,11 +104,12 @@ final class UpdateTask implements CommandOwner {
       fail(error);
       return;
     }
+    lastError = error;
     attempts++;
     tasks.later(
         Pauses.beforeRepeat(attempts, error.retryAfterNanos()),
         () -> {
-          if (lease.update == this && lease.home == session) {
+          if (!isOver() && lease.home == session) {
             place();
           }
         });

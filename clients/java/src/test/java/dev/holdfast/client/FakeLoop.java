@@ -1,10 +1,10 @@
 package dev.holdfast.client;
 
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.PriorityQueue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** A loop in synthetic time, on the thread of the test. */
+/** A loop in synthetic time, on the thread of the test. Other threads may add tasks. */
 final class FakeLoop implements Loop {
   private static final class Planned implements Comparable<Planned> {
     final long at;
@@ -23,7 +23,8 @@ final class FakeLoop implements Loop {
     }
   }
 
-  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+  private final Thread thread = Thread.currentThread();
+  private final ConcurrentLinkedQueue<Runnable> tasks = new ConcurrentLinkedQueue<>();
   private final PriorityQueue<Planned> timers = new PriorityQueue<>();
   private long now;
   private long order;
@@ -35,12 +36,12 @@ final class FakeLoop implements Loop {
 
   @Override
   public boolean isHere() {
-    return true;
+    return Thread.currentThread() == thread;
   }
 
   @Override
   public boolean execute(Runnable task) {
-    tasks.addLast(task);
+    tasks.add(task);
     return true;
   }
 
@@ -58,8 +59,8 @@ final class FakeLoop implements Loop {
 
   /** Runs the tasks of this moment. */
   void settle() {
-    while (!tasks.isEmpty()) {
-      tasks.removeFirst().run();
+    for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+      task.run();
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.holdfast.client;
 
 import com.google.protobuf.Duration;
+import dev.holdfast.v1.CommandFailed;
 import dev.holdfast.v1.LeaseEnded;
 import dev.holdfast.v1.LeaseGranted;
 import dev.holdfast.v1.LeaseReleased;
@@ -16,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /** Streams that answer as the test says. */
 final class FakeServer implements Wire.Opener {
@@ -23,6 +25,9 @@ final class FakeServer implements Wire.Opener {
 
   /** Whether new streams answer by themselves: starts, heartbeats, grants, releases. */
   boolean isAnswering = true;
+
+  /** The answer of answering streams to each update and each release. Null: releases succeed. */
+  @Nullable CommandFailed failure;
 
   /** The engine of a client that calls this server. */
   Engine engine(Loop loop, Executor callbacks, String... addresses) {
@@ -147,6 +152,8 @@ final class FakeServer implements Wire.Opener {
         } else if (command.hasAttach()) {
           String id = command.getAttach().getLeaseId();
           response.addEvents(event.setGranted(granted(id.replace("id-of-", ""), id)));
+        } else if (failure != null && (command.hasUpdate() || command.hasRelease())) {
+          response.addEvents(event.setFailed(failure));
         } else if (command.hasRelease()) {
           response.addEvents(event.setReleased(LeaseReleased.newBuilder().setReleased(true)));
         }
