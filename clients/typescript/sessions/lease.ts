@@ -6,7 +6,6 @@ import { durationToMs } from '../duration';
 import { LeaseLostError, type HoldfastError, type LossCause } from '../errors';
 import { metadataMap, type Metadata } from '../leases/metadata';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
-import type { Acquire } from './acquire-intent';
 import { Belief } from './belief';
 import { EARLY_ENDS } from './loss-causes';
 import type { OpenSession } from './open-session';
@@ -34,6 +33,12 @@ export interface LeaseKeeper {
   update(lease: Lease, change: MetadataChange): Promise<void>;
   /** The error of a release without an answer. Tells why, if known. */
   noAnswerToRelease(lease: Lease, what: string): HoldfastError;
+}
+
+/** What the caller has asked for, and what a server does not say of a lease. */
+export interface LeaseWishes {
+  readonly maxHoldMs?: number | undefined;
+  readonly metadata?: ReadonlyMap<string, string> | undefined;
 }
 
 /** Makes the next metadata of a lease from those that others see. */
@@ -73,7 +78,7 @@ export class Lease {
   constructor(
     message: LeaseMessage,
     deadline: number,
-    { maxHoldMs, metadata }: Pick<Acquire, 'maxHoldMs' | 'metadata'>,
+    { maxHoldMs, metadata }: LeaseWishes,
     private readonly keeper: LeaseKeeper,
   ) {
     this.id = message.leaseId;
