@@ -42,6 +42,7 @@ class UpdatesTest {
                   error = e;
                 }
               });
+      thread.setDaemon(true);
       thread.start();
     }
 
@@ -124,9 +125,10 @@ class UpdatesTest {
     loop.settle();
   }
 
-  private static String reasonOf(CompletableFuture<?> answer) {
+  private static HoldfastException errorOf(CompletableFuture<?> answer) {
+    assertTrue(answer.isDone(), "the command still waits for its answer");
     CompletionException error = assertThrows(CompletionException.class, answer::join);
-    return ((HoldfastException) error.getCause()).reason();
+    return (HoldfastException) error.getCause();
   }
 
   private void failAll(String reason) {
@@ -151,7 +153,7 @@ class UpdatesTest {
     answer(1);
     assertEquals(jobs("first", "second", "third"), sentMetadata());
     answer(2);
-    answers.forEach(CompletableFuture::join);
+    answers.forEach(answer -> assertTrue(answer.isDone()));
     assertEquals(Map.of("job", "third"), lease.shown);
   }
 
@@ -166,7 +168,7 @@ class UpdatesTest {
     assertEquals(jobs("first"), sentMetadata());
     answer(0);
     answer(1);
-    second.join();
+    assertTrue(second.isDone());
     assertEquals(jobs("first", "second"), sentMetadata());
   }
 
@@ -221,12 +223,12 @@ class UpdatesTest {
     loop.advance(Duration.ofMillis(5900));
     assertFalse(first.isDone());
     loop.advance(Duration.ofMillis(200));
-    assertEquals("NO_ANSWER", reasonOf(first));
+    assertEquals("NO_ANSWER", errorOf(first).reason());
     assertEquals(jobs("first", "second"), sentMetadata());
     loop.advance(Duration.ofMillis(3800));
     assertFalse(second.isDone());
     loop.advance(Duration.ofMillis(200));
-    assertEquals("NO_ANSWER", reasonOf(second));
+    assertEquals("NO_ANSWER", errorOf(second).reason());
   }
 
   @Test
@@ -236,8 +238,7 @@ class UpdatesTest {
     server.latest().end(1, SessionEndCause.SESSION_END_CAUSE_REVOKED);
     loop.settle();
     for (CompletableFuture<Void> answer : answers) {
-      CompletionException error = assertThrows(CompletionException.class, answer::join);
-      assertEquals(LossCause.REVOKED, ((LeaseLostException) error.getCause()).lossCause());
+      assertEquals(LossCause.REVOKED, ((LeaseLostException) errorOf(answer)).lossCause());
     }
     assertEquals(jobs("first"), sentMetadata());
   }
@@ -251,7 +252,7 @@ class UpdatesTest {
     assertFalse(answer.isDone());
     loop.advance(Duration.ofMillis(200));
     assertTrue(sent().size() > 1, "the update was not repeated");
-    assertEquals("STORE_UNAVAILABLE", reasonOf(answer));
+    assertEquals("STORE_UNAVAILABLE", errorOf(answer).reason());
   }
 
   @Test
@@ -263,6 +264,6 @@ class UpdatesTest {
     assertFalse(answer.isDone());
     assertEquals("STORE_UNAVAILABLE", lease.noReleaseAnswer().reason(), "the caller waits 5 s");
     loop.advance(Duration.ofSeconds(56));
-    assertEquals("STORE_UNAVAILABLE", reasonOf(answer));
+    assertEquals("STORE_UNAVAILABLE", errorOf(answer).reason());
   }
 }
