@@ -165,10 +165,12 @@ func (e *engine) releaseIdle(l *Lease) {
 
 // endSession half-closes the session, and waits for its end.
 func (e *engine) endSession(ctx context.Context) {
+	// The context may be that of work under a lease, which needs the mutex.
+	isLate := ctx.Err() != nil
 	e.mu.Lock()
 	e.isEnding = true
 	s := e.current
-	if s == nil || !s.isStarted || ctx.Err() != nil {
+	if s == nil || !s.isStarted || isLate {
 		e.mu.Unlock()
 		return
 	}

@@ -189,7 +189,8 @@ func (l *Lease) Release(ctx context.Context) (released bool, err error) {
 // UpdateMetadata replaces the metadata that other callers see, and waits for the
 // answer until ctx ends, at most 10 s. Updates of one lease take turns, and the wait
 // for the turn counts. The value of a leader stays. It returns a *LeaseLostError if the
-// lease is over, and an error as Release does if no answer came.
+// lease is over, and an error as Release does if no answer came. Such an update may
+// still be carried out, and the next update does not know of it.
 func (l *Lease) UpdateMetadata(ctx context.Context, metadata map[string]string) error {
 	metadata = maps.Clone(metadata)
 	return l.e.update(ctx, l, func(shown map[string]string) map[string]string {

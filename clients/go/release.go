@@ -16,12 +16,12 @@ type release struct {
 	attempts int
 	// lastly ends the task.
 	lastly *time.Timer
-	// done is closed with the answer or the error.
 	// lastErr is why the last attempt failed.
 	lastErr *Error
-	done    chan struct{}
-	answer  *holdfastv1.LeaseReleased
-	err     error
+	// done is closed with the answer or the error.
+	done   chan struct{}
+	answer *holdfastv1.LeaseReleased
+	err    error
 }
 
 // releaseLease ends the belief in the lease and releases it. nil: the lease is

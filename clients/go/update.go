@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,8 +14,11 @@ import (
 // a lease number is valid in one session only.
 type update struct {
 	lease *Lease
-	// ctx is that of the call.
-	ctx context.Context
+	// givenUp is closed when the caller's context has ended. Its other methods may use the
+	// lease, and so need the mutex.
+	givenUp <-chan struct{}
+	// until is the end of the wait for the answer.
+	until instant
 	// next makes the metadata from those before, with the mutex, when the turn comes.
 	next     func(shown map[string]string) map[string]string
 	metadata map[string]string
@@ -25,25 +29,37 @@ type update struct {
 	err     error
 }
 
+// errGivenUp ends an update for a caller who has left.
+var errGivenUp = errors.New("holdfast: the caller waits no longer")
+
 // update waits for the answer until ctx ends, at most 10 s. Updates of one lease take
 // turns, in the order of the calls.
 func (e *engine) update(ctx context.Context, l *Lease, next func(shown map[string]string) map[string]string) error {
+	what := fmt.Sprintf("updating %q", l.name)
+	if ctx.Err() != nil {
+		return gaveUp(ctx, what)
+	}
 	limit := time.NewTimer(callTimeout)
 	defer limit.Stop()
-	u := &update{lease: l, ctx: ctx, next: next, done: make(chan struct{})}
+	u := &update{lease: l, givenUp: ctx.Done(), next: next, done: make(chan struct{})}
 	if err := e.enqueue(u); err != nil {
 		return err
 	}
 	select {
 	case <-u.done:
-		return u.err
 	case <-limit.C:
-		return u.giveUp(func() error {
-			return e.noAnswer(fmt.Sprintf("no server answered the update of %q", l.name), u.lastErr)
-		})
+		e.mu.Lock()
+		u.settle(u.isLate())
+		e.mu.Unlock()
 	case <-ctx.Done():
-		return u.giveUp(u.gaveUp)
+		e.mu.Lock()
+		u.settle(errGivenUp)
+		e.mu.Unlock()
 	}
+	if errors.Is(u.err, errGivenUp) {
+		return gaveUp(ctx, what)
+	}
+	return u.err
 }
 
 func (e *engine) enqueue(u *update) error {
@@ -53,37 +69,50 @@ func (e *engine) enqueue(u *update) error {
 	if l.isOver() {
 		return context.Cause(l.ctx)
 	}
+	u.until = e.now() + instant(callTimeout)
 	l.updates = append(l.updates, u)
 	if l.updates[0] == u {
-		u.begin()
+		l.beginUpdate()
 	}
 	return nil
 }
 
-// begin sends the update, because its turn has come.
-func (u *update) begin() {
-	if u.ctx.Err() != nil {
-		u.settle(u.gaveUp())
-		return
+// beginUpdate sends the first update, because its turn has come. An update that nobody
+// waits for, or that no message can have, gives the turn to the next one.
+func (l *Lease) beginUpdate() {
+	// The end of the lease ends all its updates.
+	for !l.isOver() && len(l.updates) > 0 {
+		u := l.updates[0]
+		err := u.prepare()
+		if err == nil {
+			u.place()
+			return
+		}
+		l.updates = l.updates[1:]
+		u.err = err
+		close(u.done)
+	}
+}
+
+func (u *update) prepare() error {
+	select {
+	case <-u.givenUp:
+		return errGivenUp
+	default:
+	}
+	if u.lease.e.now() >= u.until {
+		return u.isLate()
 	}
 	u.metadata = u.next(u.lease.shown)
 	if err := checkMetadata(u.metadata); err != nil {
-		u.settle(err)
-		return
+		return err
 	}
-	u.place()
+	return nil
 }
 
-func (u *update) gaveUp() error {
-	return gaveUp(u.ctx, fmt.Sprintf("updating %q", u.lease.name))
-}
-
-// giveUp ends the update for its caller, unless the answer has just come.
-func (u *update) giveUp(why func() error) error {
-	u.lease.e.mu.Lock()
-	defer u.lease.e.mu.Unlock()
-	u.settle(why())
-	return u.err
+// isLate returns the error of an update without an answer in time.
+func (u *update) isLate() error {
+	return u.lease.e.noAnswer(fmt.Sprintf("no server answered the update of %q", u.lease.name), u.lastErr)
 }
 
 // place sends the update if the lease is in a session. Otherwise the answer to
@@ -114,8 +143,8 @@ func (u *update) settle(err error) {
 		l.shown = u.metadata
 	}
 	close(u.done)
-	if place == 0 && len(l.updates) > 0 {
-		l.updates[0].begin()
+	if place == 0 {
+		l.beginUpdate()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -73,6 +74,52 @@ func TestAnUpdateThatIsGivenUpMakesRoomForTheNextOne(t *testing.T) {
 		}
 		updated(s, command)
 		if err := <-last; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAnUpdateMayHaveTheContextOfTheWorkUnderTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fakeServer) {
+		l, s, _ := f.hold(report)
+		ctx, cancel := l.WithContext(context.Background())
+		defer cancel()
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- l.UpdateMetadata(ctx, nil) }()
+		command := s.command()
+		go func() { second <- l.UpdateMetadata(ctx, nil) }()
+		synctest.Wait()
+		// The machine sleeps beyond the deadline.
+		f.skew = time.Hour
+		updated(s, command)
+		<-first
+		var lost *LeaseLostError
+		if err := <-second; !errors.As(err, &lost) {
+			t.Errorf("the update returned %v instead of the loss", err)
+		}
+	})
+}
+
+func TestUpdatesThatAreLateTogetherAreNotSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fakeServer) {
+		l, s, _ := f.hold(report)
+		done := make(chan error, 3)
+		for range 3 {
+			go func() { done <- l.UpdateMetadata(context.Background(), nil) }()
+		}
+		s.command()
+		for range 3 {
+			if err := <-done; !errors.Is(err, ErrUnavailable) {
+				t.Errorf("the update returned %v instead of ErrUnavailable", err)
+			}
+		}
+		go func() { done <- l.UpdateMetadata(context.Background(), map[string]string{"stage": "last"}) }()
+		command := s.command()
+		if stage := command.GetUpdate().GetMetadataUpdate().GetEntries()["stage"]; stage != "last" {
+			t.Errorf("an update whose caller had left was sent")
+		}
+		updated(s, command)
+		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})

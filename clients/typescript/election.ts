@@ -13,7 +13,7 @@ import { metadataMap, type Metadata } from './leases/metadata';
 import { checkedOptions, type AcquireOptions } from './leases/options';
 import { optionsAndBody, runUnderLease } from './leases/run-under-lease';
 import type { Lease } from './sessions/lease';
-import { checkedText } from './texts';
+import { checkedMetadata, checkedText } from './texts';
 
 /** The metadata entry of the lease that has the leader's value. */
 const VALUE = 'value';
@@ -119,10 +119,13 @@ function withValue(entries: ReadonlyMap<string, string>, value: string): Readonl
 function showing(lease: Lease): ShownLease {
   return Object.assign(lease, {
     updateMetadata: async (metadata: Metadata): Promise<void> => {
-      const entries = metadataMap(metadata);
+      const entries = checkedMetadata(metadataMap(metadata));
       await lease.changeMetadata((shown) => withValue(entries, shown.get(VALUE) ?? ''));
     },
-    updateValue: (value: string) => lease.changeMetadata((shown) => withValue(shown, value)),
+    updateValue: async (value: string) => {
+      checkedText('value', value);
+      await lease.changeMetadata((shown) => withValue(shown, value));
+    },
   });
 }
 

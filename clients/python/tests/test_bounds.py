@@ -73,6 +73,23 @@ class Bounds(unittest.TestCase):
         for update in updates:
             self.assertIsInstance(update.error, UnavailableError)
         self.assertEqual(lease.updates, [])
+        self.assertEqual(self._stages(world), ["0"])
+
+    def test_many_updates_that_no_message_can_have_end_with_the_first_one(self) -> None:
+        world = World().started()
+        lease = world.lease(ttl=30, kept={"kept": "x" * 60_000})
+        first = lease.update_metadata({})
+        wrong = [lease.update_metadata({"stage": "x" * 60_000}) for _ in range(3000)]
+        last = lease.update_metadata({"stage": "last"})
+        world.runtime.pass_time()
+        self._updated(world, 2)
+        self.assertIsNone(first.error)
+        for update in wrong:
+            self.assertIsInstance(update.error, ValueError)
+        world.runtime.pass_time()
+        self._updated(world, 3)
+        self.assertTrue(last.is_settled)
+        self.assertIsNone(last.error)
 
     def test_an_update_that_was_given_up_makes_room_for_the_next_one(self) -> None:
         world = World().started()

@@ -199,6 +199,12 @@ class Threads(ServerCase):
                     while lease.is_valid:
                         time.sleep(0.01)
 
+    def test_an_import_gets_the_answer_of_the_server(self) -> None:
+        with holdfast.connect(self.address) as hf:
+            # This server has no dictionaries.
+            with self.assertRaises(holdfast.HoldfastError):
+                hf.dictionary("fruit").import_entries([holdfast.Entry("a", "apple")])
+
     def test_a_wait_ends_with_the_loss_or_the_release_of_the_lease(self) -> None:
         with holdfast.connect(self.address) as hf:
             self.assertTrue(hf.lock("revoked", ttl=60).acquire().wait_lost(30))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::loss::{LeaseLost, LossCause};
-use crate::numbers::{CALL, RELEASE};
+use crate::numbers::RELEASE;
 use crate::session::{LeaseState, Released, SessionClient, Verdict};
 
 /// A held lock, or held permits. The client renews the lease in the background. Dropping the lease
@@ -79,8 +79,8 @@ impl Lease {
         Some(self.state.lost(cause))
     }
 
-    /// Waits until the lease is over. Needs a runtime of tokio with a timer, or none. The cause is [`LossCause::Released`] after a release. The future
-    /// does not borrow the lease, so another task can wait.
+    /// Waits until the lease is over. The cause is [`LossCause::Released`] after a release. The future
+    /// does not borrow the lease, so another task can wait. A runtime of tokio needs its timer.
     pub fn lost(&self) -> impl Future<Output = LeaseLost> + Send + use<> {
         let (state, client) = (self.state.clone(), Arc::downgrade(&self.client));
         async move { state.lost(over(&state, &client).await) }
@@ -92,7 +92,8 @@ impl Lease {
     /// # Errors
     ///
     /// [`Error::LeaseLost`] if the lease is over. [`Error::Unavailable`] if no answer came within 10 s, or
-    /// the error of the refusal if the servers refuse the client: the update may still be carried out.
+    /// the error of the refusal if the servers refuse the client: the update may still be carried out, and
+    /// the next update does not know of it.
     pub async fn update_metadata<K, V>(
         &self,
         metadata: impl IntoIterator<Item = (K, V)>,
@@ -112,7 +113,7 @@ impl Lease {
         let (number, answer) = self
             .client
             .with_engine(|engine, now| engine.update(state, metadata, now))?;
-        let pending = PendingUpdate {
+        let _pending = PendingUpdate {
             lease: self,
             number,
         };
@@ -122,7 +123,6 @@ impl Lease {
             answer = answer => answer.unwrap_or(Err(Error::Closed)),
             // Also if the runtime of the client stands still.
             cause = over(state, &client) => Err(state.lost(cause).into()),
-            () = tokio::time::sleep(CALL) => Err(pending.is_late()),
         }
     }
 
@@ -200,19 +200,14 @@ struct PendingUpdate<'a> {
     number: u64,
 }
 
-impl PendingUpdate<'_> {
-    fn is_late(&self) -> Error {
-        let Lease { client, state, .. } = self.lease;
-        client.with_engine(|engine, _| engine.update_is_late(state, self.number))
-    }
-}
-
 impl Drop for PendingUpdate<'_> {
     fn drop(&mut self) {
         let Lease { client, state, .. } = self.lease;
         if !state.is_forked() {
             let given_up = Err(Error::Closed);
-            client.with_engine(|engine, _| engine.end_update(state, self.number, given_up));
+            client.with_engine(|engine, now| {
+                engine.end_update(state, self.number, given_up, now);
+            });
         }
     }
 }

@@ -70,11 +70,12 @@ export function onAbort(signal: AbortSignal, run: () => void): () => void {
 function follow(signal: AbortSignal): Followers {
   const runs = new Set<() => void>();
   const tell = () => {
-    const all = [...runs];
     // A signal that has aborted keeps nothing.
-    runs.clear();
     followersOf.delete(signal);
-    all.forEach((run) => run());
+    for (const run of runs) {
+      runs.delete(run);
+      run();
+    }
   };
   signal.addEventListener('abort', tell, { once: true });
   const followers = { runs, tell };

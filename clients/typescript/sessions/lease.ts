@@ -6,6 +6,7 @@ import { durationToMs } from '../duration';
 import { LeaseLostError, type HoldfastError, type LossCause } from '../errors';
 import { metadataMap, type Metadata } from '../leases/metadata';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
+import { checkedMetadata } from '../texts';
 import { Belief } from './belief';
 import { EARLY_ENDS } from './loss-causes';
 import type { OpenSession } from './open-session';
@@ -19,7 +20,7 @@ export interface ReleaseAnswer {
 
 /** An update of metadata without an answer. */
 export interface PendingUpdate {
-  begin(): void;
+  begin(): Error | undefined;
   place(): void;
   reject(error: Error): void;
 }
@@ -143,10 +144,11 @@ export class Lease {
 
   /**
    * Replaces the metadata that others see. Updates of one lease take turns, and each has 10 s, with its wait for the turn.
-   * Rejects with a LeaseLostError if the lease is over, and as `release` does if no answer comes in time.
+   * Rejects with a LeaseLostError if the lease is over, and as `release` does if no answer comes in time. Such an update
+   * may still be carried out, and the next update does not know of it.
    */
   async updateMetadata(metadata: Metadata): Promise<void> {
-    const entries = metadataMap(metadata);
+    const entries = checkedMetadata(metadataMap(metadata));
     await this.changeMetadata(() => entries);
   }
 

@@ -17,7 +17,7 @@ import type { CommandOwner, OpenSession, Receipt } from './open-session';
 import { Releases } from './releases';
 import { Repeats } from './repeats';
 import type { SessionNews } from './session-news';
-import { UpdateTask, type UpdateKeeper } from './update-task';
+import { beginFirst, UpdateTask, type UpdateKeeper } from './update-task';
 
 const { maxAcquiresUnanswered } = NUMBERS.session;
 
@@ -208,7 +208,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
     if (lease.isOver) return Promise.reject(lease.signal.reason as Error);
     const update = new UpdateTask(lease, change, this);
     lease.updates.push(update);
-    if (lease.updates[0] === update) update.begin();
+    if (lease.updates[0] === update) beginFirst(lease);
     return update.promise;
   }
 

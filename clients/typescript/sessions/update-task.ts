@@ -1,8 +1,11 @@
+import { now } from '../clock';
 import { errorOfCommand, type HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
 import { checkedMetadata } from '../texts';
 import type { Lease, MetadataChange } from './lease';
 import type { CommandOwner, Event, OpenSession, Receipt } from './open-session';
+
+const { callMs } = NUMBERS.limits;
 
 export interface UpdateKeeper {
   /** Repeats the update after a pause. False: the error is final. */
@@ -21,6 +24,7 @@ export class UpdateTask implements CommandOwner {
   lastError: HoldfastError | undefined;
   private settle!: { resolve: () => void; reject: (error: Error) => void };
   private readonly timer: NodeJS.Timeout;
+  private readonly until: number;
   /** Undefined before the turn. */
   private metadata: ReadonlyMap<string, string> | undefined;
 
@@ -30,19 +34,21 @@ export class UpdateTask implements CommandOwner {
     private readonly keeper: UpdateKeeper,
   ) {
     this.promise = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
-    const text = `no server answered the update of ${JSON.stringify(lease.name)} in time`;
-    const late = () => this.reject(keeper.noAnswer(text, this.lastError));
-    this.timer = setTimeout(late, NUMBERS.limits.callMs);
+    this.timer = setTimeout(() => this.reject(this.noAnswer()), callMs);
+    // A timer of Node may be early by a millisecond.
+    this.until = now() + callMs - 1;
   }
 
-  /** The turn of the update has come. */
-  begin(): void {
+  /** The turn of the update has come. Gives the error if the update is late, or if no message can have it. */
+  begin(): Error | undefined {
+    if (now() >= this.until) return this.noAnswer();
     try {
       this.metadata = checkedMetadata(this.change(this.lease.shown));
     } catch (error) {
-      return this.reject(error as Error);
+      return error as Error;
     }
     this.place();
+    return undefined;
   }
 
   /** Sends the update if the lease is in a session. Otherwise the answer to the attach sends it. */
@@ -70,11 +76,26 @@ export class UpdateTask implements CommandOwner {
     }
   }
 
+  private noAnswer(): HoldfastError {
+    const text = `no server answered the update of ${JSON.stringify(this.lease.name)} in time`;
+    return this.keeper.noAnswer(text, this.lastError);
+  }
+
   private end(): void {
     clearTimeout(this.timer);
     const { updates } = this.lease;
     const place = updates.indexOf(this);
     if (place >= 0) updates.splice(place, 1);
-    if (place === 0) updates[0]?.begin();
+    if (place === 0) beginFirst(this.lease);
+  }
+}
+
+/** Begins the first update that can be sent. */
+export function beginFirst({ updates }: Lease): void {
+  for (let [first] = updates; first; [first] = updates) {
+    const error = first.begin();
+    if (error === undefined) return;
+    updates.shift();
+    first.reject(error);
   }
 }

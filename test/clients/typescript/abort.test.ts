@@ -27,11 +27,14 @@ test('an abort calls each function once, and no function that was removed', () =
   expect(calls).toEqual(['same', 'same', 'last', 'after']);
 });
 
-test('a signal that has aborted keeps no function', () => {
+test('a signal that has aborted keeps no function, and calls none that an earlier one has removed', () => {
   const controller = new AbortController();
   const calls: string[] = [];
-  const remove = onAbort(controller.signal, () => void calls.push('first'));
-  onAbort(controller.signal, () => remove());
+  onAbort(controller.signal, () => {
+    calls.push('first');
+    remove();
+  });
+  const remove = onAbort(controller.signal, () => void calls.push('removed'));
   controller.abort();
   controller.signal.dispatchEvent(new Event('abort'));
   expect(calls).toEqual(['first']);

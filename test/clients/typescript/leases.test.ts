@@ -244,6 +244,29 @@ describe('the leases of a client', () => {
     await updating;
   });
 
+  test('sends no update that is late together with the first one, and ends many wrong ones', async () => {
+    const { lease, wires } = await holding();
+    const late = ['one', 'two', 'three'].map((stage) => lease.updateMetadata({ stage }));
+    const outcomes = Promise.allSettled(late);
+    await pass(10_000);
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(wires.last.commands('update')).toHaveLength(1);
+    const first = lease.updateMetadata({ stage: 'four' });
+    const wrong = Promise.allSettled(
+      Array.from({ length: 20_000 }, () =>
+        lease.changeMetadata(() => new Map([['stage', 'x'.repeat(2 ** 20)]])),
+      ),
+    );
+    const last = lease.updateMetadata({ stage: 'last' });
+    await pass(0);
+    wires.last.event(wires.last.id('update', -1), { $case: 'updated', value: {} });
+    await first;
+    expect((await wrong).every(({ status }) => status === 'rejected')).toBe(true);
+    await pass(0);
+    wires.last.event(wires.last.id('update', -1), { $case: 'updated', value: {} });
+    await last;
+  });
+
   test('waits for more than 24 days', async () => {
     const { client, wire } = await opened();
     const waiting = lock(client, 'x', { waitMs: 30 * 86_400_000 });

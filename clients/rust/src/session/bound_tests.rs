@@ -44,7 +44,7 @@ impl World {
 
 impl Engine {
     /// The stage of the update under way.
-    pub(crate) fn first_update(&self) -> Option<String> {
+    pub(crate) fn first_stage(&self) -> Option<String> {
         let lease = self.leases.by_deadline().remove(0);
         let first = self.leases.get(&lease.id)?.updates.front()?;
         first.metadata.get("stage").cloned()
@@ -186,7 +186,8 @@ async fn an_update_that_was_given_up_makes_room_for_the_next_one() {
     let (_, mut next) = world.update("four").unwrap();
     for number in [waiting, first] {
         let answer = Err(Error::Closed);
-        world.engine.end_update(&lease, number, answer);
+        let now = world.clock.now();
+        world.engine.end_update(&lease, number, answer, now);
     }
     world.poll();
     world.tell(1, given_up, Event::Updated(LeaseUpdated::default()));
@@ -201,16 +202,40 @@ async fn an_update_that_was_given_up_makes_room_for_the_next_one() {
 async fn an_update_without_an_answer_says_why_its_last_attempt_failed() {
     let mut world = World::new();
     let lease = world.hold("report", MINUTE);
-    let (number, _) = world.update("two").unwrap();
+    let (_, mut update) = world.update("two").unwrap();
     let id = world.last_update();
     world.tell(1, id, failed("STORE_UNAVAILABLE", None));
-    let error = world.engine.update_is_late(&lease, number);
+    for _ in 0..10 {
+        world.advance(seconds(1)).await;
+        world.respond(1, Default::default());
+    }
+    let error = update.try_recv().unwrap().unwrap_err();
     assert_eq!(error.reason(), "STORE_UNAVAILABLE");
     world.engine.release(&lease, world.clock.now());
     world.poll();
     let (_, id, _) = world.commands().pop().unwrap();
     world.tell(1, id, failed("OVERLOADED", None));
     assert_eq!(world.engine.release_is_slow(&lease).reason(), "OVERLOADED");
+}
+
+#[tokio::test(start_paused = true)]
+async fn updates_that_are_late_together_are_not_sent() {
+    let mut world = World::new();
+    let lease = world.hold("report", MINUTE);
+    let mut answers: Vec<_> = ["one", "two", "three"]
+        .iter()
+        .map(|stage| world.update(stage).unwrap().1)
+        .collect();
+    for _ in 0..10 {
+        world.advance(seconds(1)).await;
+        world.respond(1, Default::default());
+    }
+    for answer in &mut answers {
+        let error = answer.try_recv().unwrap().unwrap_err();
+        assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+    }
+    assert_eq!(world.updates().len(), 1);
+    assert_eq!(world.judge(&lease), Verdict::Valid);
 }
 
 #[tokio::test(start_paused = true)]

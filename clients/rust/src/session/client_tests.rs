@@ -120,7 +120,7 @@ fn an_update_whose_future_is_dropped_makes_room_for_the_next_one() {
         drop(first);
         let mut next = Box::pin(lease.update_metadata([("stage", "two")]));
         assert!((&mut next).now_or_never().is_none());
-        let sent = client.with_engine(|engine, _| engine.first_update());
+        let sent = client.with_engine(|engine, _| engine.first_stage());
         assert_eq!(sent.as_deref(), Some("two"));
     });
 }

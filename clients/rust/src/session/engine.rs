@@ -56,6 +56,7 @@ pub(super) enum Timer {
     },
     IntentLimit(u64),
     ReleaseLimit(String),
+    UpdateLimit(Arc<LeaseState>, u64),
     LeaseOver(Arc<LeaseState>),
     /// A lease that was held for too long has reached its deadline.
     HeldTooLong(Arc<LeaseState>),
@@ -236,6 +237,7 @@ impl Engine {
             Timer::TokenEnds { session } => self.token_ends(session, now),
             Timer::IntentLimit(id) => self.intent_is_late(id, now),
             Timer::ReleaseLimit(id) => self.release_is_late(&id, now),
+            Timer::UpdateLimit(lease, number) => self.update_is_late(&lease, number, now),
             Timer::LeaseOver(lease) => self.compare_clock(&lease, now),
             Timer::HeldTooLong(lease) => {
                 if let Some(too_long) = self.held_too_long.remove(&lease.id) {

@@ -271,6 +271,7 @@ impl Engine {
         };
         self.timers.remove(held.timer);
         for update in held.updates {
+            self.timers.remove(Some(update.limit));
             let _ = update.waiter.send(Err(lease.lost(cause).into()));
         }
         if lease.is_released() || cause == LossCause::Closed {

@@ -9,8 +9,8 @@ use crate::numbers::COMMAND_IS_REPEATED;
 use crate::pauses;
 
 impl Engine {
-    /// False: a repetition does not help. For an unknown reason the code decides. A session that leaves gets no repetition, because the next
-    /// one sends all.
+    /// False: a repetition does not help. For an unknown reason the code decides. A session that leaves
+    /// gets no repetition, because the next one sends all.
     pub(super) fn repeat_later(
         &mut self,
         what: Repeat,

@@ -233,5 +233,8 @@ pub(super) struct UpdateTask {
     pub(super) metadata: BTreeMap<String, String>,
     pub(super) attempts: u32,
     pub(super) last_error: Option<Error>,
+    /// The end of the wait for the turn and the answer.
+    pub(super) until: Time,
+    pub(super) limit: TimerKey,
     pub(super) waiter: oneshot::Sender<Result<(), Error>>,
 }

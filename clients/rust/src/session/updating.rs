@@ -8,7 +8,7 @@ use holdfast_proto::holdfast::v1::session_event::Event;
 use holdfast_proto::holdfast::v1::{MetadataUpdate, UpdateCommand};
 use tokio::sync::oneshot;
 
-use super::engine::{Engine, Repeat};
+use super::engine::{Engine, Repeat, Timer};
 use super::lease_state::LeaseState;
 use super::stream::Owner;
 use super::tasks::UpdateTask;
@@ -16,6 +16,7 @@ use crate::clock::Time;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::loss::LossCause;
+use crate::numbers::CALL;
 use crate::texts::check_metadata;
 
 impl Engine {
@@ -36,34 +37,43 @@ impl Engine {
         };
         self.update_count += 1;
         let number = self.update_count;
+        let until = now + CALL;
         let (waiter, answer) = oneshot::channel();
         held.updates.push_back(UpdateTask {
             number,
             metadata,
             attempts: 0,
             last_error: None,
+            until,
+            limit: self
+                .timers
+                .add(until, Timer::UpdateLimit(lease.clone(), number)),
             waiter,
         });
         if held.updates.len() == 1 {
-            self.begin_update(lease);
+            self.begin_update(lease, now);
         }
         Ok((number, answer))
     }
 
-    /// The turn of the first update has come.
-    fn begin_update(&mut self, lease: &Arc<LeaseState>) {
-        let held = self.leases.get_mut(&lease.id);
-        let Some(update) = held.and_then(|held| held.updates.front_mut()) else {
-            return;
-        };
-        lease.add_kept(&mut update.metadata);
-        match check_metadata(&update.metadata) {
-            Ok(()) => self.place_update(lease),
-            Err(error) => {
-                let number = update.number;
-                self.end_update(lease, number, Err(error));
-            }
+    /// The turn of the first update has come. An update that is late, or that no message can have, gives
+    /// the turn to the next one.
+    fn begin_update(&mut self, lease: &Arc<LeaseState>, now: Time) {
+        while let Some(update) = self.first_update(lease) {
+            lease.add_kept(&mut update.metadata);
+            let error = match check_metadata(&update.metadata) {
+                Ok(()) if now < update.until => return self.place_update(lease),
+                Ok(()) => None,
+                Err(error) => Some(error),
+            };
+            let number = update.number;
+            let error = error.unwrap_or_else(|| self.late_update(lease, number));
+            self.remove_update(lease, number, Err(error));
         }
+    }
+
+    fn first_update(&mut self, lease: &LeaseState) -> Option<&mut UpdateTask> {
+        self.leases.get_mut(&lease.id)?.updates.front_mut()
     }
 
     /// Ends the update for its caller, and begins the next one. The lease stays held, and a late answer
@@ -73,23 +83,40 @@ impl Engine {
         lease: &Arc<LeaseState>,
         number: u64,
         answer: Result<(), Error>,
+        now: Time,
     ) {
-        let Some(held) = self.leases.get_mut(&lease.id) else {
-            return;
-        };
-        let place = held.updates.iter().position(|one| one.number == number);
-        let Some(update) = place.and_then(|place| held.updates.remove(place)) else {
-            return;
-        };
-        // The caller may have given up.
-        let _ = update.waiter.send(answer);
-        if place == Some(0) {
-            self.begin_update(lease);
+        if self.remove_update(lease, number, answer) {
+            self.begin_update(lease, now);
         }
     }
 
-    /// The error of an update without an answer.
-    pub(crate) fn update_is_late(&self, lease: &LeaseState, number: u64) -> Error {
+    /// True: the update was the first one.
+    fn remove_update(
+        &mut self,
+        lease: &LeaseState,
+        number: u64,
+        answer: Result<(), Error>,
+    ) -> bool {
+        let Some(held) = self.leases.get_mut(&lease.id) else {
+            return false;
+        };
+        let place = held.updates.iter().position(|one| one.number == number);
+        let Some(update) = place.and_then(|place| held.updates.remove(place)) else {
+            return false;
+        };
+        self.timers.remove(Some(update.limit));
+        // The caller may have given up.
+        let _ = update.waiter.send(answer);
+        place == Some(0)
+    }
+
+    pub(super) fn update_is_late(&mut self, lease: &Arc<LeaseState>, number: u64, now: Time) {
+        let error = self.late_update(lease, number);
+        self.end_update(lease, number, Err(error), now);
+    }
+
+    /// The error of an update without an answer in time.
+    fn late_update(&self, lease: &LeaseState, number: u64) -> Error {
         let what = format!("no server answered the update of {:?} in time", lease.name);
         let held = self.leases.get(&lease.id);
         let update = held.and_then(|held| held.updates.iter().find(|one| one.number == number));
@@ -135,19 +162,15 @@ impl Engine {
         match event {
             Event::Updated(_) => {
                 lease.keep(&first.metadata);
-                self.end_update(lease, update, Ok(()));
+                self.end_update(lease, update, Ok(()), now);
             }
             Event::Failed(failed) if is_home => {
                 let error = Error::from(Failure::of_command(failed));
                 let mut attempts = first.attempts;
                 let what = Repeat::Update(lease.clone(), update);
                 if !self.repeat_later(what, &mut attempts, &error, number, now) {
-                    self.end_update(lease, update, Err(error));
-                } else if let Some(first) = self
-                    .leases
-                    .get_mut(&lease.id)
-                    .and_then(|held| held.updates.front_mut())
-                {
+                    self.end_update(lease, update, Err(error), now);
+                } else if let Some(first) = self.first_update(lease) {
                     first.attempts = attempts;
                     first.last_error = Some(error);
                 }

@@ -15,6 +15,8 @@ from .runtime import Runtime
 from .status import error_of_command
 from .texts import checked_metadata
 
+_RESOLUTION = 0.001
+
 
 class UpdateTask(CommandOwner):
     """Repeated after each attach, because a `lease_number` is valid in one session only.
@@ -36,16 +38,24 @@ class UpdateTask(CommandOwner):
         self._repeats = repeats
         #: Why the last attempt was repeated.
         self._last_error: Optional[HoldfastError] = None
+        self._runtime = runtime
+        # A timer may be early by the resolution of the clock.
+        self._until = runtime.now() + numbers.CALL - _RESOLUTION
         timer = runtime.call_later(numbers.CALL, self._late)
         self.outcome.then(lambda _: timer.cancel())
 
-    def begin(self) -> None:
-        """The turn of the update has come."""
+    def begin(self) -> bool:
+        """The turn of the update has come. False: the update has ended, and was not sent."""
+        if self._runtime.now() >= self._until:
+            self.outcome.reject(self._no_answer())
+            return False
         try:
             self._metadata = checked_metadata(self._lease.with_kept(self._metadata))
         except (TypeError, ValueError) as error:
-            return self.reject(error)
+            self.outcome.reject(error)
+            return False
         self.place()
+        return True
 
     def place(self) -> None:
         """Sends the update if the lease is in a session. Otherwise the attach's answer does."""
@@ -86,16 +96,23 @@ class UpdateTask(CommandOwner):
 
     def _end(self) -> None:
         """The next update has the turn."""
-        updates = self._lease.updates
         was_first = self._is_first()
-        if self in updates:
-            updates.remove(self)
-        if was_first and updates:
-            updates[0].begin()
+        if self in self._lease.updates:
+            self._lease.updates.remove(self)
+        if was_first:
+            begin_first(self._lease)
 
     def _late(self) -> None:
+        self.reject(self._no_answer())
+
+    def _no_answer(self) -> HoldfastError:
         text = f"no server answered the update of {json.dumps(self._lease.name)} in time"
-        self.reject(self._lease.no_answer(text, self._last_error))
+        return self._lease.no_answer(text, self._last_error)
+
+
+def begin_first(lease: HeldLease) -> None:
+    while lease.updates and not lease.updates[0].begin():
+        lease.updates.pop(0)
 
 
 def start_update(
@@ -107,5 +124,5 @@ def start_update(
     update = UpdateTask(lease, metadata, runtime, repeats)
     lease.updates.append(update)
     if len(lease.updates) == 1:
-        update.begin()
+        begin_first(lease)
     return update.outcome

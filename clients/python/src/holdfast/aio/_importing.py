@@ -24,7 +24,6 @@ class Importing:
         self._target: Optional[CallTarget] = None
         self._call: Any = None
         self._count = 0
-        self._cancellations = cancellations()
 
     async def __aenter__(self) -> "Importing":
         target = self._target = self._use.__enter__()
@@ -60,6 +59,7 @@ class Importing:
         return dictionary_info(response.dictionary)
 
     async def _write(self, request: pb.ImportDictionaryRequest) -> None:
+        before = cancellations()
         try:
             await self._call.write(request)
         except grpc.aio.AioRpcError as failure:
@@ -69,9 +69,10 @@ class Importing:
             await self._answer(end=False)
             raise
         except asyncio.CancelledError:
-            raise self._cancelled() from None
+            raise self._cancelled(before) from None
 
     async def _answer(self, end: bool) -> pb.ImportDictionaryResponse:
+        before = cancellations()
         try:
             if end:
                 await self._call.done_writing()
@@ -79,7 +80,7 @@ class Importing:
         except grpc.aio.AioRpcError as failure:
             raise self._failed(failure) from None
         except asyncio.CancelledError:
-            raise self._cancelled() from None
+            raise self._cancelled(before) from None
         return response
 
     def _failed(self, failure: grpc.aio.AioRpcError) -> HoldfastError:
@@ -88,7 +89,7 @@ class Importing:
             self._calls.failed(self._target, error)
         return error
 
-    def _cancelled(self) -> BaseException:
-        if self._calls.closed.done() and cancellations() == self._cancellations:
+    def _cancelled(self, before: int) -> BaseException:
+        if self._calls.closed.done() and cancellations() == before:
             return ClosedError()
         return asyncio.CancelledError()

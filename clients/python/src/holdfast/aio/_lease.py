@@ -63,7 +63,7 @@ class Lease(LeaseState):
         """Replaces the metadata that others see. Updates of one lease take turns.
 
         Raises LeaseLost if the lease is over, and an error as `release` does after 10 s without
-        an answer, the wait for the turn included.
+        an answer, the wait for the turn included. Such an update may still be carried out.
         """
         outcome = self._held.update_metadata(metadata)
         try:

@@ -173,7 +173,8 @@ public final class Lease implements AutoCloseable {
    * turns, and each has 10 s, its wait for the turn included. The value of a leader stays.
    *
    * @throws HoldfastException if the lease is over, if the server refuses the metadata, or if no
-   *     answer comes in time
+   *     answer comes in time: such an update may still be carried out, and the next update does not
+   *     know of it
    */
   public void updateMetadata(Map<String, String> metadata) {
     Map<String, String> given = Map.copyOf(metadata);
