@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -288,14 +287,7 @@ func TestAnUpdateOfMetadataKeepsTheValueOfTheLeader(t *testing.T) {
 		} {
 			done := make(chan error)
 			go func() { done <- step.update() }()
-			command := s.command()
-			if sent := command.GetUpdate().GetMetadataUpdate().GetEntries(); !maps.Equal(sent, step.want) {
-				t.Errorf("the metadata is %v instead of %v", sent, step.want)
-			}
-			s.event(&holdfastv1.SessionEvent{
-				CommandId: command.GetCommandId(),
-				Event:     &holdfastv1.SessionEvent_Updated{Updated: &holdfastv1.LeaseUpdated{}},
-			})
+			s.updated(s.update(step.want))
 			if err := <-done; err != nil {
 				t.Error(err)
 			}

@@ -34,11 +34,7 @@ func TestUpdatesAreSentOneAfterTheOtherInTheOrderOfTheCalls(t *testing.T) {
 			if n == 6 {
 				want = map[string]string{"stage": "5", "value": "host-1"}
 			}
-			command := s.command()
-			if sent := command.GetUpdate().GetMetadataUpdate().GetEntries(); !maps.Equal(sent, want) {
-				t.Fatalf("the metadata is %v instead of %v", sent, want)
-			}
-			updated(s, command)
+			s.updated(s.update(want))
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
@@ -63,16 +59,13 @@ func TestAnUpdateThatIsGivenUpMakesRoomForTheNextOne(t *testing.T) {
 				t.Errorf("the update returned %v instead of the error of the context", err)
 			}
 		}
-		command := s.command()
-		if stage := command.GetUpdate().GetMetadataUpdate().GetEntries()["stage"]; stage != "three" {
-			t.Errorf("the stage is %q instead of three", stage)
-		}
-		updated(s, old)
+		command := s.update(map[string]string{"stage": "three"})
+		s.updated(old)
 		synctest.Wait()
 		if len(last) > 0 {
 			t.Error("the answer to an update that was given up has ended the next one")
 		}
-		updated(s, command)
+		s.updated(command)
 		if err := <-last; err != nil {
 			t.Error(err)
 		}
@@ -91,7 +84,7 @@ func TestAnUpdateMayHaveTheContextOfTheWorkUnderTheLease(t *testing.T) {
 		synctest.Wait()
 		// The machine sleeps beyond the deadline.
 		f.skew = time.Hour
-		updated(s, command)
+		s.updated(command)
 		<-first
 		var lost *LeaseLostError
 		if err := <-second; !errors.As(err, &lost) {
@@ -114,11 +107,8 @@ func TestUpdatesThatAreLateTogetherAreNotSent(t *testing.T) {
 			}
 		}
 		go func() { done <- l.UpdateMetadata(context.Background(), map[string]string{"stage": "last"}) }()
-		command := s.command()
-		if stage := command.GetUpdate().GetMetadataUpdate().GetEntries()["stage"]; stage != "last" {
-			t.Errorf("an update whose caller had left was sent")
-		}
-		updated(s, command)
+		// No update whose caller had left is sent.
+		s.updated(s.update(map[string]string{"stage": "last"}))
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -154,7 +144,17 @@ func TestAnUpdateWithoutAnAnswerSaysWhyItsLastAttemptFailed(t *testing.T) {
 	})
 }
 
-func updated(s *fakeStream, command *holdfastv1.SessionCommand) {
+// update returns the next command, which is an update with this metadata.
+func (s *fakeStream) update(want map[string]string) *holdfastv1.SessionCommand {
+	s.t.Helper()
+	command := s.command()
+	if sent := command.GetUpdate().GetMetadataUpdate().GetEntries(); !maps.Equal(sent, want) {
+		s.t.Fatalf("the metadata is %v instead of %v", sent, want)
+	}
+	return command
+}
+
+func (s *fakeStream) updated(command *holdfastv1.SessionCommand) {
 	s.event(&holdfastv1.SessionEvent{
 		CommandId: command.GetCommandId(),
 		Event:     &holdfastv1.SessionEvent_Updated{Updated: &holdfastv1.LeaseUpdated{}},

@@ -1,9 +1,4 @@
-import {
-  LockServiceService,
-  type Lock,
-  type WatchLockResponse,
-} from '../../generated/typescript/holdfast/v1/lock_service';
-import { either } from './calls/abort';
+import { LockServiceService, type Lock } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { CallChannel } from './calls/call-channel';
 import type { CallOptions, WatchOptions } from './calls/call-options';
 import { Iteration } from './calls/iteration';
@@ -76,32 +71,21 @@ export class ElectionClient {
    * ClosedError when the client is closed.
    */
   observe(options: WatchOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
-    return new Iteration((left) => this.leaders(options.signal, left));
+    return new Iteration(options.signal, (ends) => this.leaders(ends));
   }
 
-  private async *leaders(
-    signal: AbortSignal | undefined,
-    left: AbortSignal,
-  ): AsyncGenerator<Leader | undefined, void, undefined> {
+  private async *leaders(signal: AbortSignal): AsyncGenerator<Leader | undefined, void, undefined> {
     let isFirst = true;
     let last: Leader | undefined;
-    const ends = either(signal, left);
-    try {
-      for await (const { lock } of this.states(ends.signal)) {
-        const leader = leaderOf(lock);
-        const isSame = leader?.fencingToken === last?.fencingToken && leader?.value === last?.value;
-        if (isSame && !isFirst) continue;
-        isFirst = false;
-        last = leader;
-        yield leader;
-      }
-    } finally {
-      ends.dispose();
+    const request = { name: this.name };
+    for await (const { lock } of watch(this.channel, LockServiceService.watchLock, request, { signal })) {
+      const leader = leaderOf(lock);
+      const isSame = leader?.fencingToken === last?.fencingToken && leader?.value === last?.value;
+      if (isSame && !isFirst) continue;
+      isFirst = false;
+      last = leader;
+      yield leader;
     }
-  }
-
-  private states(signal: AbortSignal): AsyncGenerator<WatchLockResponse, void, undefined> {
-    return watch(this.channel, LockServiceService.watchLock, { name: this.name }, { signal });
   }
 
   private async win(value: string, options: AcquireOptions): Promise<ShownLease> {

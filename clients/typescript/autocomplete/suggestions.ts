@@ -5,10 +5,10 @@ import {
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { invalidOption, textOfValue } from '../time-span';
 
-/** How a query matches a text, in the order of rank. A newer server may have other kinds. */
-export type MatchKind = 'EXACT' | 'PREFIX' | 'WORD_PREFIX' | 'SUFFIX' | 'CONTAINS' | 'TYPO';
+const KINDS = ['EXACT', 'PREFIX', 'WORD_PREFIX', 'SUFFIX', 'CONTAINS', 'TYPO'] as const;
 
-const KINDS: readonly MatchKind[] = ['EXACT', 'PREFIX', 'WORD_PREFIX', 'SUFFIX', 'CONTAINS', 'TYPO'];
+/** How a query matches a text, in the order of rank. A newer server may have other kinds. */
+export type MatchKind = (typeof KINDS)[number];
 
 export interface Suggestion {
   /** Empty for a recent without an entry. */

@@ -1,3 +1,5 @@
+import { either } from './abort';
+
 /**
  * An iteration that `return` and `throw` end at once. A generator alone would first wait for the end of a pending `next`,
  * and so for the next change of a state that may never change.
@@ -6,9 +8,15 @@ export class Iteration<T> implements AsyncGenerator<T, void, undefined> {
   private readonly leaving = new AbortController();
   private readonly generator: AsyncGenerator<T, void, undefined>;
 
-  /** @param start makes the generator, which ends when the signal aborts */
-  constructor(start: (left: AbortSignal) => AsyncGenerator<T, void, undefined>) {
-    this.generator = start(this.leaving.signal);
+  /**
+   * @param signal ends the iteration too
+   * @param start makes the generator, which ends when `ends` aborts
+   */
+  constructor(
+    signal: AbortSignal | undefined,
+    start: (ends: AbortSignal) => AsyncGenerator<T, void, undefined>,
+  ) {
+    this.generator = within(signal, this.leaving.signal, start);
   }
 
   next(): Promise<IteratorResult<T, void>> {
@@ -32,5 +40,18 @@ export class Iteration<T> implements AsyncGenerator<T, void, undefined> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
+  }
+}
+
+async function* within<T>(
+  signal: AbortSignal | undefined,
+  left: AbortSignal,
+  start: (ends: AbortSignal) => AsyncGenerator<T, void, undefined>,
+): AsyncGenerator<T, void, undefined> {
+  const ends = either(signal, left);
+  try {
+    yield* start(ends.signal);
+  } finally {
+    ends.dispose();
   }
 }

@@ -16,25 +16,22 @@ export function watch<Request, Response>(
   request: Request,
   options: WatchOptions = {},
 ): AsyncGenerator<Response, void, undefined> {
-  return new Iteration((left) => untilLeft(channel, method, request, options.signal, left));
+  return new Iteration(options.signal, (ends) => untilClosed(channel, method, request, ends));
 }
 
-async function* untilLeft<Request, Response>(
+async function* untilClosed<Request, Response>(
   channel: CallChannel,
   method: Method<Request, Response>,
   request: Request,
-  signal: AbortSignal | undefined,
-  left: AbortSignal,
+  ends: AbortSignal,
 ): AsyncGenerator<Response, void, undefined> {
   if (channel.closed.aborted) throw new ClosedError();
-  const own = either(signal, left);
-  const joined = either(own.signal, channel.closed);
+  const joined = either(ends, channel.closed);
   try {
     yield* repeat(channel, method, request, joined.signal);
-    if (channel.closed.aborted && !own.signal.aborted) throw new ClosedError();
+    if (channel.closed.aborted && !ends.aborted) throw new ClosedError();
   } finally {
     joined.dispose();
-    own.dispose();
   }
 }
 

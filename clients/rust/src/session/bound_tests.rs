@@ -25,6 +25,23 @@ impl World {
         answer
     }
 
+    fn update_three_times(&mut self) -> Vec<UpdateAnswer> {
+        let stages = ["one", "two", "three"].into_iter();
+        stages.map(|stage| self.update(stage).unwrap().1).collect()
+    }
+
+    fn updated(&mut self, id: i64) {
+        self.tell(1, id, Event::Updated(LeaseUpdated::default()));
+    }
+
+    /// The server answers heartbeats meanwhile.
+    async fn pass_the_time_of_a_call(&mut self) {
+        for _ in 0..10 {
+            self.advance(seconds(1)).await;
+            self.respond(1, Default::default());
+        }
+    }
+
     /// The updates that were sent, with their stages.
     fn updates(&self) -> Vec<(i64, String)> {
         let commands = self.commands().into_iter();
@@ -156,15 +173,11 @@ async fn waits_that_were_given_up_do_not_count_for_the_bound() {
 async fn updates_are_sent_one_after_the_other_in_the_order_of_the_calls() {
     let mut world = World::new();
     let lease = world.hold("report", MINUTE);
-    let mut answers: Vec<_> = ["one", "two", "three"]
-        .iter()
-        .map(|stage| world.update(stage).unwrap().1)
-        .collect();
+    let mut answers = world.update_three_times();
     for (index, answer) in answers.iter_mut().enumerate() {
         assert_eq!(world.updates().len(), index + 1);
         assert!(answer.try_recv().is_err());
-        let id = world.last_update();
-        world.tell(1, id, Event::Updated(LeaseUpdated::default()));
+        world.updated(world.last_update());
         assert!(answer.try_recv().unwrap().is_ok());
     }
     let stages: Vec<_> = world
@@ -190,10 +203,9 @@ async fn an_update_that_was_given_up_makes_room_for_the_next_one() {
         world.engine.end_update(&lease, number, answer, now);
     }
     world.poll();
-    world.tell(1, given_up, Event::Updated(LeaseUpdated::default()));
+    world.updated(given_up);
     assert!(next.try_recv().is_err());
-    let id = world.last_update();
-    world.tell(1, id, Event::Updated(LeaseUpdated::default()));
+    world.updated(world.last_update());
     assert!(next.try_recv().unwrap().is_ok());
     assert_eq!(world.updates().last().unwrap().1, "four");
 }
@@ -205,10 +217,7 @@ async fn an_update_without_an_answer_says_why_its_last_attempt_failed() {
     let (_, mut update) = world.update("two").unwrap();
     let id = world.last_update();
     world.tell(1, id, failed("STORE_UNAVAILABLE", None));
-    for _ in 0..10 {
-        world.advance(seconds(1)).await;
-        world.respond(1, Default::default());
-    }
+    world.pass_the_time_of_a_call().await;
     let error = update.try_recv().unwrap().unwrap_err();
     assert_eq!(error.reason(), "STORE_UNAVAILABLE");
     world.engine.release(&lease, world.clock.now());
@@ -222,14 +231,8 @@ async fn an_update_without_an_answer_says_why_its_last_attempt_failed() {
 async fn updates_that_are_late_together_are_not_sent() {
     let mut world = World::new();
     let lease = world.hold("report", MINUTE);
-    let mut answers: Vec<_> = ["one", "two", "three"]
-        .iter()
-        .map(|stage| world.update(stage).unwrap().1)
-        .collect();
-    for _ in 0..10 {
-        world.advance(seconds(1)).await;
-        world.respond(1, Default::default());
-    }
+    let mut answers = world.update_three_times();
+    world.pass_the_time_of_a_call().await;
     for answer in &mut answers {
         let error = answer.try_recv().unwrap().unwrap_err();
         assert!(matches!(error, Error::Unavailable(_)), "{error:?}");

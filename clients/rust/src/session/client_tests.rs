@@ -21,7 +21,7 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// A client whose own attempts to open a session wait for a token, so that the test is the server.
+/// A client that waits for a token, and so opens no session. The test opens the session.
 fn client(runtime: &Runtime) -> Arc<SessionClient> {
     let token = || Box::pin(std::future::pending()) as _;
     let connector = Connector {

@@ -15,6 +15,7 @@ from .runtime import Runtime
 from .status import error_of_command
 from .texts import checked_metadata
 
+#: A timer may be early by the resolution of the clock (seconds).
 _RESOLUTION = 0.001
 
 
@@ -39,7 +40,6 @@ class UpdateTask(CommandOwner):
         #: Why the last attempt was repeated.
         self._last_error: Optional[HoldfastError] = None
         self._runtime = runtime
-        # A timer may be early by the resolution of the clock.
         self._until = runtime.now() + numbers.CALL - _RESOLUTION
         timer = runtime.call_later(numbers.CALL, self._late)
         self.outcome.then(lambda _: timer.cancel())
