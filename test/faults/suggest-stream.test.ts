@@ -112,8 +112,12 @@ test('a server looks up and keeps nothing for a client that does not read, and s
     }
     return (await headReads()) - before;
   };
-  // The answers fill the client's window of some megabytes. The servers' own upkeep reads a few times.
-  while ((await lookUps(ROUND)) > 2) expect(asked).toBeLessThan(MAX_QUERIES);
+  // The answers fill the client's window of some megabytes. The servers' own upkeep reads a few times. On busy cores
+  // the server may stand still for one round.
+  for (let quiet = 0; quiet < 3;) {
+    quiet = (await lookUps(ROUND)) > 2 ? 0 : quiet + 1;
+    expect(asked).toBeLessThan(MAX_QUERIES);
+  }
   expect(await lookUps(10 * ROUND)).toBeLessThan(ROUND);
   typing.ask(asked + 1, 'large town 7', 100);
   const after = await residentBytes(member);
