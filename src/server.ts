@@ -27,7 +27,7 @@ import { openAccess, type OpenedAccess } from './transport/access/open-access';
 import { UnusableFile } from './transport/access/watched-files';
 import type { CallContext } from './transport/grpc/call';
 import { AdminServer } from './transport/admin/admin-server';
-import { isReady, probePages, type ProbedServer } from './transport/admin/probe-pages';
+import { isReady, LIVENESS, probePages, type ProbedServer } from './transport/admin/probe-pages';
 import { GrpcServer } from './transport/server/grpc-server';
 import { ListenError } from './transport/grpc/listen';
 import type { Spans } from './tracing/spans';
@@ -93,7 +93,9 @@ class ComposedServer implements HoldfastServer {
       isReady: () => isReady(this.probed),
     };
     const pages = { ...probePages(this.probed), ...metricsPage(new Metrics(this.measured)) };
-    this.admin = new AdminServer(pages, (error) => log.error({ err: error }, 'an admin page failed'));
+    this.admin = new AdminServer(pages, LIVENESS, (error) =>
+      log.error({ err: error }, 'an admin page failed'),
+    );
   }
 
   listen(): Promise<string> {
@@ -149,11 +151,15 @@ class ComposedServer implements HoldfastServer {
 
   /** The port is open before the store is connected, so that probes see a server that starts. */
   private async listenForAdmin(): Promise<void> {
-    const { adminListen } = this.config;
+    const { adminListen, adminListenIsSet } = this.config;
     if (adminListen === undefined) return;
-    this.adminAddress = await this.admin
-      .listen(adminListen)
-      .catch((error: unknown) => cannotListen(error, 'HOLDFAST_ADMIN_LISTEN'));
+    try {
+      this.adminAddress = await this.admin.listen(adminListen);
+    } catch (error) {
+      if (adminListenIsSet || !(error instanceof ListenError)) cannotListen(error, 'HOLDFAST_ADMIN_LISTEN');
+      const { log } = this.dependencies;
+      log.warn({}, `${error.message}: this server has no admin port (HOLDFAST_ADMIN_LISTEN)`);
+    }
   }
 
   private measure(store: Store): void {

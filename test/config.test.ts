@@ -42,6 +42,7 @@ test('readConfig requires only HOLDFAST_REDIS_URL, and has a default for every o
     quotaBytes: undefined,
     insecure: { tls: false, auth: false },
     adminListen: { kind: 'tcp', host: '127.0.0.1', port: 50_052 },
+    adminListenIsSet: false,
     reflection: true,
     connectionMaxAgeMs: undefined,
     minTtlMs: 100,
@@ -69,6 +70,8 @@ test('readConfig requires only HOLDFAST_REDIS_URL, and has a default for every o
 });
 
 test('HOLDFAST_ADMIN_LISTEN is an address of TCP or off', () => {
+  expect(read({ HOLDFAST_ADMIN_LISTEN: '127.0.0.1:50052' }).adminListenIsSet).toBe(true);
+  expect(read({ HOLDFAST_ADMIN_LISTEN: '' }).adminListenIsSet).toBe(false);
   expect(read({ HOLDFAST_ADMIN_LISTEN: 'off' }).adminListen).toBeUndefined();
   expect(read({ HOLDFAST_ADMIN_LISTEN: '[::1]:0' }).adminListen).toMatchObject({ host: '::1', port: 0 });
   expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_ADMIN_LISTEN: 'unix:/tmp/admin' })).toEqual([

@@ -4,8 +4,13 @@ import { options } from './options';
 
 type Value<O> = O extends Option<infer T> ? T : never;
 
+type Values = { readonly [Key in keyof typeof options]: Value<(typeof options)[Key]> };
+
 /** The settings of the server: validated, complete and frozen. */
-export type Config = { readonly [Key in keyof typeof options]: Value<(typeof options)[Key]> };
+export interface Config extends Values {
+  /** False: `adminListen` is the default, so the server also starts without an admin port. */
+  readonly adminListenIsSet: boolean;
+}
 
 /** The settings are invalid. The message names every problem, one per line. */
 export class ConfigError extends Error {
@@ -21,11 +26,11 @@ const PREFIX = 'HOLDFAST_';
 /** Reads the settings from `env`, by default the environment of this process. An empty variable counts as not set. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const problems = unknownVariables(env);
-  const values: Partial<Record<keyof Config, unknown>> = {};
-  for (const key of Object.keys(options) as (keyof Config)[]) {
+  const values: Partial<Record<keyof Values, unknown>> = {};
+  for (const key of Object.keys(options) as (keyof Values)[]) {
     values[key] = readOption(options[key], env, problems);
   }
-  const config = values as Config;
+  const config = { ...(values as Values), adminListenIsSet: Boolean(env[options.adminListen.name]) };
   problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config);

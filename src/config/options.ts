@@ -35,7 +35,7 @@ export const options = {
     format: '`host:port`, `[IPv6 address]:port` or `off`',
     example: '0.0.0.0:50052',
     about:
-      'The address of the HTTP port for monitoring, with the pages `/metrics`, `/livez` and `/readyz`. The port has no TLS and needs no credential; its pages show no names of locks, no holders and no identities. Port 0 lets the system choose a free port; the log line "listening" names the port. With `off` there is no such port.',
+      'The address of the HTTP port for monitoring, with the pages `/metrics`, `/livez` and `/readyz`. The port has no TLS and needs no credential; its pages show no names of locks, no holders and no identities. Port 0 lets the system choose a free port; the log line "listening" names the port. With `off` there is no such port. If the setting is not set and its default is in use, for example by a second server of the machine, the server warns and has no such port.',
     schema: tcpAddressOrOff(),
   }),
   reflection: option({

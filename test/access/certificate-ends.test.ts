@@ -32,6 +32,22 @@ test('warns from 14 days before the end, once a day, and says when a certificate
   expect(logged.at(-1)).toEqual(['a certificate has ended', 'CERT']);
 });
 
+test('says that a certificate has ended at its end, also soon after the last warning', () => {
+  ends.set(server(13 + 66 / 86_400));
+  ends.set({ use: 'client-authority', setting: 'CA', endsAtMs: inDays(90) });
+  jest.advanceTimersByTime(13 * DAY_MS);
+  expect(logged.at(-1)).toEqual(['a certificate ends in 1 day', 'CERT']);
+  jest.advanceTimersByTime(65_000);
+  expect(logged.at(-1)).toEqual(['a certificate ends in 1 day', 'CERT']);
+  jest.advanceTimersByTime(1001);
+  expect(logged.at(-1)).toEqual(['a certificate has ended', 'CERT']);
+  const count = logged.length;
+  jest.advanceTimersByTime(DAY_MS - 2000);
+  expect(logged).toHaveLength(count);
+  jest.advanceTimersByTime(3_600_000);
+  expect(logged.slice(count)).toEqual([['a certificate has ended', 'CERT']]);
+});
+
 test('warns of each certificate by itself, and again when a changed one ends soon too', () => {
   ends.set(server(3));
   ends.set({ use: 'redis-authority', setting: 'CA', endsAtMs: inDays(5) });

@@ -15,7 +15,9 @@ const server = new AdminServer(
       makeCount += 1;
       return { status: 200, contentType: 'text/plain', body: await makePage() };
     },
+    '/live': () => ({ status: 200, contentType: 'text/plain', body: 'live' }),
   },
+  '/live',
   (error) => defects.push(error),
 );
 let address = '';
@@ -41,7 +43,7 @@ test('answers 404 for an unknown page, and 405 for another method', async () => 
   const unknown = await get('/constructor');
   expect([unknown.status, await unknown.text()]).toEqual([
     404,
-    'there is no such page; the pages are /page\n',
+    'there is no such page; the pages are /page, /live\n',
   ]);
   const posted = await get('/page', { method: 'POST', body: 'x' });
   expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
@@ -79,7 +81,7 @@ test('rejects with the address and the cause when another program listens there'
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
-  const second = new AdminServer({}, () => undefined);
+  const second = new AdminServer({}, '/live', () => undefined);
   await expect(second.listen({ ...LOOPBACK, port })).rejects.toThrow(
     `cannot listen on 127.0.0.1:${port}: another program already listens there`,
   );
@@ -88,7 +90,7 @@ test('rejects with the address and the cause when another program listens there'
 });
 
 test('close ends connections that wait in the middle of a request', async () => {
-  const closing = new AdminServer({}, () => undefined);
+  const closing = new AdminServer({}, '/live', () => undefined);
   const [host, port] = (await closing.listen(LOOPBACK)).split(':');
   const socket = connect(Number(port), host);
   socket.on('error', () => undefined);

@@ -107,6 +107,28 @@ describe('the server process refuses to start, and prints the reason without a s
   });
 });
 
+test('the server process warns and serves without an admin port while its default address is in use', async () => {
+  // If another program has the port already, that is the same to the server.
+  const taken = createServer()
+    .on('error', () => undefined)
+    .listen(50_052, '127.0.0.1');
+  await Promise.race([once(taken, 'listening'), once(taken, 'error')]);
+  closers.push(() => taken.close());
+  const server = await start({ HOLDFAST_ADMIN_LISTEN: '' });
+  const client = connect(server.listen);
+  expect((await call(client, client.acquireLock, acquireRequest({ name: 'lock' }))).lease?.name).toBe('lock');
+  const lines = server.logs.filter(
+    ({ msg }) => msg?.includes('HOLDFAST_ADMIN_LISTEN') || msg === 'listening',
+  );
+  expect(lines).toEqual([
+    expect.objectContaining({
+      level: 'warn',
+      msg: 'cannot listen on 127.0.0.1:50052: another program already listens there: this server has no admin port (HOLDFAST_ADMIN_LISTEN)',
+    }),
+    expect.not.objectContaining({ admin: expect.anything() as unknown }),
+  ]);
+});
+
 test('the server process serves TLS clients that trust its certificate, and refuses plaintext clients', async () => {
   const server = await start(TLS_FILES);
   const named = server.listen.replace('127.0.0.1', 'localhost');

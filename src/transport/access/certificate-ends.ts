@@ -17,12 +17,21 @@ export interface CertificatesInUse {
 
 /** How long before its end a certificate is reported, once a day. */
 const WARNING_MS = 14 * DAY_MS;
+/** The wall clock may be set, so the time until an end is computed again at this interval. */
 const CHECK_MS = 3_600_000;
 
-/** The ends of all certificates that a server uses, for metrics. Warns before the end of a certificate, once a day. */
+interface Report {
+  readonly at: number;
+  readonly hasEnded: boolean;
+}
+
+/**
+ * The ends of all certificates that a server uses, for metrics. Warns before the end of a certificate, once a day, and
+ * reports the end itself when it comes.
+ */
 export class CertificateEnds {
   private readonly inUse = new Map<CertificateUse, CertificatesInUse>();
-  private readonly warnedAt = new Map<CertificateUse, number>();
+  private readonly reports = new Map<CertificateUse, Report>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly log: Log) {}
@@ -30,8 +39,8 @@ export class CertificateEnds {
   /** Replaces the certificates of the same use. */
   set(certificates: CertificatesInUse): void {
     this.inUse.set(certificates.use, certificates);
-    this.warnBeforeEnd(certificates);
-    this.timer ??= setInterval(() => this.check(), CHECK_MS).unref();
+    this.reports.delete(certificates.use);
+    this.check();
   }
 
   /** Sets the certificates of a file. Throws an UnusableFile. */
@@ -44,25 +53,30 @@ export class CertificateEnds {
   }
 
   close(): void {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
   }
 
   private check(): void {
-    const now = performance.now();
+    clearTimeout(this.timer);
+    let nextMs = CHECK_MS;
     for (const certificates of this.inUse.values()) {
-      const warnedAt = this.warnedAt.get(certificates.use) ?? -Infinity;
-      if (now - warnedAt >= DAY_MS) this.warnBeforeEnd(certificates);
+      const leftMs = msUntil(certificates.endsAtMs);
+      if (leftMs <= WARNING_MS) this.report(certificates, leftMs);
+      if (leftMs > 0) nextMs = Math.min(nextMs, leftMs);
     }
+    this.timer = setTimeout(() => this.check(), Math.max(1, nextMs)).unref();
   }
 
-  private warnBeforeEnd({ use, setting, endsAtMs }: CertificatesInUse): void {
-    const leftMs = msUntil(endsAtMs);
-    if (leftMs > WARNING_MS) return;
-    this.warnedAt.set(use, performance.now());
+  private report({ use, setting, endsAtMs }: CertificatesInUse, leftMs: number): void {
+    const now = performance.now();
+    const hasEnded = leftMs <= 0;
+    const last = this.reports.get(use);
+    if (last?.hasEnded === hasEnded && now - last.at < DAY_MS) return;
+    this.reports.set(use, { at: now, hasEnded });
     const fields = { setting, end: showTimeOfDay(endsAtMs) };
     const days = Math.ceil(leftMs / DAY_MS);
-    if (leftMs > 0) this.log.warn(fields, `a certificate ends in ${days} ${days === 1 ? 'day' : 'days'}`);
-    else this.log.error(fields, 'a certificate has ended');
+    if (hasEnded) this.log.error(fields, 'a certificate has ended');
+    else this.log.warn(fields, `a certificate ends in ${days} ${days === 1 ? 'day' : 'days'}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { explain, ListenError, type Address } from '../grpc/listen';
+import { AdminConnections, type ConnectionLimits } from './admin-connections';
 
 export interface AdminAnswer {
   readonly status: number;
@@ -13,8 +14,8 @@ export type AdminPages = Readonly<Record<string, () => AdminAnswer | Promise<Adm
 
 export type TcpAddress = Extract<Address, { kind: 'tcp' }>;
 
-/** Bounds of the port, which needs no credential. A scrape takes one connection for milliseconds. */
-const MAX_CONNECTIONS = 64;
+/** A scrape takes one connection for milliseconds. */
+const CONNECTIONS: ConnectionLimits = { ofAddress: 16, ofServer: 64, uncounted: 512 };
 const MAX_HEADER_BYTES = 8192;
 const REQUEST_TIMEOUT_MS = 5000;
 const IDLE_TIMEOUT_MS = 30_000;
@@ -25,14 +26,20 @@ const CHECK_INTERVAL_MS = 1000;
 
 const TEXT = 'text/plain; charset=utf-8';
 
-/** The admin port: HTTP for monitoring systems, apart from the port of the clients. */
+/**
+ * The admin port: HTTP for monitoring systems, apart from the port of the clients. It needs no credential, so its
+ * connections are bounded.
+ */
 export class AdminServer {
   private readonly server: Server;
   /** The answers in progress. Requests for a page at the same time share one answer. */
   private readonly making = new Map<string, Promise<AdminAnswer>>();
+  private readonly connections = new AdminConnections(CONNECTIONS);
 
   constructor(
     private readonly pages: AdminPages,
+    /** The page of liveness probes. Its connection counts against no bound from its request on, and then ends. */
+    private readonly livenessPath: string,
     private readonly onDefect: (error: unknown) => void,
   ) {
     this.server = createServer(
@@ -45,7 +52,7 @@ export class AdminServer {
       },
       (request, response) => void this.serve(request, response),
     );
-    this.server.maxConnections = MAX_CONNECTIONS;
+    this.server.on('connection', (socket) => this.connections.admit(socket));
     this.server.setTimeout(SOCKET_TIMEOUT_MS, (socket) => socket.destroy());
   }
 
@@ -73,19 +80,26 @@ export class AdminServer {
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { socket } = request;
+    const isLiveness = pathOf(request) === this.livenessPath;
+    if (isLiveness) this.connections.release(socket);
+    else this.connections.began(socket);
+    response.once('close', () => this.connections.answered(socket));
     request.resume();
     const { status, contentType, body } = await this.answer(request);
     response.writeHead(status, {
       'content-type': contentType,
       'content-length': Buffer.byteLength(body),
       'cache-control': 'no-store',
+      ...((isLiveness || status !== 200) && { connection: 'close' }),
       ...(status === 405 && { allow: 'GET, HEAD' }),
     });
     response.end(request.method === 'HEAD' ? undefined : body);
   }
 
-  private async answer({ method, url = '/' }: IncomingMessage): Promise<AdminAnswer> {
-    const [path = ''] = url.split('?');
+  private async answer(request: IncomingMessage): Promise<AdminAnswer> {
+    const { method } = request;
+    const path = pathOf(request);
     if (!Object.hasOwn(this.pages, path)) {
       const paths = Object.keys(this.pages).join(', ');
       return { status: 404, contentType: TEXT, body: `there is no such page; the pages are ${paths}\n` };
@@ -110,4 +124,9 @@ export class AdminServer {
     making.then(forget, forget);
     return making;
   }
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  const [path = ''] = url.split('?');
+  return path;
 }

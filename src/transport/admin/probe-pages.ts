@@ -4,6 +4,9 @@ import type { AdminAnswer, AdminPages } from './admin-server';
 /** The phase of the server. A server that starts or drains is not ready. */
 export type Phase = 'starting' | 'serving' | 'draining';
 
+/** The page of liveness probes. */
+export const LIVENESS = '/livez';
+
 export interface ProbedServer {
   readonly phase: Phase;
   /** Undefined: the server is not connected to the store yet. */
@@ -21,7 +24,7 @@ const PHASES: Readonly<Record<Exclude<Phase, 'serving'>, string>> = {
  */
 export function probePages(server: ProbedServer): AdminPages {
   return {
-    '/livez': () => json(200, { live: true }),
+    [LIVENESS]: () => json(200, { live: true }),
     '/readyz': () => {
       const reasons = whyNotReady(server);
       const ready = reasons.length === 0;
