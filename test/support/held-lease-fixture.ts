@@ -90,6 +90,7 @@ export class HeldLeaseFixture {
         resource: { service: 'lock', name },
         ref: { requestId: ALICE, attach: 's1.1s' },
         ageLimitAt: ageLimitAt === Infinity ? this.start + 1e9 : ageLimitAt,
+        since: 0,
       },
       grantedAt(this.start, { ttlMs, remainingMs: ttlMs, ...setting.granted }),
     );

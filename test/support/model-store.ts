@@ -65,6 +65,8 @@ export class ModelWorld {
   /** The time of the next command to the store and back. */
   latencyOf: () => number = () => this.latencyMs;
   latencyMs = 0;
+  /** The time that the next reply needs on its way, so that replies overtake each other. Undefined: half of the latency. */
+  replyMsOf: (verb: string) => number | undefined = () => undefined;
   outcomeOf: (verb: string, serverId: string) => CommandOutcome = () => 'answered';
   /** Called before each renewal and release is sent. */
   onSend: (command: SentCommand) => void = () => undefined;
@@ -273,18 +275,19 @@ export class ModelStore implements PermitsStore {
     };
     let sentAt = this.clock.now();
     const halfMs = world.latencyOf() / 2;
+    const replyMs = world.replyMsOf(verb) ?? halfMs;
     await this.travel(halfMs);
     if (outcome === 'not-arrived') throw new StoreFailure('no', 'unavailable');
     if (outcome === 'runs-late' || outcome === 'copy-runs-late') world.clock.after(LATE_MS, execute);
     if (outcome === 'runs-late') throw new StoreFailure('unknown', 'unavailable');
     let { reply, told, grants } = execute();
-    await this.travel(halfMs);
+    await this.travel(replyMs);
     if (outcome === 'reply-lost') throw new StoreFailure('unknown', 'unavailable');
     if (outcome === 'sent-twice') {
       sentAt = this.clock.now();
       await this.travel(halfMs);
       ({ reply, told, grants } = execute());
-      await this.travel(halfMs);
+      await this.travel(replyMs);
     }
     // The second run may miss what the first run has ended.
     if (outcome === 'sent-twice' && verb === 'revoke') throw new StoreFailure('unknown', 'unavailable');

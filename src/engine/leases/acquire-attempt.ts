@@ -20,6 +20,8 @@ import { Waiter, type Signal } from './waiter';
 import { WaitAllowance } from './waiting-calls';
 
 const CLAIM_RETRY_MS = 250;
+/** In a quarantine only a call that no touch asks about claims again after this time. */
+const PAUSED_CLAIM_RETRY_MS = 1000;
 
 /** The states that may receive a grant. */
 type GrantingState = 'asking' | 'waiting' | 'claiming' | 'withdrawing';
@@ -80,6 +82,8 @@ export class AcquireAttempt implements AttemptFacts {
   /** The token of the last grant that this call has returned. */
   private returnedToken = 0n;
   hasReturnedGrant = false;
+  /** Taken before the send of the last command that was answered to this call as the speaker (moments.ts). */
+  confirmedAt = 0;
 
   constructor(
     private readonly context: PermitsContext,
@@ -161,6 +165,7 @@ export class AcquireAttempt implements AttemptFacts {
     const { limits } = context;
     const { mayWait } = this.allowance;
     const options = { wait: mayWait, takeOver: this.stream, maxWaiters: limits.maxWaitersPerName };
+    const askedAt = context.moments.next();
     let reply: AcquireReply;
     try {
       reply = await context.store.acquire(resource, withWanted(options, wanted));
@@ -168,11 +173,12 @@ export class AcquireAttempt implements AttemptFacts {
       if (!(error instanceof StoreFailure && error.carriedOut === 'no')) this.giveBackLater();
       throw errors.translateStoreFailure(error, resource, 'request_id', wanted.clientRequestId);
     }
+    this.confirmedAt = askedAt;
     switch (reply.kind) {
       case 'granted':
         return this.receive(reply, 'asking');
       case 'waiting':
-        this.waiter = new Waiter(resource, wanted, reply, onPosition);
+        this.waiter = new Waiter(resource, wanted, reply, askedAt, onPosition);
         onPosition?.(this.waiter);
         return this.startWaiting();
       case 'finished':
@@ -211,18 +217,21 @@ export class AcquireAttempt implements AttemptFacts {
 
   private async claim(): Promise<State> {
     const { context, resource, wanted, waiter } = this;
+    const askedAt = context.moments.next();
     let reply: ClaimReply;
     try {
       reply = await context.store.claim(resource, withWanted({ ticket: waiter.ticket }, wanted));
     } catch (error) {
       return this.claimFailed(error);
     }
+    this.confirmedAt = waiter.confirmedAt = askedAt;
     switch (reply.kind) {
       case 'granted':
         return this.receive(reply, 'claiming');
       case 'waiting':
         waiter.ticket = reply.ticket;
         waiter.update(reply.position, reply.snapshot);
+        this.enqueue();
         return 'waiting';
       case 'finished':
         return this.finish(reply, 'claiming');
@@ -248,7 +257,10 @@ export class AcquireAttempt implements AttemptFacts {
     const { context, resource, wanted, end, late } = this;
     this.direct = undefined;
     this.returnedToken = late.fencingToken;
+    const askedAt = context.moments.next();
     const reply = await context.withdrawals.returnGrant(resource, wanted, late.fencingToken);
+    // Without a ticket the store does not know the request, and nobody speaks for it.
+    if (reply.kind === 'withdrawn' && reply.ticket !== undefined) this.confirmedAt = askedAt;
     this.hasReturnedGrant = true;
     const isOver = this.allowance.mayWait && end.at <= context.clock.now();
     if (late.state === 'withdrawing' || (isOver && reply.kind === 'withdrawn')) {
@@ -289,7 +301,7 @@ export class AcquireAttempt implements AttemptFacts {
   }
 
   private claimFailed(error: unknown): State {
-    const { timers, clock } = this.context;
+    const { timers, clock, queue, isDraining } = this.context;
     const isQuarantined = error instanceof StoreFailure && error.kind === 'quarantined';
     // The store may have granted permits that must not be reported. A later claim must not find these permits.
     if (!(error instanceof StoreFailure) || (isQuarantined && error.carriedOut === 'unknown')) {
@@ -297,9 +309,12 @@ export class AcquireAttempt implements AttemptFacts {
       throw errors.translateStoreFailure(error, this.resource, 'request_id', this.wanted.clientRequestId);
     }
     // In a quarantine a retry is useless. The first touch after the quarantine wakes the call.
-    if (!isQuarantined) {
-      timers.at(clock.now() + CLAIM_RETRY_MS, () => this.waiter.raise('recheck'));
+    const isTouched = queue.has(this.waiter);
+    if (!isQuarantined || !isTouched) {
+      const pauseMs = isQuarantined ? PAUSED_CLAIM_RETRY_MS : CLAIM_RETRY_MS;
+      timers.at(clock.now() + pauseMs, () => this.waiter.raise('recheck'));
     }
+    if (!isTouched && isDraining) this.waiter.raise('draining');
     return 'waiting';
   }
 
@@ -331,20 +346,26 @@ export class AcquireAttempt implements AttemptFacts {
     // The ticket is unknown if the store has lost the request. A fencing token can serve as a ticket, because both count
     // microseconds of the store's clock.
     const { snapshot, ticket = String(late.fencingToken) } = reply;
-    this.waiter = new Waiter(resource, wanted, { ticket, position: 1, snapshot }, this.onPosition);
+    const place = { ticket, position: 1, snapshot };
+    this.waiter = new Waiter(resource, wanted, place, this.confirmedAt, this.onPosition);
     this.waiter.raise('recheck');
     return this.startWaiting();
   }
 
   private startWaiting(): State {
     const { context, call, end, waiter } = this;
-    context.queue.add(waiter);
+    this.enqueue();
     call.onCancelled(() => waiter.raise('cancelled'));
     call.session?.onGivenUp(() => waiter.raise('given-up'));
     this.endTimer = context.timers.at(end.at, () => waiter.raise('ended'));
-    if (context.isDraining) waiter.raise('draining');
     if (this.direct) waiter.raise('granted');
     return 'waiting';
+  }
+
+  private enqueue(): void {
+    const { context, waiter } = this;
+    if (!waiter.isRaised('superseded')) context.queue.add(waiter);
+    if (context.isDraining) waiter.raise('draining');
   }
 
   private stopWaiting(): void {

@@ -46,6 +46,8 @@ export interface HeldLeaseOptions {
   readonly ref: CallRef;
   /** The time at which the stream must end with REATTACH (ms). */
   readonly ageLimitAt: number;
+  /** When this server learned that `ref` speaks for the lease (moments.ts). */
+  readonly since: number;
 }
 
 /**
@@ -109,6 +111,10 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     this.meters.heldCount += 1;
     context.renewals.add(this);
     this.schedule();
+  }
+
+  get since(): number {
+    return this.options.since;
   }
 
   get id(): LeaseId {

@@ -1,5 +1,5 @@
 import type { Call, StreamCall } from '../call';
-import type { HoldfastError } from '../errors';
+import { HoldfastError, StoreFailure } from '../errors';
 import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
 import { hasOffsetPassed } from './expire-offset';
@@ -8,8 +8,9 @@ import { HeldLease, type HeldLeaseContext } from './held-lease';
 import { requestKey, type HoldEvent, type LossCause, type Resource, type Service } from './lease';
 import * as errors from './lease-errors';
 import { parseLeaseId, type LeaseId } from './lease-id';
+import { speaksLater } from './moments';
 import type { PermitsContext } from './permits-context';
-import type { CallRef, Granted } from './permits-store';
+import type { CallRef, Granted, RenewReply } from './permits-store';
 import { Renewals } from './renewals';
 import type { AcquireRequest, HoldSink, HoldStart, LeaseOwner, OwnedLease } from './requests';
 import { shownToClients } from './views';
@@ -18,9 +19,16 @@ import type { Waiter } from './waiter';
 const POSITION_INTERVAL_MS = 2000;
 
 interface KeptRef extends CallRef {
+  /** Set by an acquire: the request id that the client has sent. */
   readonly clientRequestId?: string;
-  /** The `lease_id` that an attach has sent. */
+  /** Set by an attach: the `lease_id` that the client has sent. */
   readonly leaseId?: string;
+}
+
+/** A grant, with the moment of the command that has confirmed its speaker (moments.ts). */
+interface Confirmed {
+  readonly granted: Granted;
+  readonly confirmedAt: number;
 }
 
 /** The client of a hold stream as the owner of its lease. */
@@ -143,8 +151,16 @@ export class HoldStreams {
     const wanted = context.wanted(call, resource, request, true);
     const end = waitEnd(call, request, context.ageLimitAt(call, request.ttlMs));
     const onPosition = this.positionReporter(call, service, wanted.clientRequestId, owner);
-    const granted = await new AcquireAttempt(context, call, resource, wanted, end, true, onPosition).run();
-    this.keep(call, resource, wanted, granted, owner);
+    const attempt = new AcquireAttempt(context, call, resource, wanted, end, true, onPosition);
+    const granted = await attempt.run();
+    const { confirmedAt } = attempt;
+    const giveBack = (): void => context.withdrawals.giveBackLater(resource, wanted);
+    try {
+      if (!(await this.keep(call, resource, wanted, { granted, confirmedAt }, owner))) giveBack();
+    } catch (error) {
+      if (error instanceof HoldfastError && error.reason === 'OUTCOME_UNKNOWN') giveBack();
+      throw error;
+    }
   }
 
   /** Sends a `queued` event when the position changes, but at most one event every two seconds. */
@@ -175,28 +191,67 @@ export class HoldStreams {
   private async attach(call: Call, service: Service, leaseId: string, owner: LeaseOwner): Promise<void> {
     const { context } = this;
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
-    const attach = context.newAttach(call, true);
-    const caller = call.connection;
-    const { identity } = call;
-    const stream = { attach, takeOver: true };
-    const command = { requestId, secret, identity, ttlMs: undefined, stream, caller };
-    const renewing = context.store.renew(resource, command);
-    const reply = await errors.answerOf(renewing, resource, 'lease_id', knownRequestId(call, requestId));
-    if (reply.kind === 'finished') throw errors.leaseNotHeld(resource, reply.cause);
-    if (reply.kind === 'superseded') throw errors.superseded(resource);
-    if (reply.kind !== 'granted') throw errors.leaseNotHeld(resource, undefined);
-    // A lease is never reported after its offset has passed. The client may attach again.
-    if (hasOffsetPassed(call, reply, context.clock.now())) {
-      throw errors.notAnswered(resource, 'lease_id', knownRequestId(call, requestId));
-    }
+    const ref = { requestId, attach: context.newAttach(call, true), leaseId };
+    const confirmed = await this.renew(call, resource, ref, secret, true);
     // An acquire counts its lease itself.
     if (call.account) {
-      context.countedLeases.lives(call.account, requestKey(resource, requestId), reply.remainingMs);
+      const { remainingMs } = confirmed.granted;
+      context.countedLeases.lives(call.account, requestKey(resource, requestId), remainingMs);
     }
-    this.keep(call, resource, { requestId, attach, leaseId }, reply, owner);
+    await this.keep(call, resource, ref, confirmed, owner);
   }
 
-  private keep(
+  /** Renews the lease for a call that takes the lease over, or that speaks for the lease already. */
+  private async renew(
+    call: Call,
+    resource: Resource,
+    ref: KeptRef,
+    secret: string,
+    takeOver: boolean,
+  ): Promise<Confirmed> {
+    const { store, clock, moments } = this.context;
+    const { requestId, attach, leaseId, clientRequestId = knownRequestId(call, requestId) } = ref;
+    const stream = { attach, takeOver };
+    const { identity, connection: caller } = call;
+    const repeatedBy = leaseId === undefined ? 'request_id' : 'lease_id';
+    const notAnswered = () => errors.notAnswered(resource, repeatedBy, clientRequestId);
+    const confirmedAt = moments.next();
+    const granted = await store
+      .renew(resource, { requestId, secret, identity, ttlMs: undefined, stream, caller })
+      .catch((error: unknown) => {
+        // The store may hold the lease for this call, even if it was not asked who speaks.
+        if (!takeOver && error instanceof StoreFailure) throw notAnswered();
+        throw errors.translateStoreFailure(error, resource, repeatedBy, clientRequestId);
+      });
+    if (granted.kind !== 'granted') throw notHeld(resource, ref, granted);
+    // A lease is never reported after its offset has passed. The client may ask again.
+    if (hasOffsetPassed(call, granted, clock.now())) throw notAnswered();
+    return { granted, confirmedAt };
+  }
+
+  /**
+   * Reports the grant, and holds the lease for the owner. Another call of the request may hold the lease here. Then the call
+   * that the store made the speaker last continues: if this call's grant may be older, the call asks the store before the
+   * client is told anything. Returns false if the client is gone.
+   */
+  private async keep(
+    call: Call,
+    resource: Resource,
+    ref: KeptRef,
+    confirmed: Confirmed,
+    owner: LeaseOwner,
+  ): Promise<boolean> {
+    const key = requestKey(resource, ref.requestId);
+    let { granted, confirmedAt } = confirmed;
+    while (!call.cancelled && !speaksLater(confirmedAt, this.held.get(key))) {
+      ({ granted, confirmedAt } = await this.renew(call, resource, ref, granted.secret, false));
+    }
+    if (call.cancelled) return false;
+    this.begin(call, resource, ref, granted, owner);
+    return true;
+  }
+
+  private begin(
     call: Call,
     resource: Resource,
     { requestId, attach, clientRequestId, leaseId }: KeptRef,
@@ -204,14 +259,14 @@ export class HoldStreams {
     owner: LeaseOwner,
   ): void {
     const { context } = this;
-    if (call.cancelled) return;
     const lease = grantedLease(resource, { requestId, clientRequestId, leaseId }, granted);
     owner.send({ kind: 'granted', lease });
     context.observer?.granted(call, resource.service, call.receivedAt);
     const ageLimitAt = context.ageLimitAt(call, granted.ttlMs);
     const ref = { requestId, attach };
+    const since = context.moments.next();
     const held = new HeldLease(
-      { context: this.heldContext, owner, call, resource, ref, ageLimitAt },
+      { context: this.heldContext, owner, call, resource, ref, ageLimitAt, since },
       granted,
     );
     this.held.get(held.key)?.supersede();
@@ -220,4 +275,19 @@ export class HoldStreams {
     if (context.isDraining) held.drain();
     else if (context.queue.takeEarlyHint(resource, requestId)) held.recheck();
   }
+}
+
+/** The error for a call without a lease. */
+function notHeld(
+  resource: Resource,
+  { requestId, clientRequestId = requestId, leaseId }: KeptRef,
+  reply: Exclude<RenewReply, Granted>,
+): HoldfastError {
+  if (reply.kind === 'superseded') return errors.superseded(resource);
+  const cause = reply.kind === 'finished' ? reply.cause : undefined;
+  if (leaseId !== undefined) return errors.leaseNotHeld(resource, cause);
+  // A lease that the store has forgotten is no end of its request.
+  return cause === undefined
+    ? errors.notAnswered(resource, 'request_id', clientRequestId)
+    : errors.requestFinished(resource, clientRequestId);
 }

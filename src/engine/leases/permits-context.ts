@@ -10,6 +10,7 @@ import { LeaseMeters } from './lease-meters';
 import type { Mode, Resource } from './lease';
 import type { LeaseObserver } from './lease-observer';
 import { LOCK_LIMIT, type Limits } from './limits';
+import { Moments } from './moments';
 import type { CallRef, Granted, PermitsStore, PermitsWanted } from './permits-store';
 import type { AcquireRequest } from './requests';
 import { storedRequestId } from './stored-request-id';
@@ -43,6 +44,7 @@ export class PermitsContext {
   readonly onDefect: (error: unknown) => void;
   readonly observer: LeaseObserver | undefined;
   readonly timers: TimerQueue;
+  readonly moments = new Moments();
   readonly queue: WaitQueue;
   readonly steps: BoundedSteps;
   readonly withdrawals: Withdrawals;
@@ -66,7 +68,7 @@ export class PermitsContext {
     this.observer = observer;
     this.timers = new TimerQueue(clock);
     this.steps = new BoundedSteps(store, onDefect);
-    this.queue = new WaitQueue(store, clock, this.timers, this.steps, onDefect);
+    this.queue = new WaitQueue(store, clock, this.timers, this.steps, this.moments, onDefect);
     this.withdrawals = new Withdrawals(store, clock, this.timers, onDefect);
     this.lateReleases = new BackgroundCommands(clock, this.timers, LATE_RELEASE_PAUSES, onDefect);
     this.waitingCalls = new WaitingCalls(limits.maxWaitingCallsPerConnection);

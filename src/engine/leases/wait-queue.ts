@@ -2,6 +2,7 @@ import type { Clock } from '../clock';
 import { reportDefect, StoreFailure } from '../errors';
 import type { BoundedSteps } from './bounded-steps';
 import { requestKey, resourceKey, type Resource, type Service } from './lease';
+import { speaksLater, type Moments } from './moments';
 import type { Granted, PermitsStore, TouchReply } from './permits-store';
 import type { TimerEntry, TimerQueue } from './timer-queue';
 import type { Waiter } from './waiter';
@@ -43,6 +44,7 @@ export class WaitQueue {
     private readonly clock: Clock,
     private readonly timers: TimerQueue,
     private readonly steps: BoundedSteps,
+    private readonly moments: Moments,
     private readonly onDefect: (error: unknown) => void,
   ) {}
 
@@ -68,14 +70,26 @@ export class WaitQueue {
     for (const watch of this.watches.values()) yield* watch.waiters.values();
   }
 
-  /** Adds a call with a place that the store has just confirmed. An older call of the same request is superseded. */
+  /**
+   * Adds a call with a place that the store has confirmed. An older call of the same request is superseded. If another
+   * call of the request waits and may be newer, the waiter is not added, and must claim.
+   */
   add(waiter: Waiter): void {
     const { resource, wanted, snapshot } = waiter;
     const watch = this.watchOf(resource);
-    watch.waiters.get(wanted.requestId)?.raise('superseded');
+    const known = watch.waiters.get(wanted.requestId);
+    if (known === waiter) return;
+    if (!speaksLater(waiter.confirmedAt, known)) return waiter.raise('recheck');
+    known?.raise('superseded');
+    waiter.since = this.moments.next();
     watch.waiters.set(wanted.requestId, waiter);
     if (this.takeEarlyHint(resource, wanted.requestId)) waiter.raise('recheck');
     this.scheduleTouch(watch, snapshot.earliestEndMs);
+  }
+
+  has(waiter: Waiter): boolean {
+    const watch = this.watches.get(resourceKey(waiter.resource));
+    return watch?.waiters.get(waiter.wanted.requestId) === waiter;
   }
 
   remove(waiter: Waiter): void {

@@ -11,6 +11,8 @@ export class Waiter {
   ticket: string;
   position: number;
   snapshot: QueueSnapshot;
+  /** When the call was added to the calls that wait (moments.ts). */
+  since = 0;
   private readonly raised = new Set<Signal>();
   private wakeUp: (() => void) | undefined;
 
@@ -18,6 +20,8 @@ export class Waiter {
     readonly resource: Resource,
     readonly wanted: PermitsWanted,
     place: Pick<Waiting, 'ticket' | 'position' | 'snapshot'>,
+    /** As in `speaksLater`. */
+    public confirmedAt: number,
     private readonly onPosition: ((waiter: Waiter) => void) | undefined,
   ) {
     this.ticket = place.ticket;

@@ -66,5 +66,8 @@ export const outcomes = fc.infiniteStream(
   ),
 );
 
+/** The time that a reply needs on its way (ms). Replies of one server overtake each other. */
+export const replyTimes = fc.infiniteStream(fc.constantFrom(0, 0, 1, 4, 20, 60));
+
 /** The greatest difference of two clock rates is 2 × 245 ppm, below the 500 ppm that the offsets allow for. */
 export const rate = fc.constantFrom(1 - 0.000245, 1, 1 + 0.000245);

@@ -13,6 +13,8 @@ export interface ScenarioParts {
   readonly requests: Requests;
   readonly beliefs: Beliefs;
   readonly violations: string[];
+  /** True: commands are lost, late and sent twice. A late copy of a command may take a lease over. */
+  readonly isLossy: boolean;
 }
 
 /** What becomes of a session when the client opens the next session. */

@@ -5,12 +5,15 @@ import type { AskedRequest, KnownLease } from './asked-request';
 import type { Belief } from './beliefs';
 import type { ScenarioParts } from './client-process';
 import type { SessionServer } from './session-server';
+import { expectSuperseded } from './speaker';
 
 interface PlainCall {
   readonly pending: Pending<unknown>;
   readonly request: AskedRequest;
   /** The receipt of the call (ms, world's clock). */
   readonly receivedAt: number;
+  /** The attach value of a stream. Undefined: a unary call, or the caller was told the end. */
+  attach: string | undefined;
   belief: Belief | undefined;
   /** The events of the stream that the client has read. */
   readCount: number;
@@ -33,11 +36,11 @@ export class PlainCalls {
 
   hold(server: SessionServer, request: AskedRequest): void {
     const { resource, fields } = request;
-    this.add(server.engine.hold(fields, {}, resource.service), request);
+    this.add(server.engine.hold(fields, {}, resource.service), request, server.lastAttach);
   }
 
   attach(server: SessionServer, { leaseId, request }: KnownLease): void {
-    this.add(server.engine.attach(leaseId, {}, request.resource.service), request);
+    this.add(server.engine.attach(leaseId, {}, request.resource.service), request, server.lastAttach);
   }
 
   renew(server: SessionServer, { leaseId, request, token }: KnownLease): void {
@@ -71,6 +74,10 @@ export class PlainCalls {
   read(): void {
     for (const call of this.calls) {
       const { pending } = call;
+      if (pending.over && call.attach !== undefined) {
+        if (pending.outcome === 'SUPERSEDED') expectSuperseded(this.parts, call.request, call.attach);
+        call.attach = undefined;
+      }
       if (pending.outcome === 'DEFECT') this.parts.violations.push(`a call failed: ${String(pending.error)}`);
       const lease = pending.result as Lease | undefined;
       if (lease !== undefined && call.belief === undefined) this.granted(call, lease);
@@ -83,10 +90,10 @@ export class PlainCalls {
     }
   }
 
-  private add(pending: Pending<unknown>, request: AskedRequest): void {
+  private add(pending: Pending<unknown>, request: AskedRequest, attach?: string): void {
     request.askers.add('other');
     const receivedAt = this.parts.world.clock.now();
-    this.calls.push({ pending, request, receivedAt, belief: undefined, readCount: 0 });
+    this.calls.push({ pending, request, receivedAt, attach, belief: undefined, readCount: 0 });
   }
 
   private granted(call: PlainCall, lease: Lease): void {

@@ -29,6 +29,8 @@ export interface Conditions {
   readonly hints: boolean;
   /** Undefined: every command is answered. */
   readonly outcome: (() => CommandOutcome) | undefined;
+  /** The time of the next reply on its way (ms). Undefined: the replies come in the order of their commands. */
+  readonly replyMs: (() => number) | undefined;
   /** The rates of the clocks of the servers, the client processes and the other clients. */
   readonly rates: readonly number[];
 }
@@ -43,11 +45,14 @@ export class Scenario {
   private readonly processes: readonly ClientProcess[];
   private readonly plain: PlainCalls;
 
-  constructor({ latencyMs, hints, outcome = () => 'answered', rates }: Conditions) {
+  constructor({ latencyMs, hints, outcome, replyMs, rates }: Conditions) {
     const { world, violations } = this;
-    Object.assign(world, { latencyMs, hints, outcomeOf: outcome });
+    Object.assign(world, { latencyMs, hints });
+    if (outcome) world.outcomeOf = outcome;
+    if (replyMs) world.replyMsOf = replyMs;
     const beliefs = new Beliefs(world, violations);
-    this.parts = { world, requests: new Requests(), beliefs, violations };
+    const requests = new Requests();
+    this.parts = { world, requests, beliefs, violations, isLossy: outcome !== undefined };
     const rateOf = (index: number): number => rates[index % rates.length] ?? 1;
     this.servers = SERVERS.map((id, index) => new SessionServer(world, id, rateOf(index), 1000 * index));
     this.processes = PROCESSES.map(
@@ -66,7 +71,11 @@ export class Scenario {
 
   /** Ends everything. Expects that each command was answered, and that nothing is left. */
   async expectRest(releases: boolean): Promise<void> {
-    Object.assign(this.world, { outcomeOf: () => 'answered', latencyMs: 0 });
+    Object.assign(this.world, {
+      outcomeOf: () => 'answered',
+      replyMsOf: () => undefined,
+      latencyMs: 0,
+    });
     for (const session of this.openSessions()) {
       session.isSilent = false;
       session.read();

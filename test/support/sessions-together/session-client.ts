@@ -14,6 +14,7 @@ import { HeardStream } from './heard-stream';
 import { CommandRecord, type CommandKind } from './session-record';
 import type { SessionServer } from './session-server';
 import type { AskedRequest } from './asked-request';
+import { expectSuperseded } from './speaker';
 
 type Command = NonNullable<SessionCommand['command']>;
 type Granted = Extract<NonNullable<SessionEvent['event']>, { $case: 'granted' }>['value'];
@@ -170,6 +171,7 @@ export class SessionClient {
         if (event.value.released) this.expectEndBefore(command);
         return;
       case 'failed':
+        if (event.value.reasonText === 'SUPERSEDED') this.expectSuperseded(command);
         return command.endWith('failed', event.value.reasonText);
       default:
         return command.endWith(event.$case);
@@ -191,10 +193,17 @@ export class SessionClient {
 
   private ended(command: CommandRecord, cause: SessionEndCause): void {
     command.expectLease('of the end');
+    if (cause === SessionEndCause.SESSION_END_CAUSE_SUPERSEDED) this.expectSuperseded(command);
     command.hasLeaseEnded = true;
     // The permits of a revoked lease stay taken, and the client may stop its work until the end of the lease.
     const isRevoked = cause === SessionEndCause.SESSION_END_CAUSE_REVOKED;
     if (command.belief && !isRevoked) command.belief.isOver = true;
+  }
+
+  private expectSuperseded(command: CommandRecord): void {
+    const { shortId, parts } = this.process;
+    const attach = `/${shortId}/${this.number}.${command.id}s`;
+    if (command.request) expectSuperseded(parts, command.request, attach);
   }
 
   /** The client was told that its release has ended the lease. The end of the lease itself comes first. */

@@ -58,6 +58,14 @@ export class SessionServer {
     };
   }
 
+  /** The attach value of the latest hold stream, which has just begun. */
+  get lastAttach(): string {
+    const { context } = this.engine.permits as unknown as {
+      readonly context: { readonly attachCount: number };
+    };
+    return `${this.id}.${context.attachCount}s`;
+  }
+
   call(): FakeCall {
     return new FakeCall(this.clock);
   }
