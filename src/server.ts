@@ -45,7 +45,10 @@ export interface ServerDependencies {
 
 export interface HoldfastServer {
   readonly version: string;
-  /** Connects to the store and listens. Resolves to the address. Rejects with a StartError. */
+  /**
+   * Connects to the store and listens. Resolves to the address. The dictionaries of HOLDFAST_PRELOAD may be loaded later;
+   * health says when. Rejects with a StartError.
+   */
   listen(): Promise<string>;
   /** The address of the admin port, `host:port`. Undefined: there is no such port, or the server does not listen yet. */
   readonly adminAddress: string | undefined;
@@ -74,11 +77,12 @@ class ComposedServer implements HoldfastServer {
   private readonly auditLog: Logger;
   private readonly certificateEnds: CertificateEnds;
   private readonly admin: AdminServer;
-  private readonly probed: Changing<ProbedServer> = { phase: 'starting', store: undefined };
+  private readonly probed: Changing<ProbedServer> = { phase: 'starting', store: undefined, unloadedCount: 0 };
   private readonly measured: Changing<MetricSources>;
   adminAddress: string | undefined;
   private listening: Promise<string> | undefined;
   private drained: Promise<void> | undefined;
+  private readonly stopping = new AbortController();
 
   constructor(
     private readonly config: Config,
@@ -126,12 +130,24 @@ class ComposedServer implements HoldfastServer {
     this.measure(this.store);
     logHealth(this.store.node, log);
     logExposure(config, log);
-    if (this.indexes) await preload(config.preload, this.indexes, log);
+    void this.preload();
     const address = await this.grpc
       .listen(config.listen, credentials)
       .catch((error: unknown) => cannotListen(error, 'HOLDFAST_LISTEN'));
     this.probed.phase = 'serving';
     return address;
+  }
+
+  /** The server serves meanwhile, because leases need no dictionary, but is not ready. */
+  private async preload(): Promise<void> {
+    const { indexes, grpc, probed } = this;
+    const onProgress = (leftCount: number): void => {
+      probed.unloadedCount = leftCount;
+      grpc?.setLoading(leftCount > 0);
+    };
+    if (indexes === undefined) return;
+    const shared = { names: this.config.preload, indexes, clock: systemClock, log: this.dependencies.log };
+    await preload({ ...shared, onProgress, stopped: this.stopping.signal });
   }
 
   /** Loads the files of the settings. Certificates, tokens, keys and the policy are loaded again after changes. */
@@ -223,6 +239,7 @@ class ComposedServer implements HoldfastServer {
     // A start in progress must end first, so that its store and gRPC server are closed too. `listen` reports a failure.
     await this.listening?.catch(() => undefined);
     this.probed.phase = 'draining';
+    this.stopping.abort();
     await this.grpc?.drain(this.config.drainTimeoutMs);
     this.opened?.close();
     this.permits?.close();

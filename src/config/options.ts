@@ -116,7 +116,7 @@ export const options = {
     range: '16MiB to 64GiB',
     example: '4GiB',
     about:
-      'The memory of this server for the indexes of dictionaries. An entry with a text of 18 bytes takes about 150 bytes, and a load needs room for about four times as much. A dictionary that does not fit answers QUOTA_EXCEEDED; the dictionary that was not used for the longest time makes room for others. With `auto` the server uses a quarter of the memory of the container or machine, and at most 2GiB.',
+      'The memory of this server for the indexes of dictionaries. docs/operations/dictionaries.md says how much an entry takes, and a load needs room for about four times as much. A dictionary that does not fit answers QUOTA_EXCEEDED; the dictionary that was not used for the longest time makes room for others. With `auto` the server uses a quarter of the memory of the container or machine, and at most 2GiB.',
     schema: byteCountOrAuto('16MiB', '64GiB'),
   }),
   preload: option({
@@ -126,7 +126,7 @@ export const options = {
       'names of dictionaries, separated by `,`; `%2C` for a comma in a name and `%25` for a percent sign',
     example: 'cities,people',
     about:
-      'Dictionaries that the server loads before it reports ready, so that no first query waits. A dictionary that does not exist, or does not fit into the memory, is left out with a warning.',
+      'Dictionaries that the server loads at its start, before it reports ready, so that no first query waits. Leases are served meanwhile. A dictionary that does not exist, or does not fit into the memory, is left out with a warning.',
     schema: names(),
   }),
   redisSentinelAuth: optional({

@@ -6,15 +6,20 @@ import { FakeStore } from '../contract/fake-engines';
 
 interface Situation {
   readonly phase?: Phase;
+  readonly unloadedCount?: number;
   readonly reachable?: boolean;
   readonly suitable?: boolean;
   readonly warnings?: readonly string[];
   readonly quarantine?: Quarantine;
 }
 
-async function answer(path: string, { phase = 'serving', ...health }: Situation, connected = true) {
+async function answer(
+  path: string,
+  { phase = 'serving', unloadedCount = 0, ...health }: Situation,
+  connected = true,
+) {
   const store = Object.assign(new FakeStore(), { warnings: [], ...health });
-  const pages = probePages({ phase, store: connected ? store : undefined });
+  const pages = probePages({ phase, unloadedCount, store: connected ? store : undefined });
   const { status, body } = await pages[path]!();
   return [status, JSON.parse(body)] as const;
 }
@@ -38,6 +43,7 @@ test('/readyz answers 200 in a quarantine, and says that grants are paused', asy
 
 test.each<readonly [Situation, boolean, readonly string[]]>([
   [{ phase: 'starting' }, false, ['the server is starting']],
+  [{ unloadedCount: 2 }, true, ['dictionaries of HOLDFAST_PRELOAD that are not loaded yet: 2']],
   [{ phase: 'draining' }, true, ['the server is draining']],
   [{ reachable: false, warnings: ['maxmemory'] }, true, ['the store does not answer']],
   [

@@ -166,6 +166,11 @@ export class Harness {
     return this.server.unfinishedRequests();
   }
 
+  /** As a server that loads the dictionaries of its start. */
+  setLoading(isLoading: boolean): void {
+    this.server.setLoading(isLoading);
+  }
+
   drain(timeoutMs = 1000): Promise<void> {
     return this.server.drain(timeoutMs);
   }

@@ -64,6 +64,23 @@ test('during a quarantine only holdfast.grants is NOT_SERVING', async () => {
   expect(whole).toEqual([SERVING]);
 });
 
+test('while dictionaries are loaded at the start, the whole server and AutocompleteService are NOT_SERVING', async () => {
+  const whole = statesOf(client.watch({ service: '' }));
+  const locks = statesOf(client.watch({ service: 'holdfast.v1.LockService' }));
+  await eventually('both first states', () => whole.length + locks.length === 2);
+  harness.setLoading(true);
+  await eventually('the begin of the load', () => whole.length === 2);
+  for (const service of SERVICES) {
+    const isLoading = service === '' || service === 'holdfast.v1.AutocompleteService';
+    const expected = isLoading ? NOT_SERVING : SERVING;
+    expect(await call(client, client.check, { service })).toEqual({ status: expected });
+  }
+  harness.setLoading(false);
+  await eventually('the end of the load', () => whole.length === 3);
+  expect(whole).toEqual([SERVING, NOT_SERVING, SERVING]);
+  expect(locks).toEqual([SERVING]);
+});
+
 test('Check answers NOT_FOUND for an unknown service', async () => {
   const error = await failureOf(call(client, client.check, { service: 'holdfast.v1.Nothing' }));
   expect(error.code).toBe(status.NOT_FOUND);

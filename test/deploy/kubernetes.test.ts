@@ -17,6 +17,9 @@ interface Deployment {
         readonly terminationGracePeriodSeconds: number;
         readonly containers: readonly [
           {
+            readonly startupProbe: { readonly httpGet: { readonly path: string; readonly port: string } };
+            readonly livenessProbe: { readonly httpGet: { readonly path: string; readonly port: string } };
+            readonly resources: { readonly limits: { readonly memory: string } };
             readonly ports: readonly { readonly containerPort: number }[];
             readonly lifecycle: {
               readonly preStop: { readonly exec: { readonly command: readonly string[] } };
@@ -57,6 +60,19 @@ describe('the Kubernetes manifests', () => {
     // 5 s is CLOSING_GRACE_MS of src/main.ts.
     const needed = Number(seconds) + drainTimeoutMs / 1000 + 5;
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needed + 5);
+  });
+
+  it('probe only the life of a server at its start, because dictionaries may load for long', () => {
+    const { startupProbe, livenessProbe } = container;
+    expect(startupProbe.httpGet).toEqual({ path: '/livez', port: 'metrics' });
+    expect(livenessProbe.httpGet).toEqual(startupProbe.httpGet);
+  });
+
+  it('have a memory limit with room for the heap, the dictionaries and the rest', () => {
+    const { dictionaryMemoryBytes = 0 } = readConfig({ ...env, HOLDFAST_REDIS_URL: 'redis://redis:6379' });
+    const [, gibibytes] = /^(\d+)Gi$/.exec(container.resources.limits.memory) ?? [];
+    expect(dictionaryMemoryBytes).toBeGreaterThan(0);
+    expect(Number(gibibytes) * 2 ** 30).toBeGreaterThanOrEqual(2 * (dictionaryMemoryBytes + 256 * 2 ** 20));
   });
 
   it('mount each file that the settings name', () => {

@@ -8,6 +8,7 @@ import { promised } from '../support/clients/unary-call';
 import { closeAll } from '../support/close-all';
 import { eventually, eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { InProcessServer } from './in-process-server';
 
 const HOUR = { seconds: 3600n, nanos: 0 };
@@ -48,6 +49,15 @@ async function dictionary(client: AutocompleteClient, name: string, ...texts: st
   return name;
 }
 
+/** The ending of a query with a deadline that comes before the end of the load. */
+const impatient = (client: AutocompleteClient, dictionary: string): Promise<Ending> =>
+  refusal(
+    promised((done) => {
+      const options = { deadline: Date.now() + 1500 };
+      client.stub.suggest(SuggestRequest.create({ dictionary, query: 'a' }), new Metadata(), options, done);
+    }),
+  );
+
 describe('a Redis of their own for dictionaries', () => {
   test('has the dictionaries, and the other Redis has leases and recents', async () => {
     await withServer({}, async (server, client) => {
@@ -65,6 +75,71 @@ describe('a Redis of their own for dictionaries', () => {
       expect(ofLeases.replaceAll('of apart', '')).not.toContain('apart');
       expect(ofLeases).not.toContain('dictionaries');
     });
+  });
+
+  test('lets a server serve leases and answer DICTIONARY_LOADING while it loads HOLDFAST_PRELOAD', async () => {
+    let name = '';
+    await withServer({}, async (_, client) => {
+      name = await dictionary(client, 'loaded at the start', 'aa', 'ab');
+    });
+    // The first command for the dictionary and all later ones stay on their way, so the load takes as long as the test.
+    let isReleased = false;
+    const proxy = await TcpProxy.open({ targetPort: dictionaries.port, protocol: 'redis' });
+    proxy.on('command', ({ args }) => {
+      if (!isReleased && args.some((arg) => arg.includes(name))) proxy.blackHole('toTarget');
+    });
+    const server = await start({
+      HOLDFAST_DICTIONARY_REDIS_URL: `redis://${proxy.address}`,
+      HOLDFAST_PRELOAD: name,
+      HOLDFAST_ADMIN_LISTEN: '127.0.0.1:0',
+      HOLDFAST_COMMAND_TIMEOUT: '60s',
+    });
+    try {
+      const client = server.autocomplete();
+      const states = () =>
+        Promise.all(
+          ['', 'holdfast.v1.AutocompleteService', 'holdfast.v1.LockService', 'holdfast.grants'].map(
+            (service) => health(server.address, service),
+          ),
+        );
+      const { SERVING, NOT_SERVING } = ServingStatus;
+      const page = async (path: string) => (await fetch(`http://${server.adminAddress}${path}`)).status;
+      expect(await states()).toEqual([NOT_SERVING, NOT_SERVING, SERVING, SERVING]);
+      expect([await page('/livez'), await page('/readyz')]).toEqual([200, 503]);
+      const lock = await server.client().acquire({ name: 'while loading', ttlMs: 20_000 });
+      await server.client().release(lock.leaseId);
+      await eventuallyPasses(
+        'an answer before the deadline, which may be late on a busy machine',
+        async () => {
+          expect(await impatient(client, name)).toMatchObject({
+            code: 'UNAVAILABLE',
+            reason: 'DICTIONARY_LOADING',
+          });
+        },
+      );
+      expect(await states()).toEqual([NOT_SERVING, NOT_SERVING, SERVING, SERVING]);
+      isReleased = true;
+      proxy.passEverything();
+      await eventuallyPasses('the server is ready', async () => {
+        expect(await states()).toEqual([SERVING, SERVING, SERVING, SERVING]);
+      });
+      expect(await page('/readyz')).toBe(200);
+      expect((await client.get(name))?.loadState).toBe(LoadState.LOAD_STATE_READY);
+    } finally {
+      proxy.passEverything();
+      await server.close();
+      await proxy.close();
+    }
+  });
+
+  test('does not delay the end of a server that loads HOLDFAST_PRELOAD', async () => {
+    await dictionaries.stop();
+    try {
+      const server = await start({ HOLDFAST_PRELOAD: 'a,b,c' });
+      await server.close();
+    } finally {
+      await dictionaries.cont();
+    }
   });
 
   test('fails only the calls for dictionaries while it is down, and the server stays SERVING', async () => {
@@ -130,23 +205,11 @@ describe('a Redis of their own for dictionaries', () => {
   test('continues a load whose query could not wait: the query answers DICTIONARY_LOADING', async () => {
     await withServer({}, async (_server, client) => {
       let count = 0;
-      /** The ending of a query with this deadline, if the store does not answer meanwhile. */
-      const impatient = async (name: string): Promise<Ending> => {
-        const request = SuggestRequest.create({ dictionary: name, query: 'a' });
-        await dictionaries.stop();
-        const options = { deadline: Date.now() + 1500 };
-        try {
-          return await refusal(
-            promised((done) => client.stub.suggest(request, new Metadata(), options, done)),
-          );
-        } finally {
-          await dictionaries.cont();
-        }
-      };
       // On a busy machine the answer may come after the deadline.
       const name = await eventually('an answer before the deadline', async () => {
         const next = await dictionary(client, `slow load ${(count += 1)}`, 'aa');
-        const ending = await impatient(next);
+        await dictionaries.stop();
+        const ending = await impatient(client, next).finally(() => dictionaries.cont());
         if (ending.code === 'DEADLINE_EXCEEDED') return undefined;
         expect(ending).toMatchObject({ code: 'UNAVAILABLE', reason: 'DICTIONARY_LOADING' });
         expect(ending).toMatchObject({ retryAfterMs: 1000, pushback: '1000' });

@@ -11,6 +11,8 @@ export interface ProbedServer {
   readonly phase: Phase;
   /** Undefined: the server is not connected to the store yet. */
   readonly store: StoreHealth | undefined;
+  /** The dictionaries of HOLDFAST_PRELOAD that are not loaded yet. */
+  readonly unloadedCount: number;
 }
 
 const PHASES: Readonly<Record<Exclude<Phase, 'serving'>, string>> = {
@@ -43,9 +45,11 @@ export function isReady(server: ProbedServer): boolean {
   return server.store !== undefined && whyNotReady(server).length === 0;
 }
 
-function whyNotReady({ phase, store }: ProbedServer): string[] {
+function whyNotReady({ phase, store, unloadedCount }: ProbedServer): string[] {
   const reasons: string[] = phase === 'serving' ? [] : [PHASES[phase]];
   if (store === undefined) return reasons;
+  if (unloadedCount > 0)
+    reasons.push(`dictionaries of HOLDFAST_PRELOAD that are not loaded yet: ${unloadedCount}`);
   if (!store.reachable) reasons.push('the store does not answer');
   else if (!store.suitable) reasons.push('the store may drop leases', ...store.warnings);
   return reasons;

@@ -57,6 +57,8 @@ const SERVICES = [
   'holdfast.v1.AutocompleteService',
   'holdfast.v1.ServerService',
 ];
+/** The services that are NOT_SERVING while the server loads the dictionaries of HOLDFAST_PRELOAD. */
+const WITH_DICTIONARIES = ['holdfast.v1.AutocompleteService'];
 const REQUEST_BYTES = new Map([...AUTOCOMPLETE_REQUEST_BYTES, ...SESSION_REQUEST_BYTES]);
 const SESSION_PATHS: ReadonlySet<string> = new Set(SESSION_REQUEST_BYTES.keys());
 /** The services with methods that the gate knows. Calls of other services are treated as reads. */
@@ -121,6 +123,7 @@ export class GrpcServer {
   private readonly autocomplete: Pick<AutocompleteHandlers, 'drain' | 'close'>;
   private readonly connections: Connections;
   private readonly audit: AuditLog;
+  private isLoading = false;
 
   constructor(private readonly parts: GrpcServerParts) {
     const { engine, sessions, store, limits, version, clock, log, access } = parts;
@@ -156,7 +159,7 @@ export class GrpcServer {
         this.intake.interceptor,
       ],
     });
-    this.health = new Health(SERVICES);
+    this.health = new Health(SERVICES, WITH_DICTIONARIES);
     this.reflection = new Reflection(new Descriptors(descriptors), log);
     this.server.addService(lockServiceDefinition, lockHandlers(context, engine, limits));
     this.server.addService(semaphoreServiceDefinition, semaphoreHandlers(context, engine, limits));
@@ -173,10 +176,14 @@ export class GrpcServer {
       this.server.addService(ReflectionV1Alpha, this.reflection.handlers);
     }
     parts.extend?.(this.server, context);
-    const report = () =>
-      this.health.setServing(store.reachable && store.suitable, store.quarantine === undefined);
-    report();
-    store.onChange(report);
+    this.reportHealth();
+    store.onChange(() => this.reportHealth());
+  }
+
+  /** True: the server still loads dictionaries that belong to its start. */
+  setLoading(isLoading: boolean): void {
+    this.isLoading = isLoading;
+    this.reportHealth();
   }
 
   /** Resolves to the target that clients use. Rejects with a ListenError. */
@@ -217,6 +224,15 @@ export class GrpcServer {
   /** Counts of the requests that have not arrived completely. */
   unfinishedRequests(): IntakeStats {
     return this.intake.unfinished.stats();
+  }
+
+  private reportHealth(): void {
+    const { store } = this.parts;
+    this.health.set({
+      isServing: store.reachable && store.suitable,
+      isGranting: store.quarantine === undefined,
+      isLoading: this.isLoading,
+    });
   }
 
   private addAutocomplete(context: CallContext): AutocompleteHandlers {

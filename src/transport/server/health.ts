@@ -25,22 +25,34 @@ const STATES: EventShape<ServingStatus, HealthCheckResponse> = {
   coalesceKey: () => 'state',
 };
 
+/** What the states of all services follow from. */
+export interface HealthFacts {
+  readonly isServing: boolean;
+  /** False: grants pause. */
+  readonly isGranting: boolean;
+  /** True: dictionaries that belong to the start are being loaded. */
+  readonly isLoading: boolean;
+}
+
 /**
- * The service grpc.health.v1.Health. The server and all its services share one state, because all need the store.
- * `holdfast.grants` has its own state: a quarantine stops grants, but renewals must still find a serving server. The
- * package grpc-health-check is not used, because its watches never end and would block a drain.
+ * The service grpc.health.v1.Health. All services need the store. `holdfast.grants` has its own state: a quarantine
+ * stops grants, but renewals must still find a serving server. While dictionaries are loaded at the start, the server as
+ * a whole and its services with dictionaries are NOT_SERVING, and those for leases serve. The package grpc-health-check is
+ * not used, because its watches never end and would block a drain.
  */
 export class Health {
   readonly handlers: HealthServer;
   private readonly services: ReadonlySet<string>;
   private readonly watches = new Map<WatchStream, EventStream<ServingStatus, HealthCheckResponse>>();
   private readonly open = new OpenStreams(MAX_WATCHES, 'health watches', MAX_WATCHES_OF_CONNECTION);
-  private state = ServingStatus.NOT_SERVING;
-  private grants = ServingStatus.NOT_SERVING;
+  private readonly loading: ReadonlySet<string>;
+  private facts: HealthFacts = { isServing: false, isGranting: false, isLoading: false };
   private draining = false;
 
-  constructor(services: readonly string[]) {
+  /** @param withDictionaries the services that do not serve while dictionaries are loaded */
+  constructor(services: readonly string[], withDictionaries: readonly string[]) {
     this.services = new Set([WHOLE_SERVER, ...services, GRANTS]);
+    this.loading = new Set([WHOLE_SERVER, ...withDictionaries]);
     this.handlers = {
       check: (call, callback) => {
         if (this.services.has(call.request.service))
@@ -62,17 +74,20 @@ export class Health {
   }
 
   /** Has no effect while the server drains. */
-  setServing(serving: boolean, granting = serving): void {
+  set(facts: HealthFacts): void {
     if (this.draining) return;
-    this.change(
-      serving ? ServingStatus.SERVING : ServingStatus.NOT_SERVING,
-      serving && granting ? ServingStatus.SERVING : ServingStatus.NOT_SERVING,
-    );
+    const old = this.facts;
+    for (const [stream, states] of this.watches) {
+      const { service } = stream.request;
+      const state = this.stateOf(service, facts);
+      if (state !== this.stateOf(service, old) && this.services.has(service)) states.send(state);
+    }
+    this.facts = facts;
   }
 
   /** Sets NOT_SERVING permanently. Later changes of the store's state have no effect. */
   drain(): void {
-    this.setServing(false);
+    this.set({ ...this.facts, isServing: false });
     this.draining = true;
   }
 
@@ -90,18 +105,9 @@ export class Health {
     this.watches.clear();
   }
 
-  private stateOf(service: string): ServingStatus {
-    return service === GRANTS ? this.grants : this.state;
-  }
-
-  private change(state: ServingStatus, grants: ServingStatus): void {
-    const [oldState, oldGrants] = [this.state, this.grants];
-    [this.state, this.grants] = [state, grants];
-    for (const [stream, states] of this.watches) {
-      const { service } = stream.request;
-      const changed = service === GRANTS ? grants !== oldGrants : state !== oldState;
-      if (changed && this.services.has(service)) states.send(this.stateOf(service));
-    }
+  private stateOf(service: string, { isServing, isGranting, isLoading } = this.facts): ServingStatus {
+    const isPaused = service === GRANTS ? !isGranting : isLoading && this.loading.has(service);
+    return isServing && !isPaused ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
   }
 
   private watch(stream: WatchStream): void {

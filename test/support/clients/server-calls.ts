@@ -19,10 +19,10 @@ export function endQuarantine(address: string, reason: string): Promise<EndQuara
   return callOnce(ServerServiceClient, address, (stub, done) => stub.endQuarantine({ reason }, done));
 }
 
-/** The health of the whole server. */
-export async function health(address: string): Promise<ServingStatus> {
+/** The health of a service, by default of the whole server. */
+export async function health(address: string, service = ''): Promise<ServingStatus> {
   const answer = await callOnce<HealthClient, HealthCheckResponse>(HealthClient, address, (stub, done) =>
-    stub.check({ service: '' }, done),
+    stub.check({ service }, done),
   );
   return answer.status;
 }
