@@ -50,14 +50,17 @@ async function violationsOf(pending: Promise<unknown>): Promise<string[] | undef
 }
 
 describe.each(SERVICES)('a list of %ss', (service) => {
-  const page = { namePrefix: '', holderId: '', pageSize: 50, pageToken: '', order: 'fixed' };
+  const page = { namePrefix: '', holderId: '', identity: '', pageSize: 50, pageToken: '', order: 'fixed' };
 
   it.each<[string, Fields, object]>([
     ['no field', {}, page],
     [
       'all fields',
-      { namePrefix: 'orders/{*}', holderId: 'alice', pageSize: 7, pageToken: 'abc' },
-      { namePrefix: 'orders/{*}', holderId: 'alice', pageSize: 7, pageToken: 'abc', order: 'fixed' },
+      { namePrefix: 'orders/{*}', holderId: 'alice', identity: 'token:a', pageSize: 7, pageToken: 'abc' },
+      {
+        ...{ namePrefix: 'orders/{*}', holderId: 'alice', identity: 'token:a' },
+        ...{ pageSize: 7, pageToken: 'abc', order: 'fixed' },
+      },
     ],
     ['the largest page_size', { pageSize: 500 }, { ...page, pageSize: 500 }],
     ['a larger page_size', { pageSize: 2 ** 31 - 1 }, { ...page, pageSize: 500 }],
@@ -81,6 +84,8 @@ describe.each(SERVICES)('a list of %ss', (service) => {
     ['a name_prefix with a control character', { namePrefix: 'a\nb' }, ['name_prefix']],
     ['a name_prefix with U+FFFD', { namePrefix: '\u{FFFD}' }, ['name_prefix']],
     ['a holder_id of 257 bytes', { holderId: 'x'.repeat(257) }, ['holder_id']],
+    ['an identity of 257 bytes', { identity: 'x'.repeat(257) }, ['identity']],
+    ['an identity with a control character', { identity: 'token:a\n' }, ['identity']],
     ['a negative page_size', { pageSize: -1 }, ['page_size']],
     ['an unknown order_by', { orderBy: unknownOrder(9) }, ['order_by']],
     [

@@ -297,6 +297,22 @@ describe('permits-list', () => {
     is('released', await holder.release(holder.secret));
   });
 
+  it.each(['holder', 'waiter'])('shows only names with a %s of the identity and the label', async (role) => {
+    const lock = fixture.resource();
+    const wanted = { holderId: 'a', identity: 'token:wanted', ttlMs: 20_000 };
+    const other = { holderId: 'b', identity: 'token:other', ttlMs: 20_000 };
+    is('granted', await (await fixture.request('s1', lock, role === 'holder' ? wanted : other)).try());
+    is('waiting', await (await fixture.request('s1', lock, role === 'holder' ? other : wanted)).queue());
+    const found = { examinedCount: 1, items: [{ name: lock.name }] };
+    expect(await listed(lock, { identity: 'token:wanted' })).toMatchObject(found);
+    expect(await counted(lock, { identity: 'token:wanted' })).toMatchObject(found);
+    expect(await listed(lock, { identity: 'token:wanted', holderId: 'a' })).toMatchObject(found);
+    // The label of the one, and the identity of the other.
+    expect((await listed(lock, { identity: 'token:wanted', holderId: 'b' })).items).toEqual([]);
+    expect((await listed(lock, { identity: 'token:want' })).items).toEqual([]);
+    expect((await counted(lock, { identity: 'a' })).items).toEqual([]);
+  });
+
   it('changes no resource', async () => {
     const { lock } = await heldLock();
     is('waiting', await (await fixture.request('s2', lock)).queue());

@@ -50,7 +50,8 @@ describe(`lists of ${COUNT} held locks while other locks are acquired and releas
   function byWaiters(namePrefix: string): Promise<ResourcePage> {
     const clock = new ManualClock();
     const lists = new ResourceLists(store.permits, clock, Math.random);
-    const request = { namePrefix, holderId: '', pageSize: 3, pageToken: '', order: 'waiter-count' } as const;
+    const all = { holderId: '', identity: '', pageToken: '' };
+    const request = { ...all, namePrefix, pageSize: 3, order: 'waiter-count' } as const;
     return lists.page(new FakeCall(clock), 'lock', request);
   }
 

@@ -17,7 +17,8 @@ export async function allListed(
   const found: ResourceView[] = [];
   let pageToken = '';
   do {
-    const request = { namePrefix: '', holderId: '', order: 'fixed' as const, ...values, pageSize, pageToken };
+    const all = { namePrefix: '', holderId: '', identity: '', order: 'fixed' as const };
+    const request = { ...all, ...values, pageSize, pageToken };
     const page = await lists.page(new FakeCall(systemClock), service, request);
     found.push(...page.resources);
     await onPage(page.resources);
@@ -32,7 +33,16 @@ export const sortedNames = (views: readonly { readonly name: string }[]): string
 /** A step over the names that begin with the name of this resource, in its bucket. */
 export function listStep({ service, name }: Resource, values: Partial<ListStep> = {}): ListStep {
   const bucket = bucketOf(name);
-  return { service, bucket, after: '', namePrefix: name, holderId: '', mostShown: 64, ...values };
+  return {
+    service,
+    bucket,
+    after: '',
+    namePrefix: name,
+    holderId: '',
+    identity: '',
+    mostShown: 64,
+    ...values,
+  };
 }
 
 let prefixes = 0;

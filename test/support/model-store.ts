@@ -100,7 +100,7 @@ export class ModelWorld {
   }
 
   /** The views of the resources that a list shows, of one bucket, in the order of names. */
-  inUse({ service, bucket, namePrefix, holderId }: ListStep): ResourceView[] {
+  inUse({ service, bucket, namePrefix, holderId, identity }: ListStep): ResourceView[] {
     return [...this.models]
       .filter(([key]) => key.startsWith(`${service}:${namePrefix}`))
       .map(([key, model]) => model.view(key.slice(service.length + 1)))
@@ -109,7 +109,11 @@ export class ModelWorld {
         service === 'lock' ? view.holderCount + view.waiterCount > 0 : view.limit !== undefined,
       )
       .filter(({ holders, waiters }) => {
-        return holderId === '' || [...holders, ...waiters].some((one) => one.holderId === holderId);
+        if (holderId === '' && identity === '') return true;
+        return [...holders, ...waiters].some(
+          (one) =>
+            (holderId === '' || one.holderId === holderId) && (identity === '' || one.identity === identity),
+        );
       })
       .sort((one, other) => Buffer.compare(Buffer.from(one.name), Buffer.from(other.name)));
   }

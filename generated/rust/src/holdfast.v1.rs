@@ -2244,6 +2244,12 @@ pub struct ListLocksRequest {
     /// The order of the locks.
     #[prost(enumeration = "ListOrder", tag = "5")]
     pub order_by: i32,
+    /// Only locks with a holder or a waiter of this proven identity, such as "token:billing" or
+    /// "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+    /// are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+    /// bytes, without control characters and U+FFFD.
+    #[prost(string, tag = "6")]
+    pub identity: ::prost::alloc::string::String,
 }
 /// One page of locks.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2922,6 +2928,12 @@ pub struct ListSemaphoresRequest {
     /// The order of the semaphores.
     #[prost(enumeration = "ListOrder", tag = "5")]
     pub order_by: i32,
+    /// Only semaphores with a holder or a waiter of this proven identity, such as "token:billing" or
+    /// "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+    /// are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+    /// bytes, without control characters and U+FFFD.
+    #[prost(string, tag = "6")]
+    pub identity: ::prost::alloc::string::String,
 }
 /// One page of semaphores.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -18,6 +18,7 @@ export interface Resource {
 export interface ListQuery {
   readonly namePrefix: string;
   readonly holderId: string;
+  readonly identity: string;
   readonly pageSize: number;
   readonly pageToken: string;
   readonly byWaiterCount: boolean;

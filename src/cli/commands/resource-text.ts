@@ -2,7 +2,8 @@ import { LockMode, type Holder, type Waiter } from '../../../generated/typescrip
 import { fields, table, type Column, type Screen } from '../output/table';
 import { spanText } from '../output/spans';
 import { timeMs } from './requests';
-import type { Resource, ResourceKind } from './resource-kind';
+import { timeOfDayMs } from '../time-of-day';
+import type { Resource, ResourceKind, Revoked } from './resource-kind';
 
 /** The label of a holder or waiter, else the proven identity. */
 export function label({ holderId, identity }: Holder | Waiter): string {
@@ -14,6 +15,17 @@ export function firstHolder({ holders, holderCount, limit }: Resource): string {
   if (first === undefined && holderCount > 0) return '(not readable)';
   if (first === undefined) return limit === 0 ? 'paused' : 'free';
   return `${label(first)}${holderCount > 1 ? ` and ${holderCount - 1} more` : ''}`;
+}
+
+/** The proven identity of the holder that `firstHolder` names. Empty: none, as without authentication. */
+export function firstIdentity({ holders: [first] }: Resource): string {
+  return first?.identity ?? '';
+}
+
+/** "free now" or "free in 23.8s". */
+export function freeText({ freeTime }: Revoked): string {
+  const wait = freeTime === undefined ? 0 : timeMs(freeTime) - timeOfDayMs();
+  return wait > 0 ? `free in ${spanText(wait)}` : 'free now';
 }
 
 function stateText({ holderCount, limit }: Resource): string {

@@ -61,7 +61,7 @@ export function addTop(program: Command, terminal: Terminal): void {
 }
 
 async function rank(hf: Holdfast, namePrefix: string, limit: number): Promise<Ranking> {
-  const query = { namePrefix, holderId: '', pageSize: Math.min(500, limit), pageToken: '' };
+  const query = { namePrefix, holderId: '', identity: '', pageSize: Math.min(500, limit), pageToken: '' };
   const [locks, semaphores] = await Promise.all([
     lockKind.list(hf, { ...query, byWaiterCount: true }),
     semaphoreKind.list(hf, { ...query, byWaiterCount: true }),

@@ -54,13 +54,18 @@ export class Output {
   }
 
   private async tables<T>(pages: Pages<T>, columns: readonly Column<T>[]): Promise<void> {
-    let isFirst = true;
+    let shown: readonly Column<T>[] = [];
     for await (const page of pages) {
       if (page.length === 0) continue;
-      const lines = table(page, columns, this.terminal, isFirst);
-      isFirst = false;
+      const used = columns.filter(
+        (column) =>
+          !column.isOnlyIfUsed || shown.includes(column) || page.some((row) => column.value(row) !== ''),
+      );
+      const lines = table(page, used, this.terminal, used.length > shown.length);
+      shown = used;
       await this.write(lines.map((line) => `${line}\n`).join(''));
     }
-    if (isFirst && this.terminal.errIsTerminal) this.terminal.err.write('holdfast: nothing found\n');
+    if (shown.length === 0 && this.terminal.errIsTerminal)
+      this.terminal.err.write('holdfast: nothing found\n');
   }
 }

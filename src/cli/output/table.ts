@@ -6,6 +6,8 @@ export interface Column<T> {
   readonly isNumber?: boolean;
   /** The column gives up width first if the terminal is too narrow. */
   readonly mayShrink?: boolean;
+  /** A list of pages leaves the column out until a row has a value. */
+  readonly isOnlyIfUsed?: boolean;
 }
 
 export interface Screen {

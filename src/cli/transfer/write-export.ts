@@ -52,7 +52,8 @@ export async function* exportPieces(
 async function* semaphorePages(hf: Holdfast, namePrefix: string) {
   let pageToken = '';
   do {
-    const query = { namePrefix, holderId: '', pageSize: 500, pageToken, byWaiterCount: false };
+    const all = { holderId: '', identity: '', byWaiterCount: false };
+    const query = { ...all, namePrefix, pageSize: 500, pageToken };
     const page = await semaphoreKind.list(hf, query);
     yield page.rows;
     pageToken = page.nextPageToken;

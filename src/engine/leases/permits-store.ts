@@ -219,6 +219,8 @@ export interface ListStep extends ByCaller {
    * Only names with a holder or a waiter of this label, among the holders and waiters that a view shows. Empty: all.
    */
   readonly holderId: string;
+  /** As `holderId`, for the proven identity. With both, one holder or waiter has both. */
+  readonly identity: string;
   /** The largest number of names in the answer, at least 1. */
   readonly mostShown: number;
 }

@@ -73,6 +73,8 @@ export interface ListRequest {
   readonly namePrefix: string;
   /** Only resources that show a holder or a waiter of this label. Empty: all. */
   readonly holderId: string;
+  /** Only resources that show a holder or a waiter of this proven identity. Empty: all. */
+  readonly identity: string;
   /** The largest number of resources on the page. */
   readonly pageSize: number;
   /** The `nextPageToken` of the previous page. Empty: the first page. */

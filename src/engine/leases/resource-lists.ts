@@ -49,8 +49,8 @@ export class ResourceLists {
     request: ListRequest,
     names: ReadableNames = EVERY_NAME,
   ): Promise<ResourcePage> {
-    const { namePrefix, holderId, order } = request;
-    const listing = { service, namePrefix, holderId, caller: call.connection };
+    const { namePrefix, holderId, identity, order } = request;
+    const listing = { service, namePrefix, holderId, identity, caller: call.connection };
     try {
       return order === 'fixed'
         ? await this.inFixedOrder(call, listing, request, names)
@@ -66,8 +66,10 @@ export class ResourceLists {
     { pageSize, pageToken }: ListRequest,
     names: ReadableNames,
   ): Promise<ResourcePage> {
-    const { service, namePrefix, holderId } = listing;
-    const binding: Binding = [TOKEN_VERSION, service, call.identity, namePrefix, holderId];
+    const { service, namePrefix, holderId, identity } = listing;
+    // Without the filter, a token is the same as that of a server that does not know the filter.
+    const filter = identity === '' ? [] : [identity];
+    const binding: Binding = [TOKEN_VERSION, service, call.identity, namePrefix, holderId, ...filter];
     const isPosition = (value: unknown): value is StoredPosition =>
       isListPosition(value, namePrefix, this.store.bucketCount);
     const start = decodePageToken(binding, pageToken, isPosition);
@@ -142,7 +144,7 @@ export class ResourceLists {
    */
   private async read(
     call: Call,
-    { service, holderId }: Listing,
+    { service, holderId, identity }: Listing,
     names: readonly WaiterCount[],
     endAt: number,
   ): Promise<{ views: readonly ResourceView[]; isCut: boolean }> {
@@ -154,7 +156,7 @@ export class ResourceLists {
         .slice(from, from + MOST_READS)
         .map(({ name }) => this.store.inspect({ service, name }, call.connection));
       for (const view of await Promise.all(reads)) {
-        if (!isInUse(service, view) || !showsHolder(view, holderId)) continue;
+        if (!isInUse(service, view) || !showsHolder(view, holderId, identity)) continue;
         bytes += sizeOf(view);
         if (bytes >= MOST_PAGE_BYTES) return { views, isCut: true };
         views.push(view);
@@ -190,9 +192,11 @@ function isInUse(service: Service, { limit, holderCount, waiterCount }: Resource
   return service === 'semaphore' ? limit !== undefined : holderCount + waiterCount > 0;
 }
 
-function showsHolder({ holders, waiters }: ResourceView, holderId: string): boolean {
-  if (holderId === '') return true;
-  return [...holders, ...waiters].some((one) => one.holderId === holderId);
+function showsHolder({ holders, waiters }: ResourceView, holderId: string, identity: string): boolean {
+  if (holderId === '' && identity === '') return true;
+  return [...holders, ...waiters].some(
+    (one) => (holderId === '' || one.holderId === holderId) && (identity === '' || one.identity === identity),
+  );
 }
 
 /** A bound for the other fields of a resource, a holder, a waiter and a pair of metadata, in bytes. */

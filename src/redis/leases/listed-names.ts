@@ -50,7 +50,7 @@ export class ListedNames {
   }
 
   private look<Item>(
-    { service, bucket, after, namePrefix, holderId, mostShown, caller }: ListStep,
+    { service, bucket, after, namePrefix, holderId, identity, mostShown, caller }: ListStep,
     what: keyof typeof MOST_EXAMINED,
     parseItem: (item: readonly Reply[]) => Item,
   ): Promise<ListedPart<Item>> {
@@ -59,7 +59,8 @@ export class ListedNames {
     const turn: Turn = { priority: 'low', caller };
     const mostExamined = MOST_EXAMINED[what];
     const most = Math.min(mostShown, mostExamined);
-    const args = [namePrefix, after, mostExamined, most, holderId, what === 'views' ? 1 : 0, shownCount];
+    const wantsViews = what === 'views' ? 1 : 0;
+    const args = [namePrefix, after, mostExamined, most, holderId, wantsViews, shownCount, identity];
     const read = async (reply: Reply[]): Promise<ListedPart<Item>> => {
       // The store has leases of another layout.
       if (reply.length === 0) throw new StoreFailure('no', 'unavailable');

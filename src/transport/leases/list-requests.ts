@@ -2,6 +2,7 @@ import { ListOrder } from '../../../generated/typescript/holdfast/v1/lease';
 import type { ListRequest } from '../../engine/leases/requests';
 import { MAX_NAME_BYTES } from '../../engine/names';
 import { LIST_PAGES } from '../../engine/pages';
+import { MAX_IDENTITY_BYTES } from '../access/identity';
 import { checkPageSize, checkText, Violations } from '../grpc/fields';
 import { checkHolderId } from './fields';
 
@@ -12,16 +13,26 @@ export interface ListFields {
   readonly pageSize: number;
   readonly pageToken: string;
   readonly orderBy: ListOrder;
+  readonly identity: string;
 }
 
 /** Checks the request of a list and translates it for the engine. Throws INVALID_FIELD. */
-export function readList({ namePrefix, holderId, pageSize, pageToken, orderBy }: ListFields): ListRequest {
+export function readList({
+  namePrefix,
+  holderId,
+  identity,
+  pageSize,
+  pageToken,
+  orderBy,
+}: ListFields): ListRequest {
   const violations = new Violations();
   checkText(violations, 'name_prefix', namePrefix, MAX_NAME_BYTES);
   checkHolderId(violations, 'holder_id', holderId);
+  if (identity !== '') checkText(violations, 'identity', identity, MAX_IDENTITY_BYTES);
   const request = {
     namePrefix,
     holderId,
+    identity,
     pageSize: checkPageSize(violations, 'page_size', pageSize, LIST_PAGES),
     pageToken,
     order: readOrder(violations, orderBy),

@@ -8,7 +8,8 @@ import { ModelWorld, type ModelStore } from '../../support/model-store';
 const namesOf = ({ resources }: ResourcePage) => resources.map(({ name }) => name);
 
 function list(on: EngineFixture<ModelStore>, values: Partial<ListRequest>): Promise<ResourcePage> {
-  const request = { namePrefix: '', holderId: '', pageSize: 50, pageToken: '', order: 'fixed' as const };
+  const all = { namePrefix: '', holderId: '', identity: '' };
+  const request = { ...all, pageSize: 50, pageToken: '', order: 'fixed' as const };
   return on.permits.list(new FakeCall(on.clock), 'lock', { ...request, ...values });
 }
 

@@ -9,7 +9,14 @@ import { FakeCall, RecordedSink, type FakeCallOptions } from '../../support/fake
 import { settled } from '../../support/manual-clock';
 import { free, holder } from '../../support/watched-views';
 
-const FIRST_PAGE: ListRequest = { namePrefix: '', holderId: '', pageSize: 50, pageToken: '', order: 'fixed' };
+const FIRST_PAGE: ListRequest = {
+  namePrefix: '',
+  holderId: '',
+  identity: '',
+  pageSize: 50,
+  pageToken: '',
+  order: 'fixed',
+};
 
 interface Asked {
   readonly service?: Service;
@@ -71,10 +78,11 @@ describe('a list on a fake store of 4 buckets', () => {
     const connection = {};
     const page = list(
       on,
-      { namePrefix: 'a', holderId: 'alice', pageSize: 3 },
+      { namePrefix: 'a', holderId: 'alice', identity: 'token:a', pageSize: 3 },
       { service: 'semaphore', options: { connection } },
     );
-    const common = { service: 'semaphore', namePrefix: 'a', holderId: 'alice', caller: connection };
+    const filters = { namePrefix: 'a', holderId: 'alice', identity: 'token:a' };
+    const common = { service: 'semaphore', ...filters, caller: connection };
     expect(await answer({ 0: ['a1'] })).toEqual([{ ...common, bucket: 0, after: '', mostShown: 3 }]);
     expect(await answer({})).toMatchObject([
       { bucket: 1, mostShown: 2 },
@@ -123,6 +131,7 @@ describe('a list on a fake store of 4 buckets', () => {
   it.each<[string, Partial<ListRequest>, Asked]>([
     ['name_prefix', { namePrefix: 'b' }, {}],
     ['holder_id', { holderId: 'bob' }, {}],
+    ['identity to find', { identity: 'token:bob' }, {}],
     ['identity', {}, { options: { identity: 'token:mallory' } }],
     ['service', {}, { service: 'semaphore' }],
     ['order', { order: 'waiter-count' }, {}],
@@ -299,6 +308,17 @@ describe('a list on a fake store of 4 buckets', () => {
     await (await on.store.next('inspect')).answer(view('c'));
     expect(namesOf(page.value)).toEqual(['c']);
     expect(page.value.sampled).toBe(true);
+  });
+
+  it('by waiter count shows a name only if one holder or waiter has both the label and the identity', async () => {
+    const page = list(on, { order: 'waiter-count', holderId: 'alice', identity: 'token:a' });
+    const items = ['a', 'b'].map((name) => ({ name, waiterCount: 1 }));
+    await (await on.store.next('listWaiterCounts')).answer({ items, last: '', examinedCount: 50_000 });
+    const [other, both] = [holder({ holderId: 'alice' }), holder({ holderId: 'alice', identity: 'token:a' })];
+    const mixed = [other, holder({ holderId: 'bob', identity: 'token:a' })];
+    await (await on.store.next('inspect')).answer(view('a', { holders: mixed }));
+    await (await on.store.next('inspect')).answer(view('b', { holders: [other, both] }));
+    expect(namesOf(page.value)).toEqual(['b']);
   });
 
   it('by waiter count compares 20,000 names at most, and shows no name that the caller may not read', async () => {

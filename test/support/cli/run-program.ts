@@ -11,6 +11,8 @@ export interface FakeTerminal {
   /** The width of the terminal. Default: stdout is no terminal. */
   readonly columns?: number;
   readonly input?: string;
+  /** Default: stdin is a pipe. */
+  readonly inputIsTerminal?: boolean;
   readonly signal?: AbortSignal;
   /** Called with all of stdout after each write. */
   readonly onOut?: (text: string) => void;
@@ -26,7 +28,7 @@ export interface ProgramResult {
 
 /** Runs `holdfast` in this process, with a terminal of the test. */
 export async function runProgram(args: readonly string[], fake: FakeTerminal = {}): Promise<ProgramResult> {
-  const { env = {}, columns, input = '', onOut, onErr } = fake;
+  const { env = {}, columns, input = '', inputIsTerminal = false, onOut, onErr } = fake;
   const printed = { out: '', err: '' };
   let code: number = EXIT.done;
   const stream = (key: 'out' | 'err') =>
@@ -43,7 +45,7 @@ export async function runProgram(args: readonly string[], fake: FakeTerminal = {
     env,
     out: stream('out'),
     err: stream('err'),
-    input: Readable.from([input]),
+    input: Object.assign(Readable.from([input]), inputIsTerminal && { isTTY: true }),
     columns,
     outHasColour: wantsColour(env, isTerminal),
     errIsTerminal: isTerminal,

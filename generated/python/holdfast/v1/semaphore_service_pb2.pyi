@@ -426,6 +426,7 @@ class ListSemaphoresRequest(google.protobuf.message.Message):
     PAGE_SIZE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     ORDER_BY_FIELD_NUMBER: builtins.int
+    IDENTITY_FIELD_NUMBER: builtins.int
     name_prefix: builtins.str
     """Only names that begin with this text. Empty: all names. At most 512 bytes, without control characters
     and U+FFFD.
@@ -446,6 +447,12 @@ class ListSemaphoresRequest(google.protobuf.message.Message):
     """
     order_by: holdfast.v1.lease_pb2.ListOrder.ValueType
     """The order of the semaphores."""
+    identity: builtins.str
+    """Only semaphores with a holder or a waiter of this proven identity, such as "token:billing" or
+    "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+    are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+    bytes, without control characters and U+FFFD.
+    """
     def __init__(
         self,
         *,
@@ -454,8 +461,9 @@ class ListSemaphoresRequest(google.protobuf.message.Message):
         page_size: builtins.int = ...,
         page_token: builtins.str = ...,
         order_by: holdfast.v1.lease_pb2.ListOrder.ValueType = ...,
+        identity: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["holder_id", b"holder_id", "name_prefix", b"name_prefix", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["holder_id", b"holder_id", "identity", b"identity", "name_prefix", b"name_prefix", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token"]) -> None: ...
 
 global___ListSemaphoresRequest = ListSemaphoresRequest
 

@@ -196,6 +196,13 @@ export interface ListLocksRequest {
   pageToken: string;
   /** The order of the locks. */
   orderBy: ListOrder;
+  /**
+   * Only locks with a holder or a waiter of this proven identity, such as "token:billing" or
+   * "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+   * are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+   * bytes, without control characters and U+FFFD.
+   */
+  identity: string;
 }
 
 /** One page of locks. */
@@ -1192,7 +1199,7 @@ export const GetLockResponse: MessageFns<GetLockResponse> = {
 };
 
 function createBaseListLocksRequest(): ListLocksRequest {
-  return { namePrefix: "", holderId: "", pageSize: 0, pageToken: "", orderBy: 0 };
+  return { namePrefix: "", holderId: "", pageSize: 0, pageToken: "", orderBy: 0, identity: "" };
 }
 
 export const ListLocksRequest: MessageFns<ListLocksRequest> = {
@@ -1211,6 +1218,9 @@ export const ListLocksRequest: MessageFns<ListLocksRequest> = {
     }
     if (message.orderBy !== 0) {
       writer.uint32(40).int32(message.orderBy);
+    }
+    if (message.identity !== "") {
+      writer.uint32(50).string(message.identity);
     }
     return writer;
   },
@@ -1268,6 +1278,14 @@ export const ListLocksRequest: MessageFns<ListLocksRequest> = {
             message.orderBy = reader.int32() as any;
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.identity = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1297,6 +1315,9 @@ export const ListLocksRequest: MessageFns<ListLocksRequest> = {
     if (message.orderBy !== 0) {
       obj.orderBy = listOrderToJSON(message.orderBy);
     }
+    if (message.identity !== "") {
+      obj.identity = message.identity;
+    }
     return obj;
   },
 
@@ -1310,6 +1331,7 @@ export const ListLocksRequest: MessageFns<ListLocksRequest> = {
     message.pageSize = object.pageSize ?? 0;
     message.pageToken = object.pageToken ?? "";
     message.orderBy = object.orderBy ?? 0;
+    message.identity = object.identity ?? "";
     return message;
   },
 };

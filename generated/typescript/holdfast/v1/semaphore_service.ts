@@ -248,6 +248,13 @@ export interface ListSemaphoresRequest {
   pageToken: string;
   /** The order of the semaphores. */
   orderBy: ListOrder;
+  /**
+   * Only semaphores with a holder or a waiter of this proven identity, such as "token:billing" or
+   * "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+   * are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+   * bytes, without control characters and U+FFFD.
+   */
+  identity: string;
 }
 
 /** One page of semaphores. */
@@ -1555,7 +1562,7 @@ export const DeleteSemaphoreResponse: MessageFns<DeleteSemaphoreResponse> = {
 };
 
 function createBaseListSemaphoresRequest(): ListSemaphoresRequest {
-  return { namePrefix: "", holderId: "", pageSize: 0, pageToken: "", orderBy: 0 };
+  return { namePrefix: "", holderId: "", pageSize: 0, pageToken: "", orderBy: 0, identity: "" };
 }
 
 export const ListSemaphoresRequest: MessageFns<ListSemaphoresRequest> = {
@@ -1574,6 +1581,9 @@ export const ListSemaphoresRequest: MessageFns<ListSemaphoresRequest> = {
     }
     if (message.orderBy !== 0) {
       writer.uint32(40).int32(message.orderBy);
+    }
+    if (message.identity !== "") {
+      writer.uint32(50).string(message.identity);
     }
     return writer;
   },
@@ -1631,6 +1641,14 @@ export const ListSemaphoresRequest: MessageFns<ListSemaphoresRequest> = {
             message.orderBy = reader.int32() as any;
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.identity = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1660,6 +1678,9 @@ export const ListSemaphoresRequest: MessageFns<ListSemaphoresRequest> = {
     if (message.orderBy !== 0) {
       obj.orderBy = listOrderToJSON(message.orderBy);
     }
+    if (message.identity !== "") {
+      obj.identity = message.identity;
+    }
     return obj;
   },
 
@@ -1673,6 +1694,7 @@ export const ListSemaphoresRequest: MessageFns<ListSemaphoresRequest> = {
     message.pageSize = object.pageSize ?? 0;
     message.pageToken = object.pageToken ?? "";
     message.orderBy = object.orderBy ?? 0;
+    message.identity = object.identity ?? "";
     return message;
   },
 };

@@ -7,6 +7,7 @@
 --        ("": from the first)  4 maximum number of names to examine  5 maximum number of names to answer
 --        6 only resources that show a holder or a waiter with this holder_id ("": any)
 --        7 answer 1: views of resources, 0: numbers of waiters  8 maximum number of holders and of waiters to show
+--        9 only resources that show a holder or a waiter with this identity, the same one as of 6 ("": any)
 -- Reply  { { name, resource_view, is_inexact } or { name, number of waiters } ... },
 --        last examined name ("": no more names), number of examined names,
 --        { names that may leave the index (permits-unlist.lua) ... }
@@ -20,7 +21,7 @@
 -- @include shared/resource-view.lua
 local layout, prefix, after = ARGV[1], ARGV[2], ARGV[3]
 local most_looked_at, most_shown, holder_id = ARGV[4], tonumber(ARGV[5]), ARGV[6]
-local wants_views, max_shown = ARGV[7] == '1', tonumber(ARGV[8])
+local wants_views, max_shown, identity = ARGV[7] == '1', tonumber(ARGV[8]), ARGV[9]
 local MOST_WORK = 64 -- in records; METADATA_BYTES of metadata count as one more
 local METADATA_BYTES = 512
 
@@ -40,25 +41,28 @@ local function is_in_use()
   return meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), '(' .. NOW_TEXT, '+inf') > 0
 end
 
-local function shows_holder_id(view)
-  for _, part in ipairs({ view[6], view[7] }) do
-    for _, one in ipairs(part) do
-      if one[1] == holder_id then return true end
-    end
+local is_filtered = holder_id ~= '' or identity ~= ''
+
+-- `identity_at`: the place of the identity in the view of a holder, or of a waiter.
+local function shows(part, identity_at)
+  for _, one in ipairs(part) do
+    local has_label = holder_id == '' or one[1] == holder_id
+    if has_label and (identity == '' or one[identity_at] == identity) then return true end
   end
+  return false
 end
 
 local work = 0
 local function look(name)
   select_name(name)
   if not is_in_use() then return nil end
-  if not wants_views and holder_id == '' then return { name, meta.queue } end
+  if not wants_views and not is_filtered then return { name, meta.queue } end
   more = false
   local view = resource_view(max_shown)
   for _, request in pairs(records) do
     work = work + 1 + (request and #request.metadata / METADATA_BYTES or 0)
   end
-  if holder_id ~= '' and not shows_holder_id(view) then return nil end
+  if is_filtered and not (shows(view[6], 9) or shows(view[7], 6)) then return nil end
   return wants_views and { name, view, more and 1 or 0 } or { name, meta.queue }
 end
 

@@ -25,6 +25,7 @@ private static final long serialVersionUID = 0L;
     holderId_ = "";
     pageToken_ = "";
     orderBy_ = 0;
+    identity_ = "";
   }
 
   @java.lang.Override
@@ -238,6 +239,59 @@ private static final long serialVersionUID = 0L;
     return result == null ? dev.holdfast.v1.ListOrder.UNRECOGNIZED : result;
   }
 
+  public static final int IDENTITY_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object identity_ = "";
+  /**
+   * <pre>
+   * Only locks with a holder or a waiter of this proven identity, such as "token:billing" or
+   * "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+   * are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+   * bytes, without control characters and U+FFFD.
+   * </pre>
+   *
+   * <code>string identity = 6 [json_name = "identity"];</code>
+   * @return The identity.
+   */
+  @java.lang.Override
+  public java.lang.String getIdentity() {
+    java.lang.Object ref = identity_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      identity_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Only locks with a holder or a waiter of this proven identity, such as "token:billing" or
+   * "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+   * are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+   * bytes, without control characters and U+FFFD.
+   * </pre>
+   *
+   * <code>string identity = 6 [json_name = "identity"];</code>
+   * @return The bytes for identity.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getIdentityBytes() {
+    java.lang.Object ref = identity_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      identity_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -267,6 +321,9 @@ private static final long serialVersionUID = 0L;
     if (orderBy_ != dev.holdfast.v1.ListOrder.LIST_ORDER_UNSPECIFIED.getNumber()) {
       output.writeEnum(5, orderBy_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(identity_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 6, identity_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -293,6 +350,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(5, orderBy_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(identity_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, identity_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -317,6 +377,8 @@ private static final long serialVersionUID = 0L;
     if (!getPageToken()
         .equals(other.getPageToken())) return false;
     if (orderBy_ != other.orderBy_) return false;
+    if (!getIdentity()
+        .equals(other.getIdentity())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -338,6 +400,8 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getPageToken().hashCode();
     hash = (37 * hash) + ORDER_BY_FIELD_NUMBER;
     hash = (53 * hash) + orderBy_;
+    hash = (37 * hash) + IDENTITY_FIELD_NUMBER;
+    hash = (53 * hash) + getIdentity().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -478,6 +542,7 @@ private static final long serialVersionUID = 0L;
       pageSize_ = 0;
       pageToken_ = "";
       orderBy_ = 0;
+      identity_ = "";
       return this;
     }
 
@@ -525,6 +590,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.orderBy_ = orderBy_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.identity_ = identity_;
       }
     }
 
@@ -593,6 +661,11 @@ private static final long serialVersionUID = 0L;
       if (other.orderBy_ != 0) {
         setOrderByValue(other.getOrderByValue());
       }
+      if (!other.getIdentity().isEmpty()) {
+        identity_ = other.identity_;
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -644,6 +717,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 40
+            case 50: {
+              identity_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1073,6 +1151,113 @@ private static final long serialVersionUID = 0L;
     public Builder clearOrderBy() {
       bitField0_ = (bitField0_ & ~0x00000010);
       orderBy_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object identity_ = "";
+    /**
+     * <pre>
+     * Only locks with a holder or a waiter of this proven identity, such as "token:billing" or
+     * "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+     * are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+     * bytes, without control characters and U+FFFD.
+     * </pre>
+     *
+     * <code>string identity = 6 [json_name = "identity"];</code>
+     * @return The identity.
+     */
+    public java.lang.String getIdentity() {
+      java.lang.Object ref = identity_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        identity_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Only locks with a holder or a waiter of this proven identity, such as "token:billing" or
+     * "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+     * are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+     * bytes, without control characters and U+FFFD.
+     * </pre>
+     *
+     * <code>string identity = 6 [json_name = "identity"];</code>
+     * @return The bytes for identity.
+     */
+    public com.google.protobuf.ByteString
+        getIdentityBytes() {
+      java.lang.Object ref = identity_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        identity_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Only locks with a holder or a waiter of this proven identity, such as "token:billing" or
+     * "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+     * are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+     * bytes, without control characters and U+FFFD.
+     * </pre>
+     *
+     * <code>string identity = 6 [json_name = "identity"];</code>
+     * @param value The identity to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIdentity(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      identity_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only locks with a holder or a waiter of this proven identity, such as "token:billing" or
+     * "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+     * are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+     * bytes, without control characters and U+FFFD.
+     * </pre>
+     *
+     * <code>string identity = 6 [json_name = "identity"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearIdentity() {
+      identity_ = getDefaultInstance().getIdentity();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only locks with a holder or a waiter of this proven identity, such as "token:billing" or
+     * "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+     * are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+     * bytes, without control characters and U+FFFD.
+     * </pre>
+     *
+     * <code>string identity = 6 [json_name = "identity"];</code>
+     * @param value The bytes for identity to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIdentityBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      identity_ = value;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }

@@ -105,4 +105,30 @@ public interface ListLocksRequestOrBuilder extends
    * @return The orderBy.
    */
   dev.holdfast.v1.ListOrder getOrderBy();
+
+  /**
+   * <pre>
+   * Only locks with a holder or a waiter of this proven identity, such as "token:billing" or
+   * "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+   * are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+   * bytes, without control characters and U+FFFD.
+   * </pre>
+   *
+   * <code>string identity = 6 [json_name = "identity"];</code>
+   * @return The identity.
+   */
+  java.lang.String getIdentity();
+  /**
+   * <pre>
+   * Only locks with a holder or a waiter of this proven identity, such as "token:billing" or
+   * "spiffe://example.org/worker", compared as a whole. Empty: all. The same first 16 holders and waiters
+   * are compared as for `holder_id`. With both fields, one holder or waiter must have both. At most 256
+   * bytes, without control characters and U+FFFD.
+   * </pre>
+   *
+   * <code>string identity = 6 [json_name = "identity"];</code>
+   * @return The bytes for identity.
+   */
+  com.google.protobuf.ByteString
+      getIdentityBytes();
 }

@@ -146,54 +146,55 @@ public final class LockServiceProto {
       "dfast.v1.HoldEventR\tholdEvent\"$\n\016GetLock" +
       "Request\022\022\n\004name\030\001 \001(\tR\004name\"8\n\017GetLockRe" +
       "sponse\022%\n\004lock\030\001 \001(\0132\021.holdfast.v1.LockR" +
-      "\004lock\"\277\001\n\020ListLocksRequest\022\037\n\013name_prefi" +
+      "\004lock\"\333\001\n\020ListLocksRequest\022\037\n\013name_prefi" +
       "x\030\001 \001(\tR\nnamePrefix\022\033\n\tholder_id\030\002 \001(\tR\010" +
       "holderId\022\033\n\tpage_size\030\003 \001(\005R\010pageSize\022\035\n" +
       "\npage_token\030\004 \001(\tR\tpageToken\0221\n\010order_by" +
-      "\030\005 \001(\0162\026.holdfast.v1.ListOrderR\007orderBy\"" +
-      "~\n\021ListLocksResponse\022\'\n\005locks\030\001 \003(\0132\021.ho" +
-      "ldfast.v1.LockR\005locks\022&\n\017next_page_token" +
-      "\030\002 \001(\tR\rnextPageToken\022\030\n\007sampled\030\003 \001(\010R\007" +
-      "sampled\"&\n\020WatchLockRequest\022\022\n\004name\030\001 \001(" +
-      "\tR\004name\":\n\021WatchLockResponse\022%\n\004lock\030\001 \001" +
-      "(\0132\021.holdfast.v1.LockR\004lock\"\223\002\n\021RevokeLo" +
-      "ckRequest\022\022\n\004name\030\001 \001(\tR\004name\022%\n\rfencing" +
-      "_token\030\002 \001(\003H\000R\014fencingToken\022!\n\013all_hold" +
-      "ers\030\003 \001(\010H\000R\nallHolders\022)\n\017waiter_positi" +
-      "on\030\004 \001(\005H\000R\016waiterPosition\022=\n\014enqueue_ti" +
-      "me\030\005 \001(\0132\032.google.protobuf.TimestampR\013en" +
-      "queueTime\022\024\n\005force\030\006 \001(\010R\005force\022\026\n\006reaso" +
-      "n\030\007 \001(\tR\006reasonB\010\n\006target\"r\n\022RevokeLockR" +
-      "esponse\022#\n\rrevoked_count\030\001 \001(\005R\014revokedC" +
-      "ount\0227\n\tfree_time\030\002 \001(\0132\032.google.protobu" +
-      "f.TimestampR\010freeTime\"\354\001\n\004Lock\022\022\n\004name\030\001" +
-      " \001(\tR\004name\022,\n\022last_fencing_token\030\002 \001(\003R\020" +
-      "lastFencingToken\022!\n\014holder_count\030\003 \001(\005R\013" +
-      "holderCount\022!\n\014waiter_count\030\004 \001(\005R\013waite" +
-      "rCount\022-\n\007holders\030\005 \003(\0132\023.holdfast.v1.Ho" +
-      "lderR\007holders\022-\n\007waiters\030\006 \003(\0132\023.holdfas" +
-      "t.v1.WaiterR\007waiters2\247\005\n\013LockService\022V\n\013" +
-      "AcquireLock\022\037.holdfast.v1.AcquireLockReq" +
-      "uest\032 .holdfast.v1.AcquireLockResponse\"\004" +
-      "\310\363\030\003\022P\n\tRenewLock\022\035.holdfast.v1.RenewLoc" +
-      "kRequest\032\036.holdfast.v1.RenewLockResponse" +
-      "\"\004\310\363\030\003\022V\n\013ReleaseLock\022\037.holdfast.v1.Rele" +
-      "aseLockRequest\032 .holdfast.v1.ReleaseLock" +
-      "Response\"\004\310\363\030\003\022O\n\010HoldLock\022\034.holdfast.v1" +
-      ".HoldLockRequest\032\035.holdfast.v1.HoldLockR" +
-      "esponse\"\004\310\363\030\0030\001\022J\n\007GetLock\022\033.holdfast.v1" +
-      ".GetLockRequest\032\034.holdfast.v1.GetLockRes" +
-      "ponse\"\004\310\363\030\002\022P\n\tListLocks\022\035.holdfast.v1.L" +
-      "istLocksRequest\032\036.holdfast.v1.ListLocksR" +
-      "esponse\"\004\310\363\030\002\022R\n\tWatchLock\022\035.holdfast.v1" +
-      ".WatchLockRequest\032\036.holdfast.v1.WatchLoc" +
-      "kResponse\"\004\310\363\030\0020\001\022S\n\nRevokeLock\022\036.holdfa" +
-      "st.v1.RevokeLockRequest\032\037.holdfast.v1.Re" +
-      "vokeLockResponse\"\004\310\363\030\005B\222\001\n\017dev.holdfast." +
-      "v1B\020LockServiceProtoP\001Z&holdfast.dev/go/" +
-      "holdfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013H" +
-      "oldfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014H" +
-      "oldfast::V1b\006proto3"
+      "\030\005 \001(\0162\026.holdfast.v1.ListOrderR\007orderBy\022" +
+      "\032\n\010identity\030\006 \001(\tR\010identity\"~\n\021ListLocks" +
+      "Response\022\'\n\005locks\030\001 \003(\0132\021.holdfast.v1.Lo" +
+      "ckR\005locks\022&\n\017next_page_token\030\002 \001(\tR\rnext" +
+      "PageToken\022\030\n\007sampled\030\003 \001(\010R\007sampled\"&\n\020W" +
+      "atchLockRequest\022\022\n\004name\030\001 \001(\tR\004name\":\n\021W" +
+      "atchLockResponse\022%\n\004lock\030\001 \001(\0132\021.holdfas" +
+      "t.v1.LockR\004lock\"\223\002\n\021RevokeLockRequest\022\022\n" +
+      "\004name\030\001 \001(\tR\004name\022%\n\rfencing_token\030\002 \001(\003" +
+      "H\000R\014fencingToken\022!\n\013all_holders\030\003 \001(\010H\000R" +
+      "\nallHolders\022)\n\017waiter_position\030\004 \001(\005H\000R\016" +
+      "waiterPosition\022=\n\014enqueue_time\030\005 \001(\0132\032.g" +
+      "oogle.protobuf.TimestampR\013enqueueTime\022\024\n" +
+      "\005force\030\006 \001(\010R\005force\022\026\n\006reason\030\007 \001(\tR\006rea" +
+      "sonB\010\n\006target\"r\n\022RevokeLockResponse\022#\n\rr" +
+      "evoked_count\030\001 \001(\005R\014revokedCount\0227\n\tfree" +
+      "_time\030\002 \001(\0132\032.google.protobuf.TimestampR" +
+      "\010freeTime\"\354\001\n\004Lock\022\022\n\004name\030\001 \001(\tR\004name\022," +
+      "\n\022last_fencing_token\030\002 \001(\003R\020lastFencingT" +
+      "oken\022!\n\014holder_count\030\003 \001(\005R\013holderCount\022" +
+      "!\n\014waiter_count\030\004 \001(\005R\013waiterCount\022-\n\007ho" +
+      "lders\030\005 \003(\0132\023.holdfast.v1.HolderR\007holder" +
+      "s\022-\n\007waiters\030\006 \003(\0132\023.holdfast.v1.WaiterR" +
+      "\007waiters2\247\005\n\013LockService\022V\n\013AcquireLock\022" +
+      "\037.holdfast.v1.AcquireLockRequest\032 .holdf" +
+      "ast.v1.AcquireLockResponse\"\004\310\363\030\003\022P\n\tRene" +
+      "wLock\022\035.holdfast.v1.RenewLockRequest\032\036.h" +
+      "oldfast.v1.RenewLockResponse\"\004\310\363\030\003\022V\n\013Re" +
+      "leaseLock\022\037.holdfast.v1.ReleaseLockReque" +
+      "st\032 .holdfast.v1.ReleaseLockResponse\"\004\310\363" +
+      "\030\003\022O\n\010HoldLock\022\034.holdfast.v1.HoldLockReq" +
+      "uest\032\035.holdfast.v1.HoldLockResponse\"\004\310\363\030" +
+      "\0030\001\022J\n\007GetLock\022\033.holdfast.v1.GetLockRequ" +
+      "est\032\034.holdfast.v1.GetLockResponse\"\004\310\363\030\002\022" +
+      "P\n\tListLocks\022\035.holdfast.v1.ListLocksRequ" +
+      "est\032\036.holdfast.v1.ListLocksResponse\"\004\310\363\030" +
+      "\002\022R\n\tWatchLock\022\035.holdfast.v1.WatchLockRe" +
+      "quest\032\036.holdfast.v1.WatchLockResponse\"\004\310" +
+      "\363\030\0020\001\022S\n\nRevokeLock\022\036.holdfast.v1.Revoke" +
+      "LockRequest\032\037.holdfast.v1.RevokeLockResp" +
+      "onse\"\004\310\363\030\005B\222\001\n\017dev.holdfast.v1B\020LockServ" +
+      "iceProtoP\001Z&holdfast.dev/go/holdfast/v1;" +
+      "holdfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002" +
+      "\027Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V1b" +
+      "\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -274,7 +275,7 @@ public final class LockServiceProto {
     internal_static_holdfast_v1_ListLocksRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_ListLocksRequest_descriptor,
-        new java.lang.String[] { "NamePrefix", "HolderId", "PageSize", "PageToken", "OrderBy", });
+        new java.lang.String[] { "NamePrefix", "HolderId", "PageSize", "PageToken", "OrderBy", "Identity", });
     internal_static_holdfast_v1_ListLocksResponse_descriptor =
       getDescriptor().getMessageTypes().get(11);
     internal_static_holdfast_v1_ListLocksResponse_fieldAccessorTable = new

@@ -177,66 +177,67 @@ public final class SemaphoreServiceProto {
       "\tsemaphore\030\001 \001(\0132\026.holdfast.v1.Semaphore" +
       "R\tsemaphore\"B\n\026DeleteSemaphoreRequest\022\022\n" +
       "\004name\030\001 \001(\tR\004name\022\024\n\005force\030\002 \001(\010R\005force\"" +
-      "\031\n\027DeleteSemaphoreResponse\"\304\001\n\025ListSemap" +
+      "\031\n\027DeleteSemaphoreResponse\"\340\001\n\025ListSemap" +
       "horesRequest\022\037\n\013name_prefix\030\001 \001(\tR\nnameP" +
       "refix\022\033\n\tholder_id\030\002 \001(\tR\010holderId\022\033\n\tpa" +
       "ge_size\030\003 \001(\005R\010pageSize\022\035\n\npage_token\030\004 " +
       "\001(\tR\tpageToken\0221\n\010order_by\030\005 \001(\0162\026.holdf" +
-      "ast.v1.ListOrderR\007orderBy\"\222\001\n\026ListSemaph" +
-      "oresResponse\0226\n\nsemaphores\030\001 \003(\0132\026.holdf" +
-      "ast.v1.SemaphoreR\nsemaphores\022&\n\017next_pag" +
-      "e_token\030\002 \001(\tR\rnextPageToken\022\030\n\007sampled\030" +
-      "\003 \001(\010R\007sampled\"+\n\025WatchSemaphoreRequest\022" +
-      "\022\n\004name\030\001 \001(\tR\004name\"N\n\026WatchSemaphoreRes" +
-      "ponse\0224\n\tsemaphore\030\001 \001(\0132\026.holdfast.v1.S" +
-      "emaphoreR\tsemaphore\"\226\002\n\024RevokePermitsReq" +
-      "uest\022\022\n\004name\030\001 \001(\tR\004name\022%\n\rfencing_toke" +
-      "n\030\002 \001(\003H\000R\014fencingToken\022!\n\013all_holders\030\003" +
-      " \001(\010H\000R\nallHolders\022)\n\017waiter_position\030\004 " +
-      "\001(\005H\000R\016waiterPosition\022=\n\014enqueue_time\030\005 " +
-      "\001(\0132\032.google.protobuf.TimestampR\013enqueue" +
-      "Time\022\024\n\005force\030\006 \001(\010R\005force\022\026\n\006reason\030\007 \001" +
-      "(\tR\006reasonB\010\n\006target\"u\n\025RevokePermitsRes" +
-      "ponse\022#\n\rrevoked_count\030\001 \001(\005R\014revokedCou" +
-      "nt\0227\n\tfree_time\030\002 \001(\0132\032.google.protobuf." +
-      "TimestampR\010freeTime\"\327\002\n\tSemaphore\022\022\n\004nam" +
-      "e\030\001 \001(\tR\004name\022\024\n\005limit\030\002 \001(\005R\005limit\022\035\n\nu" +
-      "sed_count\030\003 \001(\005R\tusedCount\022/\n\023overcommit" +
-      "ted_count\030\004 \001(\005R\022overcommittedCount\022!\n\014w" +
-      "aiter_count\030\005 \001(\005R\013waiterCount\022,\n\022last_f" +
-      "encing_token\030\006 \001(\003R\020lastFencingToken\022-\n\007" +
-      "holders\030\007 \003(\0132\023.holdfast.v1.HolderR\007hold" +
-      "ers\022-\n\007waiters\030\010 \003(\0132\023.holdfast.v1.Waite" +
-      "rR\007waiters\022!\n\014holder_count\030\t \001(\005R\013holder" +
-      "Count2\324\007\n\020SemaphoreService\022_\n\016AcquirePer" +
-      "mits\022\".holdfast.v1.AcquirePermitsRequest" +
-      "\032#.holdfast.v1.AcquirePermitsResponse\"\004\310" +
-      "\363\030\003\022Y\n\014RenewPermits\022 .holdfast.v1.RenewP" +
-      "ermitsRequest\032!.holdfast.v1.RenewPermits" +
-      "Response\"\004\310\363\030\003\022_\n\016ReleasePermits\022\".holdf" +
-      "ast.v1.ReleasePermitsRequest\032#.holdfast." +
-      "v1.ReleasePermitsResponse\"\004\310\363\030\003\022X\n\013HoldP" +
-      "ermits\022\037.holdfast.v1.HoldPermitsRequest\032" +
-      " .holdfast.v1.HoldPermitsResponse\"\004\310\363\030\0030" +
-      "\001\022h\n\021SetSemaphoreLimit\022%.holdfast.v1.Set" +
-      "SemaphoreLimitRequest\032&.holdfast.v1.SetS" +
-      "emaphoreLimitResponse\"\004\310\363\030\004\022Y\n\014GetSemaph" +
-      "ore\022 .holdfast.v1.GetSemaphoreRequest\032!." +
-      "holdfast.v1.GetSemaphoreResponse\"\004\310\363\030\002\022b" +
-      "\n\017DeleteSemaphore\022#.holdfast.v1.DeleteSe" +
-      "maphoreRequest\032$.holdfast.v1.DeleteSemap" +
-      "horeResponse\"\004\310\363\030\004\022_\n\016ListSemaphores\022\".h" +
-      "oldfast.v1.ListSemaphoresRequest\032#.holdf" +
-      "ast.v1.ListSemaphoresResponse\"\004\310\363\030\002\022a\n\016W" +
-      "atchSemaphore\022\".holdfast.v1.WatchSemapho" +
-      "reRequest\032#.holdfast.v1.WatchSemaphoreRe" +
-      "sponse\"\004\310\363\030\0020\001\022\\\n\rRevokePermits\022!.holdfa" +
-      "st.v1.RevokePermitsRequest\032\".holdfast.v1" +
-      ".RevokePermitsResponse\"\004\310\363\030\005B\227\001\n\017dev.hol" +
-      "dfast.v1B\025SemaphoreServiceProtoP\001Z&holdf" +
-      "ast.dev/go/holdfast/v1;holdfastv1\252\002\013Hold" +
-      "fast.V1\312\002\013Holdfast\\V1\342\002\027Holdfast\\V1\\GPBM" +
-      "etadata\352\002\014Holdfast::V1b\006proto3"
+      "ast.v1.ListOrderR\007orderBy\022\032\n\010identity\030\006 " +
+      "\001(\tR\010identity\"\222\001\n\026ListSemaphoresResponse" +
+      "\0226\n\nsemaphores\030\001 \003(\0132\026.holdfast.v1.Semap" +
+      "horeR\nsemaphores\022&\n\017next_page_token\030\002 \001(" +
+      "\tR\rnextPageToken\022\030\n\007sampled\030\003 \001(\010R\007sampl" +
+      "ed\"+\n\025WatchSemaphoreRequest\022\022\n\004name\030\001 \001(" +
+      "\tR\004name\"N\n\026WatchSemaphoreResponse\0224\n\tsem" +
+      "aphore\030\001 \001(\0132\026.holdfast.v1.SemaphoreR\tse" +
+      "maphore\"\226\002\n\024RevokePermitsRequest\022\022\n\004name" +
+      "\030\001 \001(\tR\004name\022%\n\rfencing_token\030\002 \001(\003H\000R\014f" +
+      "encingToken\022!\n\013all_holders\030\003 \001(\010H\000R\nallH" +
+      "olders\022)\n\017waiter_position\030\004 \001(\005H\000R\016waite" +
+      "rPosition\022=\n\014enqueue_time\030\005 \001(\0132\032.google" +
+      ".protobuf.TimestampR\013enqueueTime\022\024\n\005forc" +
+      "e\030\006 \001(\010R\005force\022\026\n\006reason\030\007 \001(\tR\006reasonB\010" +
+      "\n\006target\"u\n\025RevokePermitsResponse\022#\n\rrev" +
+      "oked_count\030\001 \001(\005R\014revokedCount\0227\n\tfree_t" +
+      "ime\030\002 \001(\0132\032.google.protobuf.TimestampR\010f" +
+      "reeTime\"\327\002\n\tSemaphore\022\022\n\004name\030\001 \001(\tR\004nam" +
+      "e\022\024\n\005limit\030\002 \001(\005R\005limit\022\035\n\nused_count\030\003 " +
+      "\001(\005R\tusedCount\022/\n\023overcommitted_count\030\004 " +
+      "\001(\005R\022overcommittedCount\022!\n\014waiter_count\030" +
+      "\005 \001(\005R\013waiterCount\022,\n\022last_fencing_token" +
+      "\030\006 \001(\003R\020lastFencingToken\022-\n\007holders\030\007 \003(" +
+      "\0132\023.holdfast.v1.HolderR\007holders\022-\n\007waite" +
+      "rs\030\010 \003(\0132\023.holdfast.v1.WaiterR\007waiters\022!" +
+      "\n\014holder_count\030\t \001(\005R\013holderCount2\324\007\n\020Se" +
+      "maphoreService\022_\n\016AcquirePermits\022\".holdf" +
+      "ast.v1.AcquirePermitsRequest\032#.holdfast." +
+      "v1.AcquirePermitsResponse\"\004\310\363\030\003\022Y\n\014Renew" +
+      "Permits\022 .holdfast.v1.RenewPermitsReques" +
+      "t\032!.holdfast.v1.RenewPermitsResponse\"\004\310\363" +
+      "\030\003\022_\n\016ReleasePermits\022\".holdfast.v1.Relea" +
+      "sePermitsRequest\032#.holdfast.v1.ReleasePe" +
+      "rmitsResponse\"\004\310\363\030\003\022X\n\013HoldPermits\022\037.hol" +
+      "dfast.v1.HoldPermitsRequest\032 .holdfast.v" +
+      "1.HoldPermitsResponse\"\004\310\363\030\0030\001\022h\n\021SetSema" +
+      "phoreLimit\022%.holdfast.v1.SetSemaphoreLim" +
+      "itRequest\032&.holdfast.v1.SetSemaphoreLimi" +
+      "tResponse\"\004\310\363\030\004\022Y\n\014GetSemaphore\022 .holdfa" +
+      "st.v1.GetSemaphoreRequest\032!.holdfast.v1." +
+      "GetSemaphoreResponse\"\004\310\363\030\002\022b\n\017DeleteSema" +
+      "phore\022#.holdfast.v1.DeleteSemaphoreReque" +
+      "st\032$.holdfast.v1.DeleteSemaphoreResponse" +
+      "\"\004\310\363\030\004\022_\n\016ListSemaphores\022\".holdfast.v1.L" +
+      "istSemaphoresRequest\032#.holdfast.v1.ListS" +
+      "emaphoresResponse\"\004\310\363\030\002\022a\n\016WatchSemaphor" +
+      "e\022\".holdfast.v1.WatchSemaphoreRequest\032#." +
+      "holdfast.v1.WatchSemaphoreResponse\"\004\310\363\030\002" +
+      "0\001\022\\\n\rRevokePermits\022!.holdfast.v1.Revoke" +
+      "PermitsRequest\032\".holdfast.v1.RevokePermi" +
+      "tsResponse\"\004\310\363\030\005B\227\001\n\017dev.holdfast.v1B\025Se" +
+      "maphoreServiceProtoP\001Z&holdfast.dev/go/h" +
+      "oldfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Ho" +
+      "ldfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Ho" +
+      "ldfast::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -341,7 +342,7 @@ public final class SemaphoreServiceProto {
     internal_static_holdfast_v1_ListSemaphoresRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_ListSemaphoresRequest_descriptor,
-        new java.lang.String[] { "NamePrefix", "HolderId", "PageSize", "PageToken", "OrderBy", });
+        new java.lang.String[] { "NamePrefix", "HolderId", "PageSize", "PageToken", "OrderBy", "Identity", });
     internal_static_holdfast_v1_ListSemaphoresResponse_descriptor =
       getDescriptor().getMessageTypes().get(15);
     internal_static_holdfast_v1_ListSemaphoresResponse_fieldAccessorTable = new
