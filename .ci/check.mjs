@@ -31,6 +31,8 @@ const steps = [
   { title: 'Documents, links', command: 'node .ci/documents/links.mjs' },
   { title: 'Documents, citations', command: 'node .ci/documents/citations.mjs' },
   { title: 'Documents, widths', command: 'node .ci/documents/widths.mjs' },
+  { title: 'Documents, lists', command: 'node .ci/documents/lists.mjs' },
+  { title: 'Documents, drawings', command: 'node .ci/documents/drawings.mjs' },
   { title: 'Commits of measurements', command: 'node .ci/bench-commits.mjs', notes: true },
   { title: 'Lock files', problems: () => ['.', 'bench'].flatMap(registryHosts) },
 ];

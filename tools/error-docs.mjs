@@ -48,9 +48,9 @@ function comments() {
   }));
 }
 
-/** Parses the comment of a value: sentences, then a list with one item for each label. */
+/** Parses the comment of a value: sentences and lists, then a list with one item for each label. */
 function parse({ name, text }) {
-  const [, when, list] = /^([^]*?)\n\n( {2}- [^]*)$/.exec(text) ?? [];
+  const [, when, list] = /^([^]*)\n\n( {2}- Code: [^]*)$/.exec(text) ?? [];
   const items = (list ?? '').split(/^ {2}- /m).slice(1);
   const fields = items.map((item) => item.replace(/\s+/g, ' ').trim());
   labels.forEach((label, index) => {
@@ -65,13 +65,13 @@ function parse({ name, text }) {
       `ERROR_REASON_${name} has code ${code} in its comment, ${status[row.code]} in error-table.ts`,
     );
   }
-  return { name, when: when.replace(/\s+/g, ' '), code, fields, row };
+  return { name, when, code, fields, row };
 }
 
 function section({ name, when, code, fields, row }) {
   const delay = row?.retryAfterMs === undefined ? [] : [`Default delay: ${row.retryAfterMs} ms.`];
   const items = [`Code: \`${code}\``, ...fields.slice(1), ...delay].map((item) => wrapped(item, '- ', '  '));
-  return `## ${name}\n\n${wrapped(when)}\n\n${items.join('\n')}\n`;
+  return `## ${name}\n\n${paragraphs(when)}\n\n${items.join('\n')}\n`;
 }
 
 function wrapped(text, firstIndent = '', indent = '') {
@@ -89,8 +89,8 @@ function wrapped(text, firstIndent = '', indent = '') {
   return [...lines, line].join('\n');
 }
 
-/** The enum's comment, wrapped for the page. */
-function overview(text) {
+/** The sentences and lists of a comment, wrapped for the page. */
+function paragraphs(text) {
   return text
     .split('\n\n')
     .map((paragraph) =>
@@ -131,7 +131,7 @@ function errorPage() {
   if (missing.length > 0) throw new Error(`error_reason.proto lacks ${missing.join(', ')}`);
   return [
     intro,
-    `${overview(enumComment.text)}\n`,
+    `${paragraphs(enumComment.text)}\n`,
     `## Reasons by code\n\n${summary(reasons)}\n`,
     libraryErrors,
     ...reasons.map(section),

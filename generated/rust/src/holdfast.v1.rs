@@ -293,10 +293,18 @@ pub enum ErrorReason {
     ///    - Retry: usually does not help.
     ///    - Client: report the defect with the `error_id`.
     Internal = 27,
-    /// The server or its store has more work than it can do in time. This call would have waited longer than
-    /// 500 milliseconds or than its deadline. Or its connection has 1,000 unary calls in flight. Or requests
-    /// that have not arrived take too much memory. The call was certainly *not* carried out. Renewals and
-    /// releases never get this reason from a busy store.
+    /// The server or its store has more work than it can do in time. One of:
+    ///
+    ///    - The call would have waited for the server or for the store longer than 500 milliseconds, or than its
+    ///      deadline.
+    ///    - The connection has 1,000 unary calls without an answer, or 10,000 renewals and releases.
+    ///    - The server has 10,000 requests that have not arrived, or 64 MiB of large ones.
+    ///    - The server checks too many JSON web tokens that it has not checked before.
+    ///    - Too many long searches wait on the server.
+    ///    - The check of the entries of a PutEntries or ImportDictionary has stopped.
+    ///    - A put or an import has waited 30 seconds for a replica of the store.
+    ///
+    /// The call was certainly *not* carried out. Renewals and releases never get this reason from a busy store.
     ///
     ///    - Code: RESOURCE_EXHAUSTED.
     ///    - Metadata: `limit`, if the number of calls on the connection is the reason.
@@ -1114,10 +1122,11 @@ pub mod autocomplete_service_client {
     ///
     /// Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
     /// folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-    /// If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-    /// Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
-    /// `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
-    /// of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+    /// If the profile of a dictionary drops accents, the server also removes accents and points: the nonspacing
+    /// and enclosing marks whose Unicode script is Latin, Greek, Cyrillic, Hebrew, Arabic, Syriac or Inherited
+    /// (no single script). `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All
+    /// other marks are parts of letters and stay: vowels of Thai, vowel signs of Devanagari. The voiced sound
+    /// marks of Japanese, U+3099 and U+309A, stay too, although their script is Inherited.
     /// NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
     /// Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
     ///

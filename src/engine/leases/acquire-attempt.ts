@@ -31,25 +31,27 @@ type State = GrantingState | 'returning' | 'granted';
  * One acquire, from the request to a grant. Each state has one method. The method returns the next state, or throws
  * the error that ends the call.
  *
- *     asking ──granted──▶ granted or returning
- *            ──waiting──▶ waiting
- *            ──refused, failed──▶ error
- *     waiting ──recheck──▶ claiming
- *             ──granted──▶ granted or returning
- *             ──ended, draining──▶ withdrawing
- *             ──superseded, cancelled──▶ error
- *     claiming ──granted──▶ granted or returning
- *              ──waiting, failed──▶ waiting
- *              ──refused, failed with a grant that must not be reported──▶ error
- *     withdrawing ──granted──▶ granted or returning
- *                 ──withdrawn, refused, failed──▶ error
- *     returning, granted in asking ──withdrawn, and the call may wait──▶ waiting
- *                                  ──withdrawn, and the call may not wait──▶ error
- *                                  ──refused, failed──▶ error
- *     returning, granted in claiming or waiting ──withdrawn, and the allowed time has ended──▶ error
- *                                               ──any other reply──▶ waiting
- *                                               ──failed──▶ error
- *     returning, granted in withdrawing ──▶ as withdrawing
+ * ```
+ * asking ──granted──▶ granted or returning
+ *        ──waiting──▶ waiting
+ *        ──refused, failed──▶ error
+ * waiting ──recheck──▶ claiming
+ *         ──granted──▶ granted or returning
+ *         ──ended, draining──▶ withdrawing
+ *         ──superseded, cancelled──▶ error
+ * claiming ──granted──▶ granted or returning
+ *          ──waiting, failed──▶ waiting
+ *          ──refused, failed with a grant that must not be reported──▶ error
+ * withdrawing ──granted──▶ granted or returning
+ *             ──withdrawn, refused, failed──▶ error
+ * returning, granted in asking ──withdrawn, and the call may wait──▶ waiting
+ *                              ──withdrawn, and the call may not wait──▶ error
+ *                              ──refused, failed──▶ error
+ * returning, granted in claiming or waiting ──withdrawn, and the allowed time has ended──▶ error
+ *                                           ──any other reply──▶ waiting
+ *                                           ──failed──▶ error
+ * returning, granted in withdrawing ──▶ as withdrawing
+ * ```
  *
  * In `waiting` an arrow is a signal: `recheck` comes from a hint or a touch, `granted` from the reply to a command of
  * another call, `ended` from the end of the allowed time, and `superseded` from a newer call of the request. In the

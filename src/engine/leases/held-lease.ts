@@ -54,10 +54,14 @@ export interface HeldLeaseOptions {
  * A lease that a stream or a session holds. The lease is renewed every third of its ttl, and at least every 10 s,
  * while the stream is open. In a session, the lease is renewed only while heartbeats of the client arrive.
  *
- *     holding ──released──▶ ended (OK) ──another stream attached──▶ ended (SUPERSEDED) ──age limit, draining──▶
- *     renewed once more ──▶ ended (REATTACH, DRAINING) ──the store reports the end, or the last confirmed end
- *     passes──▶ lost ──▶ ended (LEASE_LOST) ──a new policy no longer allows the name──▶ lost (REVOKED) ──▶ ended
- *     (LEASE_LOST) ──the stream breaks──▶ ended; the lease continues to its end
+ * ```
+ * holding ──released──▶ ended (OK)
+ *         ──another stream attached──▶ ended (SUPERSEDED)
+ *         ──age limit or draining of a stream──▶ renewed once more ──▶ ended (REATTACH, DRAINING)
+ *         ──the store reports the end, or the last confirmed end passes──▶ lost ──▶ ended (LEASE_LOST)
+ *         ──a new policy no longer allows the name──▶ lost (REVOKED) ──▶ ended (LEASE_LOST)
+ *         ──the stream or the session breaks──▶ ended; the lease continues to its end
+ * ```
  *
  * A failed renewal is retried until the last end of the lease that the store has confirmed. A renewal without a reply
  * does not move this end. After `lost` there are no renewals, and a late release follows when no client can believe in

@@ -20,8 +20,10 @@ export interface CommandSession {
 /**
  * An acquire or an attach of a session, and then the lease that the command has brought.
  *
- *     waiting ──granted──▶ holding ──the lease ends, or the session──▶ ended
- *             ──failed, cancelled, the session ends──▶ ended
+ * ```
+ * waiting ──granted──▶ holding ──the lease ends, or the session──▶ ended
+ *         ──failed, cancelled, the session ends──▶ ended
+ * ```
  */
 export class LeaseCommand implements LeaseOwner {
   /** The lease, also after its end. */

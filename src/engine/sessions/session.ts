@@ -45,9 +45,11 @@ const ENDS_PER_TURN = 200;
 /**
  * One session: the commands and leases of one client process on one stream.
  *
- *     open ──no heartbeat for heartbeat_timeout──▶ ended (SESSION_SILENT)
- *          ──the stream breaks, or its caller may not call any more──▶ ended
- *          ──leave──▶ leaving ──the leases have moved, or the time is over──▶ ended (DRAINING, REATTACH)
+ * ```
+ * open ──no heartbeat for heartbeat_timeout──▶ ended (SESSION_SILENT)
+ *      ──the stream breaks, or its caller may not call any more──▶ ended
+ *      ──leave──▶ leaving ──the leases have moved, or the time is over──▶ ended (DRAINING, REATTACH)
+ * ```
  *
  * The end of a session ends no lease. The engine of leases holds each lease as it holds the lease of a hold stream.
  * Each command is a call for the engine.

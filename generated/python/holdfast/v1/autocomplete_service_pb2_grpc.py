@@ -12,10 +12,11 @@ class AutocompleteServiceStub(object):
 
     Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
     folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-    If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
-    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
-    of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+    If the profile of a dictionary drops accents, the server also removes accents and points: the nonspacing
+    and enclosing marks whose Unicode script is Latin, Greek, Cyrillic, Hebrew, Arabic, Syriac or Inherited
+    (no single script). `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All
+    other marks are parts of letters and stay: vowels of Thai, vowel signs of Devanagari. The voiced sound
+    marks of Japanese, U+3099 and U+309A, stay too, although their script is Inherited.
     NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
     Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
 
@@ -145,10 +146,11 @@ class AutocompleteServiceServicer(object):
 
     Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
     folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-    If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
-    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
-    of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+    If the profile of a dictionary drops accents, the server also removes accents and points: the nonspacing
+    and enclosing marks whose Unicode script is Latin, Greek, Cyrillic, Hebrew, Arabic, Syriac or Inherited
+    (no single script). `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All
+    other marks are parts of letters and stay: vowels of Thai, vowel signs of Devanagari. The voiced sound
+    marks of Japanese, U+3099 and U+309A, stay too, although their script is Inherited.
     NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
     Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
 
@@ -507,10 +509,11 @@ class AutocompleteService(object):
 
     Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
     folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-    If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-    Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
-    `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
-    of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+    If the profile of a dictionary drops accents, the server also removes accents and points: the nonspacing
+    and enclosing marks whose Unicode script is Latin, Greek, Cyrillic, Hebrew, Arabic, Syriac or Inherited
+    (no single script). `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All
+    other marks are parts of letters and stay: vowels of Thai, vowel signs of Devanagari. The voiced sound
+    marks of Japanese, U+3099 and U+309A, stay too, although their script is Inherited.
     NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
     Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
 

@@ -302,10 +302,18 @@ export enum ErrorReason {
    */
   ERROR_REASON_INTERNAL = 27,
   /**
-   * ERROR_REASON_OVERLOADED - The server or its store has more work than it can do in time. This call would have waited longer than
-   * 500 milliseconds or than its deadline. Or its connection has 1,000 unary calls in flight. Or requests
-   * that have not arrived take too much memory. The call was certainly *not* carried out. Renewals and
-   * releases never get this reason from a busy store.
+   * ERROR_REASON_OVERLOADED - The server or its store has more work than it can do in time. One of:
+   *
+   *   - The call would have waited for the server or for the store longer than 500 milliseconds, or than its
+   *     deadline.
+   *   - The connection has 1,000 unary calls without an answer, or 10,000 renewals and releases.
+   *   - The server has 10,000 requests that have not arrived, or 64 MiB of large ones.
+   *   - The server checks too many JSON web tokens that it has not checked before.
+   *   - Too many long searches wait on the server.
+   *   - The check of the entries of a PutEntries or ImportDictionary has stopped.
+   *   - A put or an import has waited 30 seconds for a replica of the store.
+   *
+   * The call was certainly *not* carried out. Renewals and releases never get this reason from a busy store.
    *
    *   - Code: RESOURCE_EXHAUSTED.
    *   - Metadata: `limit`, if the number of calls on the connection is the reason.

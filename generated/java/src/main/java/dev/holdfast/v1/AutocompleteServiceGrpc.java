@@ -9,10 +9,11 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * and lists.
  * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
  * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
- * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
- * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
- * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
- * of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+ * If the profile of a dictionary drops accents, the server also removes accents and points: the nonspacing
+ * and enclosing marks whose Unicode script is Latin, Greek, Cyrillic, Hebrew, Arabic, Syriac or Inherited
+ * (no single script). `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All
+ * other marks are parts of letters and stay: vowels of Thai, vowel signs of Devanagari. The voiced sound
+ * marks of Japanese, U+3099 and U+309A, stay too, although their script is Inherited.
  * NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
  * Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
  * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
@@ -570,10 +571,11 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-   * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
-   * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
-   * of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+   * If the profile of a dictionary drops accents, the server also removes accents and points: the nonspacing
+   * and enclosing marks whose Unicode script is Latin, Greek, Cyrillic, Hebrew, Arabic, Syriac or Inherited
+   * (no single script). `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All
+   * other marks are parts of letters and stay: vowels of Thai, vowel signs of Devanagari. The voiced sound
+   * marks of Japanese, U+3099 and U+309A, stay too, although their script is Inherited.
    * NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
    * Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
@@ -859,10 +861,11 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-   * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
-   * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
-   * of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+   * If the profile of a dictionary drops accents, the server also removes accents and points: the nonspacing
+   * and enclosing marks whose Unicode script is Latin, Greek, Cyrillic, Hebrew, Arabic, Syriac or Inherited
+   * (no single script). `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All
+   * other marks are parts of letters and stay: vowels of Thai, vowel signs of Devanagari. The voiced sound
+   * marks of Japanese, U+3099 and U+309A, stay too, although their script is Inherited.
    * NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
    * Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
@@ -912,10 +915,11 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-   * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
-   * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
-   * of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+   * If the profile of a dictionary drops accents, the server also removes accents and points: the nonspacing
+   * and enclosing marks whose Unicode script is Latin, Greek, Cyrillic, Hebrew, Arabic, Syriac or Inherited
+   * (no single script). `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All
+   * other marks are parts of letters and stay: vowels of Thai, vowel signs of Devanagari. The voiced sound
+   * marks of Japanese, U+3099 and U+309A, stay too, although their script is Inherited.
    * NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
    * Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
@@ -1227,10 +1231,11 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-   * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
-   * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
-   * of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+   * If the profile of a dictionary drops accents, the server also removes accents and points: the nonspacing
+   * and enclosing marks whose Unicode script is Latin, Greek, Cyrillic, Hebrew, Arabic, Syriac or Inherited
+   * (no single script). `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All
+   * other marks are parts of letters and stay: vowels of Thai, vowel signs of Devanagari. The voiced sound
+   * marks of Japanese, U+3099 and U+309A, stay too, although their script is Inherited.
    * NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
    * Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
@@ -1467,10 +1472,11 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * If the profile of a dictionary drops accents, the server also removes the accents and points of Latin,
-   * Greek, Cyrillic, Hebrew, Arabic and Syriac letters, and the marks with the Unicode script `Inherited`:
-   * `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All other marks are parts
-   * of letters and stay: vowels of Thai, vowel signs of Devanagari, the voiced sound marks of Japanese.
+   * If the profile of a dictionary drops accents, the server also removes accents and points: the nonspacing
+   * and enclosing marks whose Unicode script is Latin, Greek, Cyrillic, Hebrew, Arabic, Syriac or Inherited
+   * (no single script). `resume` finds `résumé`, `résumé` finds `resume`, and `עברית` finds `עִבְרִית`. All
+   * other marks are parts of letters and stay: vowels of Thai, vowel signs of Devanagari. The voiced sound
+   * marks of Japanese, U+3099 and U+309A, stay too, although their script is Inherited.
    * NFKC makes some white space a plain space, for example U+00A0. Other white space is not changed.
    * Hangul is compared by whole syllables, so the query `하` does not find `한국어`.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
