@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectionSettings } from '../../src/cli/connection/settings';
@@ -87,4 +88,40 @@ test.each([
   ['a token file that cannot be read', { tokenFile: '/nowhere' }, 'the file /nowhere cannot be read'],
 ])('refuses %s', (_title, flags, text) => {
   expect(() => settings(flags)).toThrow(text);
+});
+
+test.each(['__proto__', 'constructor', 'toString'])('takes %s for a name like every other', async (name) => {
+  expect(await context('use', name)).toMatchObject({ code: 64 });
+  expect(await context('delete', name)).toMatchObject({ code: 64 });
+  expect(() => settings({ context: name })).toThrow('there is no context');
+  await context('set', 'dev', '-a', 'dev:1');
+  expect(await context('set', name, '-a', 'named:1')).toMatchObject({ code: 0 });
+  expect(await context('use', name)).toMatchObject({ code: 0 });
+  expect(settings({}).address).toBe('named:1');
+  expect((await context('list', '-o', 'jsonl')).out).toContain(
+    `{"name":"${name}","chosen":true,"address":"named:1"}`,
+  );
+  expect(await context('delete', name)).toMatchObject({ code: 0 });
+  expect((await context('list', '-o', 'jsonl')).out).toBe(
+    '{"name":"dev","chosen":false,"address":"dev:1"}\n',
+  );
+});
+
+test('refuses a token file that is too large, a folder and a device, before it connects', () => {
+  writeFileSync(token, 'x'.repeat(65_537));
+  expect(() => settings({ tokenFile: token })).toThrow(
+    `the token file ${token} has 65537 bytes, more than 65536`,
+  );
+  expect(() => settings({ tokenFile: '/dev/zero' })).toThrow('/dev/zero is neither a file nor a pipe');
+  expect(() => settings({ tokenFile: '/tmp' })).toThrow('/tmp is neither a file nor a pipe');
+});
+
+test('reads a pipe once, for all calls of the command', async () => {
+  const pipe = `${token}.pipe`;
+  execFileSync('mkfifo', [pipe]);
+  const source = settings({ tokenFile: pipe }).options.token as () => Promise<string>;
+  const writer = spawn('sh', ['-c', 'echo secret-of-pipe > "$0"', pipe]);
+  expect(await Promise.all([source(), source()])).toEqual(['secret-of-pipe\n', 'secret-of-pipe\n']);
+  expect(await source()).toBe('secret-of-pipe\n');
+  writer.kill();
 });

@@ -70,6 +70,7 @@ test.each<[EntryFormat, string | Buffer, string]>([
   ['csv', 'text\n"a"b\n', 'the record at line 2 of the file has text after the end of a quote'],
   ['csv', 'text,id\na\n', 'line 2 of the file: has 1 fields, but the header has 2'],
   ['csv', 'name\na\n', 'line 1 of the file: has the column "name"'],
+  ['csv', 'text,constructor\na,b\n', 'line 1 of the file: has the column "constructor"'],
   ['csv', 'id\na\n', 'line 1 of the file: must be a header with the column "text"'],
   ['csv', 'text,text\na,b\n', 'line 1 of the file: names a column twice'],
   [
@@ -88,5 +89,6 @@ test('the ending of a name says the format', () => {
   expect(['a.jsonl', 'b.NDJSON', 'c.csv', 'd.tsv', 'e.txt'].map(formatOfName)).toEqual([
     ...['jsonl', 'jsonl', 'csv', 'tsv', 'text'],
   ]);
+  expect(() => formatOfName('a.constructor')).toThrow('give --format jsonl|csv|tsv|text');
   expect(() => formatOfName('/usr/share/dict/words')).toThrow('give --format jsonl|csv|tsv|text');
 });

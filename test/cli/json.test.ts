@@ -24,3 +24,10 @@ test('leaves texts and maps with the same names as they are', () => {
     '{"metadata":{"ttl":"long","startTime":"now"}}',
   );
 });
+
+test('escapes controls and characters that turn the direction of text, in names and keys', () => {
+  const value = { name: 'a\u202eb\u009bc', metadata: { '\u{e0061}': '\u2066' } };
+  const text = jsonText(value);
+  expect(text).toBe('{"name":"a\\u202eb\\u009bc","metadata":{"\\udb40\\udc61":"\\u2066"}}');
+  expect(JSON.parse(text)).toEqual(value);
+});

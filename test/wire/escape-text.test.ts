@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { escapeText } from '../../src/wire/escape-text';
+import { escapeJson, escapeText } from '../../src/wire/escape-text';
 
 const UNSAFE = [
   ...Array.from({ length: 0x20 }, (_, code) => code),
@@ -42,4 +42,14 @@ test('an escaped text has no unsafe character, and keeps every safe character in
 test('a text without unsafe characters stays as it is', () => {
   for (const text of ['', 'orders/7', 'naïve 日本 😀', '\\u{1b}', 'שלום'])
     expect(escapeText(text)).toBe(text);
+});
+
+test('escaped JSON shows no character that can deceive, except its own line breaks, and has the same value', () => {
+  const text = UNSAFE.map((code) => String.fromCodePoint(code)).join('x');
+  const value = { [text]: [text, '\ud800', '\\u202e'] };
+  for (const indent of [undefined, 2]) {
+    const json = escapeJson(JSON.stringify(value, undefined, indent));
+    expect(escapeText(json.replaceAll('\n', ''))).toBe(json.replaceAll('\n', ''));
+    expect(JSON.parse(json)).toEqual(value);
+  }
 });

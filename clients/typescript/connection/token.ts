@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { invalidOption, toMs, type TimeSpan } from '../time-span';
 
 /** A token with its life. */
@@ -26,7 +26,27 @@ export function tokenSource(option: TokenOption | undefined): TokenSource | unde
   if (typeof option === 'function') return async () => given(await option());
   const file: unknown = (option as { file?: unknown } | null)?.file;
   if (typeof file !== 'string') throw invalidOption('token', 'a text, { file: path }, or a function');
-  return async () => bearer(await readFile(file, 'utf8'));
+  return async () => bearer(await tokenText(file));
+}
+
+/** Tokens have at most some kilobytes, and a path by mistake may name a large file or an endless device. */
+export const MAX_TOKEN_FILE_BYTES = 65_536;
+
+/** @internal The text of a file or a pipe. Rejects if the file is larger than the bound. */
+export async function tokenText(file: string): Promise<string> {
+  const handle = await open(file);
+  try {
+    const bytes = Buffer.alloc(MAX_TOKEN_FILE_BYTES + 1);
+    let length = 0;
+    while (length < bytes.length) {
+      const { bytesRead } = await handle.read(bytes, length, bytes.length - length, null);
+      if (bytesRead === 0) return bytes.toString('utf8', 0, length);
+      length += bytesRead;
+    }
+    throw new Error(`the token file ${file} has more than ${MAX_TOKEN_FILE_BYTES} bytes`);
+  } finally {
+    await handle.close();
+  }
 }
 
 function given(answer: GivenToken | string): BearerToken {

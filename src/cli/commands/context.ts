@@ -3,6 +3,7 @@ import { outputOf, printing, type OutputFlags } from '../command-setup';
 import { contextPath, readContexts, writeContexts, type Context } from '../connection/context-file';
 import { checkAddresses } from '../connection/settings';
 import { UsageError } from '../exit-codes';
+import { quoted } from '../output/quoted';
 import type { Terminal } from '../terminal';
 
 /** `holdfast context`: named addresses with their credentials, as kubectl has them. */
@@ -27,10 +28,10 @@ export function addContext(program: Command, terminal: Terminal): void {
     .action((name: string, flags: Context) => {
       if (flags.address !== undefined) checkAddresses(flags.address);
       const contexts = readContexts(path);
-      contexts.contexts[name] = flags;
+      contexts.contexts.set(name, flags);
       contexts.current ??= name;
       writeContexts(path, contexts);
-      terminal.err.write(`set: context "${name}"\n`);
+      terminal.err.write(`set: context ${quoted(name)}\n`);
     });
 
   context
@@ -39,10 +40,10 @@ export function addContext(program: Command, terminal: Terminal): void {
     .argument('<name>', 'name of the context')
     .action((name: string) => {
       const contexts = readContexts(path);
-      if (contexts.contexts[name] === undefined)
-        throw new UsageError(`there is no context "${name}" in ${path}`);
+      if (!contexts.contexts.has(name))
+        throw new UsageError(`there is no context ${quoted(name)} in ${path}`);
       writeContexts(path, { ...contexts, current: name });
-      terminal.err.write(`chosen: context "${name}"\n`);
+      terminal.err.write(`chosen: context ${quoted(name)}\n`);
     });
 
   context
@@ -51,15 +52,14 @@ export function addContext(program: Command, terminal: Terminal): void {
     .argument('<name>', 'name of the context')
     .action((name: string) => {
       const { current, contexts } = readContexts(path);
-      if (contexts[name] === undefined) throw new UsageError(`there is no context "${name}" in ${path}`);
-      delete contexts[name];
+      if (!contexts.delete(name)) throw new UsageError(`there is no context ${quoted(name)} in ${path}`);
       writeContexts(path, { ...(current !== undefined && current !== name && { current }), contexts });
-      terminal.err.write(`deleted: context "${name}"\n`);
+      terminal.err.write(`deleted: context ${quoted(name)}\n`);
     });
 
   printing(context.command('list').description('Lists the contexts.')).action(async (flags: OutputFlags) => {
     const { current, contexts } = readContexts(path);
-    const rows = Object.entries(contexts).map(([name, one]) => ({ name, chosen: name === current, ...one }));
+    const rows = [...contexts].map(([name, one]) => ({ name, chosen: name === current, ...one }));
     await outputOf(terminal, flags).rows([rows], (row) => row, [
       { title: 'CHOSEN', value: ({ chosen }) => (chosen ? '*' : '') },
       { title: 'NAME', value: ({ name }) => name },

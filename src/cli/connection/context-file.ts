@@ -17,7 +17,8 @@ export interface Context {
 
 export interface Contexts {
   current?: string;
-  contexts: Record<string, Context>;
+  /** By name. A map, because a name such as `__proto__` is a name like every other. */
+  readonly contexts: Map<string, Context>;
 }
 
 const TEXTS = ['address', 'ca', 'cert', 'key', 'serverName', 'tokenFile'] as const;
@@ -39,7 +40,7 @@ export function readContexts(path: string): Contexts {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { contexts: {} };
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { contexts: new Map() };
     throw new UsageError(`the context file ${path} cannot be read: ${(error as Error).message}`);
   }
   try {
@@ -60,8 +61,10 @@ export function writeContexts(path: string, contexts: Contexts): void {
 function checked(value: unknown): Contexts {
   const { current, contexts = {} } = record(value, 'the file', ['current', 'contexts']);
   if (current !== undefined && typeof current !== 'string') throw new Error('"current" must be a name');
-  const found: Record<string, Context> = {};
-  for (const [name, one] of Object.entries(record(contexts, '"contexts"'))) found[name] = context(name, one);
+  const found = new Map<string, Context>();
+  for (const [name, one] of Object.entries(record(contexts, '"contexts"'))) {
+    found.set(name, context(name, one));
+  }
   return { ...(current !== undefined && { current }), contexts: found };
 }
 

@@ -1,6 +1,7 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import type { ConnectOptions } from '../../../clients/typescript';
 import { addressList } from '../../../clients/typescript/connection/addresses';
+import { MAX_TOKEN_FILE_BYTES, tokenText } from '../../../clients/typescript/connection/token';
 import { CLIENT_VARIABLES } from '../../config/client-variables';
 import { UsageError } from '../exit-codes';
 import { contextPath, readContexts, type Context } from './context-file';
@@ -78,9 +79,9 @@ function chosenContext(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Context 
   const { current, contexts } = readContexts(path);
   const name = flags.context ?? (env[CLIENT_VARIABLES.context] || current);
   if (name === undefined) return {};
-  const context = contexts[name];
+  const context = contexts.get(name);
   if (context === undefined) {
-    const known = Object.keys(contexts).join(', ') || 'none';
+    const known = [...contexts.keys()].join(', ') || 'none';
     throw new UsageError(`there is no context "${name}" in ${path}; its contexts: ${known}`);
   }
   return context;
@@ -108,9 +109,19 @@ function tokenOf(
   return file === undefined ? undefined : fileToken(file);
 }
 
-function fileToken(file: string): { file: string } {
+function fileToken(file: string): Exclude<ConnectOptions['token'], string | undefined> {
   checkReadable(file);
-  return { file };
+  const stat = statSync(file);
+  if (stat.isFile() && stat.size <= MAX_TOKEN_FILE_BYTES) return { file };
+  if (stat.isFile()) {
+    throw new UsageError(
+      `the token file ${file} has ${stat.size} bytes, more than ${MAX_TOKEN_FILE_BYTES}; is it the right file?`,
+    );
+  }
+  if (!stat.isFIFO()) throw new UsageError(`the token file ${file} is neither a file nor a pipe`);
+  // A pipe can be read once.
+  let token: Promise<string> | undefined;
+  return () => (token ??= tokenText(file));
 }
 
 /** A file that is not there is a mistake of the caller. The client would wait for the file until --timeout. */

@@ -7,17 +7,17 @@ import { csvRecords, type TextRecord } from './records';
 export const ENTRY_FORMATS = ['jsonl', 'csv', 'tsv', 'text'] as const;
 export type EntryFormat = (typeof ENTRY_FORMATS)[number];
 
-const ENDINGS: Readonly<Record<string, EntryFormat>> = {
-  jsonl: 'jsonl',
-  ndjson: 'jsonl',
-  csv: 'csv',
-  tsv: 'tsv',
-  txt: 'text',
-};
+const ENDINGS: ReadonlyMap<string, EntryFormat> = new Map([
+  ['jsonl', 'jsonl'],
+  ['ndjson', 'jsonl'],
+  ['csv', 'csv'],
+  ['tsv', 'tsv'],
+  ['txt', 'text'],
+]);
 
 /** The format that the ending of a file name says. Throws a UsageError for other names. */
 export function formatOfName(name: string): EntryFormat {
-  const format = ENDINGS[/\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''];
+  const format = ENDINGS.get(/\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? '');
   if (format === undefined) {
     throw new UsageError(
       `the name ${name} does not say the format: give --format ${ENTRY_FORMATS.join('|')}`,
@@ -66,15 +66,15 @@ async function* tsvRecords(input: Bytes, name: string): AsyncGenerator<TextRecor
 }
 
 /** The names of columns. */
-const COLUMNS: Readonly<Record<string, string>> = {
-  id: 'entryId',
-  entry_id: 'entryId',
-  entryid: 'entryId',
-  text: 'text',
-  aliases: 'aliases',
-  weight: 'weight',
-  payload: 'payload',
-};
+const COLUMNS: ReadonlyMap<string, string> = new Map([
+  ['id', 'entryId'],
+  ['entry_id', 'entryId'],
+  ['entryid', 'entryId'],
+  ['text', 'text'],
+  ['aliases', 'aliases'],
+  ['weight', 'weight'],
+  ['payload', 'payload'],
+]);
 
 async function* entriesOfRecords(
   records: AsyncIterable<TextRecord>,
@@ -89,7 +89,7 @@ async function* entriesOfRecords(
 
 function keysOf(titles: readonly string[]): string[] {
   const keys = titles.map((title) => {
-    const key = COLUMNS[title.trim().toLowerCase()];
+    const key = COLUMNS.get(title.trim().toLowerCase());
     if (key === undefined) {
       throw new EntryProblem(
         `has the column "${title}"; a header names the columns id, text, aliases, weight and payload`,

@@ -1,3 +1,4 @@
+import { escapeJson } from '../../wire/escape-text';
 import { timeOfDayText } from '../time-of-day';
 
 /** The fields of the contract that are a Timestamp and a Duration. */
@@ -11,10 +12,11 @@ interface Parts {
 
 /**
  * A message as text in the JSON form of protobuf. The generated code writes times and durations as seconds and
- * nanoseconds; the JSON form has "2026-11-26T14:02:11.345Z" and "1.500s".
+ * nanoseconds; the JSON form has "2026-11-26T14:02:11.345Z" and "1.500s". Names and labels are texts of others, so
+ * controls and invisible characters are escaped.
  */
 export function jsonText(value: unknown, indent?: number): string {
-  return JSON.stringify(value, replace, indent);
+  return escapeJson(JSON.stringify(value, replace, indent));
 }
 
 function replace(key: string, value: unknown): unknown {

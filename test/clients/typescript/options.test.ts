@@ -165,6 +165,12 @@ test.each([[null], [undefined], [{}], [{ token: 5 }]])(
   },
 );
 
+test('a token file of more than 64 KiB, or without an end, is refused and not read into memory', async () => {
+  await expect(tokenSource({ file: '/dev/zero' })?.()).rejects.toThrow(
+    'the token file /dev/zero has more than 65536 bytes',
+  );
+});
+
 test('a token comes from a text or a function, with or without its life', async () => {
   expect(await tokenSource('t')?.()).toEqual({ token: 't' });
   expect(await tokenSource(() => 't')?.()).toEqual({ token: 't' });
