@@ -100,8 +100,26 @@ describe('the session checker', () => {
   it('reports SUPERSEDED without another call that asked for the lease', () => {
     expect(found(...moved, ended(30, 'one', 'SUPERSEDED'))).toEqual([]);
     expect(found(...held, ended(30, 'one', 'SUPERSEDED'))).toEqual([
-      'token 1 ended with SUPERSEDED, and no other call has asked for it',
+      'token 1 ended with SUPERSEDED, and no other call has asked for it and kept it',
     ]);
+  });
+
+  it('reports SUPERSEDED for a newer session if only an older session has asked for the lease', () => {
+    expect(found(...moved, ended(30, 'two', 'SUPERSEDED'))).toEqual([
+      'token 1 ended with SUPERSEDED, and no other call has asked for it and kept it',
+    ]);
+  });
+
+  it('reports two streams that have both ended with SUPERSEDED, unless a third has asked for the lease', () => {
+    // A call of a session that the history does not know counts as a stream.
+    const stream = (atMs: number, call: string): At => asked(atMs, call, 0);
+    const both = [stream(0, 'one'), granted(2, 'one'), stream(3, 'two'), granted(5, 'two')];
+    const ends = [ended(9, 'one', 'SUPERSEDED'), ended(20, 'two', 'SUPERSEDED')];
+    expect(found(...both, ended(9, 'one', 'SUPERSEDED'))).toEqual([]);
+    expect(found(...both, ...ends)).toEqual([
+      'token 1 ended with SUPERSEDED, and no other call has asked for it and kept it',
+    ]);
+    expect(found(...both, ...ends, stream(10, 'three'), granted(15, 'three'))).toEqual([]);
   });
 
   it('reports an older session that takes a lease back from a newer session', () => {

@@ -93,9 +93,12 @@ export class SessionClient implements LeaseCommandOwner {
     await this.releases.release(lease);
   }
 
-  /** Opens the next session while the session before still works, and attaches there to all leases. */
-  move(): void {
-    this.links.open();
+  /**
+   * Opens the next session while the session before still works, and asks there for all leases and requests.
+   * @param stays true: at the same server, which then has two sessions of this client
+   */
+  move(stays: boolean): void {
+    this.links.open(stays);
   }
 
   /** Attaches again in the current session. The command before ends with SUPERSEDED. */

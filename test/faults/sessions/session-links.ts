@@ -38,18 +38,22 @@ export class SessionLinks implements LinkOwner {
   /** The older sessions, with the time at which the client left each of them. */
   private readonly older = new Map<SessionLink, Micros>();
   private openCount = 0;
+  private serverCount = 0;
   private isClosed = false;
   private pause: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: LinksOptions) {}
 
-  /** Opens the next session, at the next server. The session before keeps its leases until they have moved. */
-  open(): void {
+  /**
+   * Opens the next session, at the next server unless `stays`. The session before keeps its leases until they have moved.
+   */
+  open(stays = false): void {
     const { addresses, startAt, gate, record, shortestTtlUs, opened } = this.options;
     if (this.isClosed) return;
     clearTimeout(this.pause);
     if (this.current !== undefined) this.leave(this.current);
-    const address = addresses[(startAt + this.openCount) % addresses.length] ?? '';
+    if (!stays) this.serverCount += 1;
+    const address = addresses[(startAt + this.serverCount) % addresses.length] ?? '';
     this.openCount += 1;
     const start = {
       clientId: this.clientId,

@@ -86,20 +86,27 @@ function twoSpeakers(grant: Grant, timeline: Timeline): Violation[] {
   });
 }
 
-/** Finds calls that ended with SUPERSEDED although no other call asked for the lease. */
+/** Finds streams and commands that ended with SUPERSEDED although no other call can have taken the lease over. */
 function supersededByNobody(grant: Grant, timeline: Timeline): Violation[] {
   const repeated = timeline.requests.get(grant.requestKey)?.calls ?? [];
   const asking = [...grant.calls, ...grant.attaches, ...repeated];
   return grant.calls.flatMap((call) => {
-    const { ended, granted, session } = call;
-    if (session === null || ended?.reason !== 'SUPERSEDED' || granted === null) return [];
-    const isExplained = asking.some(
-      (other) => other !== call && other.asked.rpc !== 'acquire' && other.asked.at <= ended.at,
-    );
-    if (isExplained) return [];
-    const message = `token ${grant.token} ended with SUPERSEDED, and no other call has asked for it`;
+    const { ended, granted } = call;
+    if (ended?.reason !== 'SUPERSEDED' || granted === null) return [];
+    if (asking.some((other) => mayHaveSuperseded(other, call, ended.at))) return [];
+    const message = `token ${grant.token} ended with SUPERSEDED, and no other call has asked for it and kept it`;
     return [violation(grant.name, message, [granted, ended])];
   });
+}
+
+/** The call that speaks for a lease last is never superseded, so it explains the ends of all other calls. */
+function mayHaveSuperseded(other: Call, call: Call, endedAt: Micros): boolean {
+  if (other === call || other.asked.rpc === 'acquire' || other.asked.at > endedAt) return false;
+  const [own, rival] = [call.session, other.session];
+  if (own !== null && own.client === rival?.client) {
+    return rival.number > own.number || (rival.number === own.number && other.asked.at > call.asked.at);
+  }
+  return other.ended?.reason !== 'SUPERSEDED' || other.ended.at > endedAt;
 }
 
 /** Finds attaches of an older session that took the lease back from a newer session of the same client. */

@@ -103,6 +103,19 @@ export const engineMutants = {
     faults: [],
     caughtBy: ['lost_wake_up', 'dead_grant'],
   },
+  'reply-handled-last-speaks': {
+    about: 'of two calls of a request on one server, the call whose reply is handled last gets the lease',
+    patches: [
+      {
+        file: 'src/engine/leases/moments.js',
+        find: 'return known === undefined || confirmedAt > known.since;',
+        replace: 'return true;',
+      },
+    ],
+    faults: ['store-stopped', 'store-paused'],
+    play: { size: 'small' },
+    caughtBy: ['session'],
+  },
   'failed-renewal-is-loss': {
     about: 'an unanswered renewal is reported as a loss',
     patches: [

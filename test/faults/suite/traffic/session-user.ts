@@ -25,6 +25,8 @@ const LARGE_TTL_MS = [3500, 4000] as const;
 const WAIT_MS = [200, 4000] as const;
 const PAUSE_MS = [20, 200] as const;
 const MOVE_EVERY_MS = [3000, 15_000] as const;
+/** The percentage of moves to another session at the same server. */
+const STAY_PERCENT = 40;
 /** The time after a move at which the older session gets late attaches (ms), and their number. */
 const LATE_ATTACH_MS = 300;
 const LATE_ATTACHES = 5;
@@ -32,7 +34,7 @@ const LATE_ATTACHES = 5;
 const LATENESS_MS = 6000;
 const CLOSE_MS = 12_000;
 
-/** The user of one session at a time: many leases beside each other, and a move to the next server now and then. */
+/** The user of one session at a time: many leases beside each other, and a move to the next session now and then. */
 export class SessionUser {
   readonly client: SessionClient;
   private readonly wide: readonly Resource[];
@@ -104,7 +106,7 @@ export class SessionUser {
       const pauseMs = this.between(MOVE_EVERY_MS);
       if (performance.now() + pauseMs > until) return;
       await sleep(pauseMs);
-      this.client.move();
+      this.client.move(this.happens(STAY_PERCENT));
       await sleep(LATE_ATTACH_MS);
       this.client.attachLate(LATE_ATTACHES);
     }

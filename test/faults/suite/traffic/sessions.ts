@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMicros } from '../../../support/history-recorder';
 import { CallEnded } from '../../held';
@@ -97,6 +98,18 @@ async function takingOver(worker: Worker, request: Request): Promise<void> {
   await lease.release();
 }
 
+/**
+ * Opens two streams of one request at one server. The first waits for a lease of this worker, which is released just before
+ * the second is opened.
+ */
+async function askingTwice(worker: Worker, request: Request): Promise<void> {
+  const before = await worker.acquire({ ...request, requestId: randomUUID() });
+  const lease = await StreamedLease.openTwice(worker, request, () => worker.release(before));
+  const kept = await lease.keep(worker.between(LONG_WORK_MS) / 2);
+  if (kept) await lease.release();
+  else await lease.abandon();
+}
+
 /** The relative frequency of each session. */
 const SESSIONS: readonly (readonly [number, Session])[] = [
   [46, briefly],
@@ -109,6 +122,7 @@ const SESSIONS: readonly (readonly [number, Session])[] = [
   [2, comingLate],
   [7, repeating],
   [2, takingOver],
+  [3, askingTwice],
 ];
 
 export function pickSession(worker: Worker): Session {

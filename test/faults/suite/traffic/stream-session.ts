@@ -20,6 +20,7 @@ export class StreamedLease {
     private readonly worker: Worker,
     readonly held: Held,
     private stream: RecordedStream,
+    private readonly superseded?: RecordedStream,
   ) {}
 
   static async open(worker: Worker, request: Request): Promise<StreamedLease> {
@@ -28,6 +29,31 @@ export class StreamedLease {
       return { stream: opened, held: await granted(opened, (request.waitMs ?? 0) + LATENESS_MS) };
     });
     return new StreamedLease(worker, held, stream);
+  }
+
+  /**
+   * Opens two streams of one request at one server. The second stream gets the lease, and supersedes the first stream.
+   * @param meanwhile called before the second stream is opened, when the first stream waits or holds the lease
+   */
+  static async openTwice(
+    worker: Worker,
+    request: Request,
+    meanwhile: () => Promise<void>,
+  ): Promise<StreamedLease> {
+    const { current } = worker.servers;
+    const open = [current.hold(request)];
+    const [first] = open as [RecordedStream];
+    try {
+      await Promise.race([first.queued(), first.granted(), sleep(LATENESS_MS)]);
+      const done = meanwhile();
+      const second = current.hold(request);
+      open.push(second);
+      const [held] = await Promise.all([granted(second, (request.waitMs ?? 0) + LATENESS_MS), done]);
+      return new StreamedLease(worker, held, second, first);
+    } catch (error) {
+      for (const stream of open) stream.cancel();
+      throw error;
+    }
   }
 
   /** Keeps the lease for a time. Returns false if the lease was lost or given up. */
@@ -88,14 +114,15 @@ export class StreamedLease {
   }
 
   private async ended(): Promise<void> {
-    const { stream } = this;
+    const { stream, superseded } = this;
     const timeout = new AbortController();
     await Promise.race([
-      stream.ended,
+      Promise.all([stream.ended, superseded?.ended]),
       sleep(LATENESS_MS, undefined, { signal: timeout.signal }).catch(() => undefined),
     ]);
     timeout.abort();
     stream.cancel();
+    superseded?.cancel();
   }
 }
 
