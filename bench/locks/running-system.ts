@@ -63,9 +63,10 @@ export class RunningSystem {
   async queue(waiters: number, forMs: number, holdMs = HOLD_MS): Promise<Queue> {
     const name = `contest-${this.name}-${(this.contests += 1)}`;
     const shares = [Math.ceil(waiters / 2), Math.floor(waiters / 2)];
-    const { grants, cost } = await this.measured(({ process }, index) => {
+    const { grants, cost } = await this.measured(async ({ process }, index) => {
       const share = shares[index] ?? 0;
-      return process.ask('contend', { name, waiters: share, forMs: forMs + share * holdMs, holdMs });
+      const contest = { name, waiters: share, forMs: forMs + share * holdMs, holdMs };
+      return (await process.ask('contend', contest)).map((grant) => ({ ...grant, process: index }));
     });
     const wait = timesOf(grants.map(({ askedAt, grantedAt }) => grantedAt - askedAt));
     return { cost, handOver: timesOf(handOversOf(grants, waiters)), wait, inOrder: shareInOrder(grants) };

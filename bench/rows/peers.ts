@@ -77,8 +77,9 @@ export const peers: Row = {
     'their data in memory. CPU is the sum over all processes for a grant with its release, and then each part apart, because ' +
     'clients differ in language. `alone` is 16 clients with 100 locks each for CPU, and one client for times. In a queue the ' +
     'lock is held for 2 ms, and a new waiter starts to wait before a holder releases, so the number of waiters is constant. ' +
-    'A hand-over runs from just before the release to the next grant. A grant is in order if it goes to ' +
-    'the waiter who has waited longest. Paused holders: a process that holds ten locks is stopped (SIGSTOP) until another ' +
+    'A hand-over runs from just before the release to the next grant. A grant is in order if it passes ' +
+    'no waiter that was known to be queued when the wait of the grant began: the process of this waiter had sent a release ' +
+    'after the begin of its wait, and the release had led to the next grant. Paused holders: a process that holds ten locks is stopped (SIGSTOP) until another ' +
     'process has been granted the locks, after the TTL of 2 s. When it continues, its next writes are counted: if nobody ' +
     'checks, if the holder first asks its library whether it still holds the lock, and if what the lock protects checks ' +
     'fencing tokens. Libraries have their default settings, but never give up. An uncontended acquire of the polling ' +

@@ -13,16 +13,30 @@ test('handOversOf gives the time from each release to the next grant, without th
   expect(handOversOf(grants, 1)).toEqual([1, 3]);
 });
 
-test('shareInOrder is 1 if each grant goes to the waiter who has waited longest', () => {
-  expect(shareInOrder([grant(0, 20, 22), grant(10, 30, 32), grant(20, 40, 42)])).toBe(1);
-});
+describe('shareInOrder', () => {
+  /** Grants of one process, each as the begin of its wait, its grant and its release. */
+  const shareOf = (
+    ...grants: readonly (readonly [askedAt: number, grantedAt: number, releasedAt: number])[]
+  ) => shareInOrder(grants.map((one) => ({ ...grant(...one), process: 0 })));
 
-test('shareInOrder counts a grant that overtakes a longer wait', () => {
-  expect(shareInOrder([grant(0, 40, 42), grant(6, 20, 22), grant(20, 30, 32), grant(41, 50, 52)])).toBe(0.5);
-});
+  it('is 1 if each grant goes to the waiter who has waited longest', () => {
+    expect(shareOf([0, 20, 22], [10, 30, 32], [20, 40, 42])).toBe(1);
+  });
 
-test('shareInOrder counts no overtaking among waits that begin within 5 ms', () => {
-  expect(shareInOrder([grant(0, 20, 22), grant(4.9, 10, 12)])).toBe(1);
+  it('counts a grant that passes a wait that was known to be queued', () => {
+    // The wait from 6 is known to be queued at 23, after the release at 20.
+    expect(shareOf([0, 5, 20], [6, 50, 52], [7, 23, 25], [24, 30, 32])).toBe(0.75);
+  });
+
+  it('counts no passing of a wait that was not yet known to be queued', () => {
+    expect(shareOf([0, 5, 20], [6, 50, 52], [7, 23, 25], [22.9, 30, 32])).toBe(1);
+  });
+
+  it('takes a wait for queued only after a release of its own process', () => {
+    const others = [grant(0, 5, 20), grant(7, 23, 25), grant(24, 30, 32)];
+    const passed = { ...grant(6, 50, 52), process: 1 };
+    expect(shareInOrder([passed, ...others.map((one) => ({ ...one, process: 0 }))])).toBe(1);
+  });
 });
 
 const writes = (...all: Write[]) => new Map(all.map((write) => [write.lock, write]));
