@@ -26,6 +26,7 @@ const steps = [
   { title: 'Contract, breaking', command: 'buf breaking --against proto/baseline.binpb' },
   { title: 'Configuration page', command: 'node dist/tools/configuration-docs.js --check' },
   { title: 'Metrics page', command: 'node dist/tools/metrics-docs.js --check' },
+  { title: 'Goals', command: 'node dist/tools/goals-docs.js --check' },
   { title: 'Error page', command: 'node tools/error-docs.mjs --check' },
   { title: 'Versions', command: 'node tools/release-check.mjs' },
   { title: 'Documents, links', command: 'node .ci/documents/links.mjs' },

@@ -78,7 +78,7 @@ function withUnit(value: number, unit: string): string {
   return unit === '' ? shown(value) : `${shown(value)} ${unit}`;
 }
 
-function median({ value, unit, text }: Figure): string {
+export function median({ value, unit, text }: Figure): string {
   return text ?? withUnit(value.median, unit);
 }
 
@@ -87,7 +87,7 @@ function middleHalf({ value }: Figure): string {
 }
 
 /** The goal and whether the number meets the goal, such as "≤ 1.15 ×: met". */
-function judged({ value: { median }, unit, goal }: Figure): string {
+export function judged({ value: { median }, unit, goal }: Figure): string {
   if (goal === undefined) return '';
   const [sign, bound] = 'most' in goal ? ['≤', goal.most] : ['≥', goal.least];
   const isMet = 'most' in goal ? median <= bound : median >= bound;

@@ -140,7 +140,7 @@ export function insecureParts(): z.ZodType<InsecureParts, string> {
   });
 }
 
-/** A text of 1 to 200 bytes without spaces and control characters. */
+/** The name of a claim or an audience, as identities and logs may show it: ASCII without spaces. */
 export function accountName(): z.ZodType<string, string> {
   return parsed('1 to 200 visible characters of ASCII', (text) =>
     /^[!-~]{1,200}$/.test(text) ? text : undefined,

@@ -98,7 +98,7 @@ export class Permits implements PermitsEngine {
     return this.renewLease(call, parseLeaseId(service, leaseId), renewal);
   }
 
-  /** As `renew`, for a lease of a session. */
+  /** As `renew`, for callers that have parsed the `lease_id`. */
   async renewLease(call: Call, { resource, requestId, secret }: LeaseId, renewal: Renewal): Promise<Lease> {
     const renewing = this.context.store.renew(resource, {
       requestId,
@@ -126,7 +126,7 @@ export class Permits implements PermitsEngine {
     return this.releaseLease(call, parseLeaseId(service, leaseId));
   }
 
-  /** As `release`, for a lease of a session. */
+  /** As `release`, for callers that have parsed the `lease_id`. */
   async releaseLease(call: Call, id: LeaseId): Promise<ReleaseResult> {
     const { resource, requestId, secret } = id;
     this.streams.releaseAsked(resource, id, call.identity);

@@ -115,7 +115,7 @@ export class KeySetUrl implements KeySet {
       if (this.isClosed) return;
       this.failureCount += 1;
       const keys = this.isCurrent ? 'the last keys stay in use' : 'JSON web tokens are refused';
-      // The log has one line for the first failure, and one for each later failure at the longest pause.
+      // Each failed request has a line. The pauses grow, so a long failure has few lines.
       log.warn({ err: error, url }, `the keys of the issuer could not be requested; ${keys}`);
     }
     if (!this.isClosed) this.timer = clock.after(this.pauseMs(), () => void this.refresh());
