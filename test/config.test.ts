@@ -1,8 +1,12 @@
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { ConfigError, readConfig } from '../src/config/config';
 import type { Option } from '../src/config/option';
 import { options } from '../src/config/options';
+import { settingsWarnings } from '../src/config/warnings';
 import { configurationPage } from '../tools/configuration-docs';
+import { scratchFolder } from './support/scratch-folder';
 
 const REDIS = 'redis://127.0.0.1:6379';
 const read = (env: NodeJS.ProcessEnv) => readConfig({ HOLDFAST_REDIS_URL: REDIS, ...env });
@@ -40,7 +44,7 @@ test('readConfig requires only HOLDFAST_REDIS_URL, and has a default for every o
     quotaCommandsPerSecond: undefined,
     quotaEntries: undefined,
     quotaBytes: undefined,
-    insecure: { tls: false, auth: false },
+    insecure: { tls: false, auth: false, jwks: false },
     adminListen: { kind: 'tcp', host: '127.0.0.1', port: 50_052 },
     adminListenIsSet: false,
     reflection: true,
@@ -150,10 +154,88 @@ test.each([
   ['HOLDFAST_AUTH_JWT_JWKS', 'https://user:pw@login.example/keys'],
   ['HOLDFAST_INSECURE', '1'],
   ['HOLDFAST_INSECURE', 'tls,all'],
+  ['HOLDFAST_INSECURE', 'tls,,jwks'],
   ['HOLDFAST_CONNECTION_MAX_AGE', '0s'],
 ])('readConfig refuses %s=%s', (name, value) => {
   const problems = problemsOf({ HOLDFAST_REDIS_URL: REDIS, ...JWT, [name]: value });
   expect(problems[0]).toContain(`${name} must be`);
+});
+
+describe('readConfig refuses the keys of tokens from another machine without TLS', () => {
+  const problems = (url: string, insecure = '') =>
+    problemsOf({
+      ...{ HOLDFAST_REDIS_URL: REDIS, ...JWT, HOLDFAST_AUTH_JWT_JWKS: url },
+      ...{ HOLDFAST_INSECURE: insecure },
+    });
+  const refusal = expect.stringContaining('set HOLDFAST_INSECURE=jwks if you trust the network') as string;
+
+  test.each(['http://login.example/keys', 'HTTP://10.0.0.1/keys', 'http://[fd00::1]/keys'])('%s', (url) => {
+    expect(problems(url)).toEqual([refusal]);
+    expect(problems(url, 'tls,auth')).toEqual([refusal]);
+    expect(problems(url, 'jwks')).toEqual([]);
+    expect(problems(url, 'tls,jwks,auth')).toEqual([]);
+  });
+
+  test.each(['http://127.0.0.1:9/keys', 'http://[::1]/keys', 'http://localhost/keys', 'https://a.example/'])(
+    'but accepts %s',
+    (url) => expect(problems(url)).toEqual([]),
+  );
+});
+
+describe('the settings give a warning', () => {
+  const warnings = (env: NodeJS.ProcessEnv) =>
+    settingsWarnings(readConfig({ HOLDFAST_REDIS_URL: REDIS, ...env }));
+
+  test.each([
+    ['HOLDFAST_REDIS_URL', 'redis://u:hunter2@redis:6379', 'use rediss://redis:6379'],
+    ['HOLDFAST_REDIS_URL', 'redis+cluster://127.0.0.1:1,c2:2', 'use rediss+cluster://127.0.0.1:1,c2:2'],
+    ['HOLDFAST_REDIS_URL', 'redis+sentinel://s1,s2/main', 'use rediss+sentinel://s1,s2/main'],
+    ['HOLDFAST_REDIS_REPLICA_URL', 'redis://10.0.0.1', 'use rediss://10.0.0.1'],
+    ['HOLDFAST_DICTIONARY_REDIS_URL', 'redis://[fd00::1]:1/2', 'use rediss://[fd00::1]:1/2'],
+  ])('of %s=%s, which leaves this machine without TLS', (name, address, advice) => {
+    const found = warnings({ [name]: address });
+    expect(found).toEqual([expect.stringMatching(new RegExp(`^${name} has no TLS: `))]);
+    expect(found[0]?.endsWith(advice)).toBe(true);
+    expect(warnings({ [name]: address.replace('redis', 'rediss') })).toEqual([]);
+  });
+
+  test.each(['redis://127.0.0.1', 'redis://localhost:1', 'redis://[::1]:1', '/run/redis.sock'])(
+    'but not of a Redis at %s',
+    (address) => expect(warnings({ HOLDFAST_REDIS_URL: address })).toEqual([]),
+  );
+
+  test('of each file that every user of the machine may write or replace', () => {
+    const folder = scratchFolder();
+    chmodSync(folder, 0o755);
+    const files = ['cert', 'key', 'ca', 'tokens', 'policy', 'rca', 'rcert', 'rkey', 'jwks'].map((name) =>
+      join(folder, name),
+    );
+    for (const file of files) writeFileSync(file, '', { mode: 0o644 });
+    const [cert, key, ca, tokens, policy, redisCa, redisCert, redisKey, keys] = files;
+    const env = {
+      ...{ HOLDFAST_REDIS_URL: 'rediss://127.0.0.1', HOLDFAST_TLS_CERT: cert, HOLDFAST_TLS_KEY: key },
+      ...{ HOLDFAST_TLS_CLIENT_CA: ca, HOLDFAST_AUTH_TOKENS: tokens, HOLDFAST_POLICY: policy },
+      ...{ HOLDFAST_REDIS_TLS_CA: redisCa, HOLDFAST_REDIS_TLS_CERT: redisCert },
+      ...{ HOLDFAST_REDIS_TLS_KEY: redisKey, ...JWT, HOLDFAST_AUTH_JWT_JWKS: keys },
+    };
+    expect(warnings(env)).toEqual([]);
+    for (const file of files) chmodSync(file, 0o646);
+    expect(warnings(env).map((text) => text.split(':')[0])).toEqual([
+      ...['HOLDFAST_TLS_CERT', 'HOLDFAST_TLS_KEY', 'HOLDFAST_TLS_CLIENT_CA', 'HOLDFAST_AUTH_TOKENS'],
+      ...['HOLDFAST_POLICY', 'HOLDFAST_REDIS_TLS_CA', 'HOLDFAST_REDIS_TLS_CERT', 'HOLDFAST_REDIS_TLS_KEY'],
+      ...['HOLDFAST_AUTH_JWT_JWKS'],
+    ]);
+    expect(warnings(env)[0]).toContain(`may write ${cert}`);
+    for (const file of files) chmodSync(file, 0o600);
+    chmodSync(folder, 0o777);
+    expect(warnings(env)).toHaveLength(files.length);
+    expect(warnings(env)[1]).toContain(`may replace ${key}`);
+    // As /tmp is.
+    chmodSync(folder, 0o1777);
+    expect(warnings(env)).toEqual([]);
+    rmSync(folder, { recursive: true });
+    expect(warnings(env)).toEqual([]);
+  });
 });
 
 describe('readConfig refuses an address that other machines can reach', () => {

@@ -46,7 +46,7 @@ export const accessOptions = {
     format: 'path of a file, or `https://…` or `http://…`',
     example: 'https://login.example/.well-known/jwks.json',
     about:
-      'The public keys of the issuer, as a JSON Web Key Set. A file is loaded again when it changes. A URL is requested every 5 minutes and for unknown keys; while the URL cannot be reached, the last keys stay in use for one hour.',
+      'The public keys of the issuer, as a JSON Web Key Set. A file is loaded again when it changes. A URL with `http` is refused, unless its host is a loopback address or HOLDFAST_INSECURE has `jwks`. A URL is requested every 5 minutes and for unknown keys; while the URL cannot be reached, the last keys stay in use for one hour.',
     schema: keySource(),
   }),
   authJwtClaim: option({
@@ -68,10 +68,10 @@ export const accessOptions = {
   insecure: option({
     name: 'HOLDFAST_INSECURE',
     default: '',
-    format: '`tls`, `auth` or `tls,auth`',
+    format: '`tls`, `auth`, `jwks`, or several with commas, as in `tls,auth`',
     example: 'tls',
     about:
-      'The server refuses to listen on an address that other machines can reach, unless it has TLS and authenticates callers. The value `tls` permits an address without TLS, for example behind a load balancer that ends TLS; the value `auth` permits callers without credentials. The server logs a warning in both cases.',
+      'The server refuses to listen on an address that other machines can reach, unless it has TLS and authenticates callers. The value `tls` permits an address without TLS, for example behind a load balancer that ends TLS; the value `auth` permits callers without credentials. `jwks` permits a HOLDFAST_AUTH_JWT_JWKS of another machine without TLS. The server logs a warning in each case.',
     schema: insecureParts(),
   }),
   quotaLeases: quotaOption(

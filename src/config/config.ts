@@ -1,6 +1,7 @@
 import { CLIENT_VARIABLES, COMMAND_VARIABLES } from './client-variables';
 import type { Option } from './option';
 import { options } from './options';
+import { isLoopback, isOpenKeySource } from './values';
 
 type Value<O> = O extends Option<infer T> ? T : never;
 
@@ -103,6 +104,11 @@ function contradictionsOfAccess(config: Config): string[] {
       'HOLDFAST_POLICY needs identities: set HOLDFAST_AUTH_TOKENS, HOLDFAST_AUTH_JWT_ISSUER or HOLDFAST_TLS_CLIENT_CA',
     );
   }
+  if (authJwtJwks !== undefined && config.insecure?.jwks === false && isOpenKeySource(authJwtJwks)) {
+    found.push(
+      'HOLDFAST_AUTH_JWT_JWKS gets the keys from another machine without TLS, so who changes the answers on their way can make credentials: use https://…, or set HOLDFAST_INSECURE=jwks if you trust the network',
+    );
+  }
   return found;
 }
 
@@ -120,12 +126,10 @@ export function credentialsOf({ tlsClientCa, authTokens, authJwtIssuer }: Config
   };
 }
 
-/** True if programs of other machines can reach the address. The name localhost stands for loopback addresses. */
+/** True if programs of other machines can reach the address. */
 export function isExposed({ listen }: Config): boolean {
   if (listen === undefined || listen.kind === 'unix') return false;
-  return !/^(localhost|127(\.\d{1,3}){3}|(::ffff:)127(\.\d{1,3}){3}|::1|(0{1,4}:){7}0{0,3}1)$/i.test(
-    listen.host,
-  );
+  return !isLoopback(listen.host);
 }
 
 /** Reports an address that other machines can reach, without the protection that such an address needs. */

@@ -126,17 +126,22 @@ export function flag(): z.ZodType<boolean, string> {
   return parsed('0 or 1', (text) => (text === '0' || text === '1' ? text === '1' : undefined));
 }
 
-/** The parts that the operator leaves insecure. */
-export interface InsecureParts {
-  readonly tls: boolean;
-  readonly auth: boolean;
+/** Whether only programs of this machine reach the host. The name localhost stands for loopback addresses. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|(::ffff:)127(\.\d{1,3}){3}|::1|(0{1,4}:){7}0{0,3}1)$/i.test(host);
 }
 
+const INSECURE_PARTS = ['tls', 'auth', 'jwks'] as const;
+
+/** The parts that the operator leaves insecure. */
+export type InsecureParts = Readonly<Record<(typeof INSECURE_PARTS)[number], boolean>>;
+
 export function insecureParts(): z.ZodType<InsecureParts, string> {
-  return parsed('tls, auth or tls,auth', (text) => {
+  return parsed('tls, auth, jwks, or several of them with commas between', (text) => {
     const parts = text === '' ? [] : text.split(',');
-    if (!parts.every((part) => part === 'tls' || part === 'auth')) return undefined;
-    return Object.freeze({ tls: parts.includes('tls'), auth: parts.includes('auth') });
+    if (!parts.every((part) => INSECURE_PARTS.some((known) => known === part))) return undefined;
+    const [tls, auth, jwks] = INSECURE_PARTS.map((part) => parts.includes(part));
+    return Object.freeze({ tls, auth, jwks } as InsecureParts);
   });
 }
 
@@ -164,6 +169,18 @@ export function keySource(): z.ZodType<KeySource, string> {
     if (url === undefined || !['https:', 'http:'].includes(url.protocol)) return undefined;
     return url.username === '' && url.password === '' ? Object.freeze({ url: url.href }) : undefined;
   });
+}
+
+/** Whether the keys come from another machine without TLS. */
+export function isOpenKeySource(source: KeySource): boolean {
+  if (!('url' in source)) return false;
+  const url = new URL(source.url);
+  return url.protocol === 'http:' && !isLoopback(hostOfUrl(url));
+}
+
+/** The host without the brackets of an IPv6 address. */
+export function hostOfUrl({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
 export function filePath(): z.ZodType<string, string> {

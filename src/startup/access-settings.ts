@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Quotas } from '../engine/quotas';
-import { authenticates, isExposed, type Config } from '../config/config';
+import type { Config } from '../config/config';
+import { settingsWarnings } from '../config/warnings';
 
 interface NamedFile {
   readonly setting: string;
@@ -56,26 +57,7 @@ function named(setting: string, path: string | undefined): NamedFile | undefined
   return path === undefined ? undefined : { setting, path };
 }
 
-/** Warns about permissions of all callers, and about an address without protection, as HOLDFAST_INSECURE permits. */
+/** Warns about what the settings leave open. */
 export function logExposure(config: Config, log: Logger): void {
-  const { authJwtJwks } = config;
-  if (authJwtJwks !== undefined && 'url' in authJwtJwks && authJwtJwks.url.startsWith('http:')) {
-    log.warn(
-      {},
-      'HOLDFAST_AUTH_JWT_JWKS has no TLS: who changes the answers on their way can make credentials',
-    );
-  }
-  if (authenticates(config) && config.policy === undefined) {
-    log.warn({}, 'there is no policy: every proven identity may do everything (HOLDFAST_POLICY)');
-  }
-  if (!isExposed(config)) return;
-  if (config.tlsCert === undefined) {
-    log.warn({}, 'INSECURE: other machines can reach this server, and it has no TLS (HOLDFAST_INSECURE=tls)');
-  }
-  if (!authenticates(config)) {
-    log.warn(
-      {},
-      'INSECURE: other machines can reach this server, and every caller may do everything (HOLDFAST_INSECURE=auth)',
-    );
-  }
+  for (const warning of settingsWarnings(config)) log.warn({}, warning);
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { POLICY_SERVICES, POLICY_VERBS } from '../../src/cli/commands/checks';
 import { SERVICES, VERBS } from '../../src/transport/access/verbs';
@@ -26,8 +26,26 @@ function holdfast(words: readonly string[], env: Readonly<Record<string, string>
 
 describe('holdfast check-config', () => {
   it('accepts valid settings', async () => {
-    const ended = await holdfast(['check-config'], { HOLDFAST_REDIS_URL: 'redis://redis:6379' });
+    const ended = await holdfast(['check-config'], { HOLDFAST_REDIS_URL: 'rediss://redis:6379' });
     expect(ended).toEqual({ code: 0, stdout: '', stderr: 'the settings are valid\n' });
+  });
+
+  it('warns of what valid settings leave open', async () => {
+    const tokens = join(scratchFolder(), 'tokens');
+    writeFileSync(tokens, '');
+    chmodSync(tokens, 0o666);
+    const { code, stderr } = await holdfast(['check-config'], {
+      ...{ HOLDFAST_REDIS_URL: 'redis://:hunter2@redis:6379', HOLDFAST_AUTH_TOKENS: tokens },
+      ...{ HOLDFAST_AUTH_JWT_ISSUER: 'i', HOLDFAST_AUTH_JWT_AUDIENCE: 'a', HOLDFAST_INSECURE: 'jwks' },
+      HOLDFAST_AUTH_JWT_JWKS: 'http://login.example/keys',
+    });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^warning: INSECURE: HOLDFAST_AUTH_JWT_JWKS has no TLS/m);
+    expect(stderr).toMatch(/^warning: there is no policy/m);
+    expect(stderr).toMatch(/^warning: HOLDFAST_REDIS_URL has no TLS/m);
+    expect(stderr).toMatch(/^warning: HOLDFAST_AUTH_TOKENS: every user of this machine may write/m);
+    expect(stderr).toMatch(/^the settings are valid$/m);
+    expect(stderr).not.toContain('hunter2');
   });
 
   it('names every problem on a line of its own, with the exit code 64', async () => {

@@ -28,7 +28,7 @@ export function addChecks(program: Command, terminal: Terminal): void {
     .command('check-config')
     .summary('check the settings of a server')
     .description(
-      'Checks the settings in the environment as a server does at its start, and prints each problem. Does not read the files that the settings name, and does not connect to Redis.',
+      'Checks the settings in the environment as a server does at its start, and prints each problem. Warns of what valid settings leave open, such as files that every user may write. Does not read the files, and does not connect to Redis.',
     )
     .option('--show', 'print every setting with its value; passwords are left out')
     .action((flags: { show?: boolean }) => checkConfig(terminal, flags.show === true));
@@ -54,8 +54,11 @@ export function addChecks(program: Command, terminal: Terminal): void {
 async function checkConfig(terminal: Terminal, show: boolean): Promise<void> {
   const { readConfig } = await import('../../config/config.js');
   const { shownSettings } = await import('../../config/shown-settings.js');
+  const { settingsWarnings } = await import('../../config/warnings.js');
   try {
-    readConfig(terminal.env);
+    for (const warning of settingsWarnings(readConfig(terminal.env))) {
+      terminal.err.write(`warning: ${escapeText(warning)}\n`);
+    }
   } catch (error) {
     const { problems } = error as { problems?: readonly string[] };
     if (problems === undefined) throw error;
