@@ -1,5 +1,6 @@
 import type { Account } from './account';
 import type { CallSession } from './call-session';
+import type { CallerUse } from './callers';
 import type { Quotas } from './quotas';
 
 /** The engine's view of a gRPC call. The transport implements this interface. */
@@ -14,6 +15,8 @@ export interface Call {
   readonly identity: string;
   /** Counts the caller's use of this server. Undefined: the server has no quotas. */
   readonly account: Account | undefined;
+  /** What the caller does on this server. Undefined: nobody counts it. */
+  readonly caller?: CallerUse | undefined;
   /** The present quotas of the caller. */
   readonly quotas: Quotas;
   /** True: the caller may not read this name, so errors and events must not show its holders. May change by a reload. */

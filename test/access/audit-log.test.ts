@@ -69,6 +69,47 @@ test('many identities share one line', async () => {
   audit.close();
 });
 
+test('a busy server writes one line per caller and ten seconds, and the number of its other refusals', async () => {
+  const { lines, clock, audit } = started();
+  const overloaded = { outcome: 'OVERLOADED' } as const;
+  const from = (address: string, identity = '') => ({ ...caller(identity), peer: `${address}:50000` });
+  for (let count = 0; count < 1000; count++) audit.refused(from('10.0.0.7', 'token:a'), overloaded);
+  for (let count = 0; count < 10; count++) audit.refused(from('10.0.0.8', 'token:a'), overloaded);
+  audit.refused(from('2001:db8::1'), overloaded);
+  const fields = () => lines.splice(0).map((line) => line.fields);
+  const first = { action: 'refused', outcome: 'OVERLOADED', method: '/holdfast.v1.LockService/GetLock' };
+  expect(fields()).toEqual([
+    { ...first, identity: 'token:a', peer: '10.0.0.7:50000' },
+    { ...first, identity: 'token:a', peer: '10.0.0.8:50000' },
+    { ...first, identity: '', peer: '2001:db8::1:50000' },
+  ]);
+  await clock.advance(9999);
+  expect(lines).toEqual([]);
+  await clock.advance(1);
+  const more = { identity: 'token:a', action: 'refused', outcome: 'OVERLOADED' };
+  expect(fields()).toEqual([
+    { ...more, peer: '10.0.0.7', suppressed: 999 },
+    { ...more, peer: '10.0.0.8', suppressed: 9 },
+  ]);
+  audit.close();
+});
+
+test('a hundred thousand overloaded addresses cost a hundred lines, and one for all others', async () => {
+  const { lines, clock, audit } = started();
+  for (let count = 0; count < 100_000; count++) {
+    audit.refused(
+      { ...caller(''), peer: `10.${count >> 16}.${(count >> 8) & 255}.${count & 255}:1` },
+      { outcome: 'OVERLOADED' },
+    );
+  }
+  expect(lines).toHaveLength(101);
+  await clock.advance(10_000);
+  expect(lines.slice(101).map(({ fields }) => fields)).toEqual([
+    { identity: 'several identities', action: 'refused', outcome: 'OVERLOADED', suppressed: 99_899 },
+  ]);
+  audit.close();
+});
+
 test('close writes the numbers that are left', () => {
   const { lines, audit } = started();
   audit.refused(caller('token:a'), refusal);

@@ -169,3 +169,15 @@ test('the line of a refused command has the traceparent of its session', async (
     { identity: 'token:visitor', action: 'refused', outcome: 'NOT_ALLOWED', name: 'ops/a', traceparent },
   ]);
 });
+
+test('a command of a session above a quota of leases has a line, as a call has', async () => {
+  const quota = { metadata: { quota: 'leases', limit: '3' } };
+  harness.permits.failWith(new HoldfastError('QUOTA_EXCEEDED', 'too many leases', quota));
+  const session = new SessionStream(harness.target, { metadata: metadataOf('ops') });
+  const number = session.run(lock('ops/a'));
+  await eventually('an answer', () => session.kinds(number).length > 0);
+  session.close();
+  expect(lines()).toMatchObject([
+    { identity: 'token:ops', action: 'refused', outcome: 'QUOTA_EXCEEDED', quota: 'leases', limit: '3' },
+  ]);
+});

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:http2';
 import { join } from 'node:path';
 import { Metadata, status } from '@grpc/grpc-js';
 import { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
@@ -183,6 +185,33 @@ test('the log has the precise cause, and never the token', async () => {
   });
   expect(JSON.stringify(harness.logged)).not.toContain('secret-token');
 });
+
+test.each([ACQUIRE, '/holdfast.v1.AutocompleteService/PutEntries'])(
+  'a caller of %s that disconnects before its token is checked is in the log with its address',
+  async (path) => {
+    const forger = await signingKey('k');
+    const forged = await Promise.all(
+      [...Array(40).keys()].map((count) => sign(forger, { sub: `bob-${count}` })),
+    );
+    const peers = () =>
+      harness.logged.flatMap(({ message, fields: { method, peer } }) =>
+        message === 'refused a credential' && method === path ? [peer] : [],
+      );
+    // Each token is checked for the first time, and the checks take turns.
+    const leave = async (token: string): Promise<void> => {
+      const session = connect(`http://${harness.target}`);
+      const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc' };
+      const stream = session.request({ ...headers, ...bearer(token) });
+      stream.on('error', () => undefined).end(acquireBody, () => session.destroy());
+      await once(session, 'close');
+    };
+    await eventually('a line of the log', async () => {
+      await Promise.all(forged.map(leave));
+      return peers().length > 0;
+    });
+    expect(peers()).toEqual(peers().map(() => expect.stringMatching(/^127\.0\.0\.1:\d+$/) as string));
+  },
+);
 
 /** Opens every stream of the contract and a waiting acquire. Resolves when all have reached an engine. */
 async function openWaits(token: string) {

@@ -117,6 +117,8 @@ function formsOf(call: DescribedCall, name: string): readonly Form[] {
       return sessionForms(name);
     case 'EndQuarantine':
       return [{ title: 'all', messages: [good], needs: [['admin', '']] }];
+    case 'ListCallers':
+      return [{ title: 'all', messages: [good], needs: [['admin', '']], reachesEngine: false }];
     case 'HoldLock':
     case 'HoldPermits': {
       const fields = { name, requestId: UUID_V4 };

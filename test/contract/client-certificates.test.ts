@@ -1,18 +1,23 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect as connectTcp, createServer, type AddressInfo } from 'node:net';
 import { connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
 import { once } from 'node:events';
 import { credentials, Metadata, status, type ChannelCredentials, type ServiceError } from '@grpc/grpc-js';
 import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
+import {
+  ListCallersRequest,
+  ServerServiceClient,
+} from '../../generated/typescript/holdfast/v1/server_service';
 import { tokenDigest } from '../../src/transport/access/bearer';
 import { Authority, type Issued, type Wanted } from '../support/certificates';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
 import { openEveryStream } from './every-stream';
 import { someLease } from './fake-engines';
-import { acquireRequest, call, failureOf, Harness } from './harness';
+import { acquireRequest, call, failureOf, Harness, type Logged } from './harness';
 
 /** Client certificates over real TLS. */
 
@@ -108,6 +113,87 @@ test.each<[string, () => Issued, string]>([
   }
   expect(identities).toEqual([]);
 });
+
+/** Passes bytes to the server, and changes one byte of a message of the TLS handshake. */
+async function handshakeWith(issued: Issued, forge: (records: Buffer) => void): Promise<string> {
+  const port = Number(harness.target.split(':')[1]);
+  const forger = createServer((client) => {
+    const server = connectTcp(port, '127.0.0.1');
+    for (const socket of [client, server]) socket.on('error', () => undefined);
+    client.on('data', (records) => {
+      forge(records);
+      server.write(records);
+    });
+    client.on('close', () => server.destroy());
+    server.on('close', () => client.destroy()).pipe(client);
+  });
+  await once(forger.listen(0, '127.0.0.1'), 'listening');
+  // The handshake of TLS 1.2 is not encrypted.
+  const socket = connectTls({
+    port: (forger.address() as AddressInfo).port,
+    host: '127.0.0.1',
+    ca: servers.pem,
+    maxVersion: 'TLSv1.2',
+    ALPNProtocols: ['h2'],
+    cert: readFileSync(issued.cert),
+    key: readFileSync(issued.key),
+  });
+  const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
+  forger.close();
+  return error.code ?? '';
+}
+
+/** Changes the signature that proves the key of the certificate: the message CertificateVerify. */
+function forgeProof(records: Buffer): void {
+  for (let start = 0; start + 5 < records.length;) {
+    const end = start + 5 + records.readUInt16BE(start + 3);
+    const [type, message] = [records[start], records[start + 5]];
+    if (type === 22 && message === 15) records[end - 2]! ^= 1;
+    start = end;
+  }
+}
+
+/** Changes the signature of the authority, at the end of the certificate. */
+const forgeSignature = (issued: Issued) => {
+  const { raw } = new X509Certificate(readFileSync(issued.cert));
+  return (records: Buffer): void => {
+    const start = records.indexOf(raw);
+    if (start >= 0) records[start + raw.length - 3]! ^= 1;
+  };
+};
+
+test.each<[string, (issued: Issued) => (records: Buffer) => void]>([
+  ['signature by the authority', forgeSignature],
+  ['proof of its key', () => forgeProof],
+])(
+  'a client certificate with a forged %s has a line with the address, and counts for it',
+  async (_title, forge) => {
+    const issued = clients.issue(SPIFFE);
+    const isLine = ({ message, fields }: Logged): boolean =>
+      message === 'refused a credential' && !('method' in fields);
+    harness.logged.splice(0);
+    // The lines of the second before may be the last ones of this address.
+    const line = await eventually('a line of the log', async () => {
+      expect(await handshakeWith(issued, forge(issued))).toBe('ERR_SSL_TLSV1_ALERT_DECRYPT_ERROR');
+      return harness.logged.find(isLine);
+    });
+    expect(line.fields).toEqual({
+      reason: 'BAD_CREDENTIAL',
+      detail: expect.stringMatching(/^the TLS handshake with the client certificate failed: ERR_/) as string,
+      peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) as string,
+    });
+    const client = harness.client(ServerServiceClient, channel());
+    const { callers } = await call(
+      client,
+      client.listCallers,
+      ListCallersRequest.create(),
+      withToken('good-token'),
+    );
+    const unknown = callers.find(({ identity }) => identity === '');
+    expect(unknown).toMatchObject({ address: '127.0.0.1' });
+    expect(unknown?.refusalCount).toBeGreaterThan(0n);
+  },
+);
 
 test('a good token names the caller, and a bad token is refused even with a good certificate', async () => {
   const good = clients.issue(SPIFFE);

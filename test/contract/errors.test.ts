@@ -55,8 +55,14 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
 };
 const ROWS = Object.entries(TABLE) as [Reason, (typeof TABLE)[Reason]][];
 
-/** GetServerInfo and EndQuarantine do not call an engine. SuggestStream and OpenSession report errors in their messages. */
-const CALLS = contractCalls(['GetServerInfo', 'EndQuarantine', 'SuggestStream', 'OpenSession']);
+/** The calls of ServerService do not call an engine. SuggestStream and OpenSession report errors in their messages. */
+const CALLS = contractCalls([
+  'GetServerInfo',
+  'EndQuarantine',
+  'ListCallers',
+  'SuggestStream',
+  'OpenSession',
+]);
 
 /** The errors of all calls when every engine call rejects with this error. */
 async function allFailures(error: unknown): Promise<readonly ServiceError[]> {

@@ -165,7 +165,7 @@ test('reflection sends an imported file once per stream, and a requested file ev
   ]);
   expect(answers.map((answer) => [...filesIn(answer).keys()])).toEqual([
     LOCK_FILES,
-    ['holdfast/v1/server_service.proto'],
+    ['holdfast/v1/server_service.proto', 'holdfast/v1/error_reason.proto'],
     ['google/protobuf/duration.proto'],
   ]);
 });

@@ -278,6 +278,7 @@ test('GetServerInfo answers with version, bounds, features and store state', asy
       Feature.FEATURE_METADATA_UPDATE,
       Feature.FEATURE_AUTOCOMPLETE,
       Feature.FEATURE_SESSIONS,
+      Feature.FEATURE_CALLERS,
     ],
     storeState: StoreState.STORE_STATE_READY,
     storeWarnings: harness.store.warnings,

@@ -3565,6 +3565,90 @@ pub struct EndQuarantineResponse {
     #[prost(string, tag = "2")]
     pub risk: ::prost::alloc::string::String,
 }
+/// Which callers to list.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListCallersRequest {
+    /// Only callers with exactly this identity. Empty: all. At most 256 bytes, without control characters and
+    /// U+FFFD.
+    #[prost(string, tag = "1")]
+    pub identity: ::prost::alloc::string::String,
+    /// Only callers from exactly this address, as in Caller. Empty: all. At most 256 bytes, without control
+    /// characters and U+FFFD.
+    #[prost(string, tag = "2")]
+    pub address: ::prost::alloc::string::String,
+    /// The largest number of callers in the answer, which has one page. Default: 50. Values above 500 mean 500.
+    /// Must not be negative.
+    #[prost(int32, tag = "3")]
+    pub page_size: i32,
+    /// The order of the callers.
+    #[prost(enumeration = "CallerOrder", tag = "4")]
+    pub order_by: i32,
+}
+/// The callers of one server.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListCallersResponse {
+    /// The callers, the first by `order_by` first.
+    #[prost(message, repeated, tag = "1")]
+    pub callers: ::prost::alloc::vec::Vec<Caller>,
+    /// How many callers the request matches, with those that `page_size` leaves out.
+    #[prost(int32, tag = "2")]
+    pub caller_count: i32,
+    /// The sums of all callers without a place of their own, whatever the request matches. Its identity and
+    /// address are empty. Unset: every caller since the start of the server has a place.
+    #[prost(message, optional, tag = "3")]
+    pub other: ::core::option::Option<Caller>,
+    /// How many times a caller has lost its place, or has found none.
+    #[prost(int64, tag = "4")]
+    pub displaced_count: i64,
+    /// The time of `recent_call_count` and `recent_refusal_count`: the last 50 to 60 seconds, or the time since
+    /// the start of the server if that is shorter.
+    #[prost(message, optional, tag = "5")]
+    pub recent_duration: ::core::option::Option<::prost_types::Duration>,
+}
+/// What one caller does on one server. A caller is an identity at an address.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Caller {
+    /// The proven identity. Empty: the server does not authenticate callers, or refused these calls before it
+    /// knew their caller, or the calls need no credential (health, reflection).
+    #[prost(string, tag = "1")]
+    pub identity: ::prost::alloc::string::String,
+    /// The address that the calls come from, without the port: that of a proxy if the caller is behind one.
+    /// Empty: a Unix socket.
+    #[prost(string, tag = "2")]
+    pub address: ::prost::alloc::string::String,
+    /// The calls since the caller has its place, with those that were refused. Each command of a session but
+    /// no heartbeat, and each query of SuggestStream, counts as a call too.
+    #[prost(int64, tag = "3")]
+    pub call_count: i64,
+    /// Those of `call_count` that ended with RESOURCE_EXHAUSTED, UNAUTHENTICATED or PERMISSION_DENIED.
+    #[prost(int64, tag = "4")]
+    pub refusal_count: i64,
+    /// Those of `call_count` in the last `recent_duration`.
+    #[prost(int64, tag = "5")]
+    pub recent_call_count: i64,
+    /// Those of `refusal_count` in the last `recent_duration`.
+    #[prost(int64, tag = "6")]
+    pub recent_refusal_count: i64,
+    /// The leases that this server has granted to the caller or renewed, until the server learns of their end
+    /// or until their ttl. Counts at most 100,000 leases of all callers of a server without quotas.
+    #[prost(int32, tag = "7")]
+    pub lease_count: i32,
+    /// The requests that wait on this server for a lease.
+    #[prost(int32, tag = "8")]
+    pub waiter_count: i32,
+    /// The open streams and sessions.
+    #[prost(int32, tag = "9")]
+    pub stream_count: i32,
+    /// The open connections that have made a call.
+    #[prost(int32, tag = "10")]
+    pub connection_count: i32,
+    /// The reason of the last refused call. ERROR_REASON_UNSPECIFIED: none was refused.
+    #[prost(enumeration = "ErrorReason", tag = "11")]
+    pub last_refusal_reason: i32,
+    /// The time since the caller has its place.
+    #[prost(message, optional, tag = "12")]
+    pub age: ::core::option::Option<::prost_types::Duration>,
+}
 /// A period without grants after the store may have lost leases. Leases can still be renewed and
 /// released.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -3600,6 +3684,8 @@ pub enum Feature {
     MetadataUpdate = 8,
     /// SessionService.
     Sessions = 9,
+    /// ListCallers.
+    Callers = 10,
 }
 impl Feature {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -3618,6 +3704,7 @@ impl Feature {
             Self::Revocation => "FEATURE_REVOCATION",
             Self::MetadataUpdate => "FEATURE_METADATA_UPDATE",
             Self::Sessions => "FEATURE_SESSIONS",
+            Self::Callers => "FEATURE_CALLERS",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -3633,6 +3720,48 @@ impl Feature {
             "FEATURE_REVOCATION" => Some(Self::Revocation),
             "FEATURE_METADATA_UPDATE" => Some(Self::MetadataUpdate),
             "FEATURE_SESSIONS" => Some(Self::Sessions),
+            "FEATURE_CALLERS" => Some(Self::Callers),
+            _ => None,
+        }
+    }
+}
+/// The order of ListCallers. Of equal callers, the larger `call_count` comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum CallerOrder {
+    /// The largest `recent_call_count` first.
+    Unspecified = 0,
+    /// As CALLER_ORDER_UNSPECIFIED.
+    CallCount = 1,
+    /// The largest `recent_refusal_count` first.
+    RefusalCount = 2,
+    /// The largest `lease_count` first.
+    LeaseCount = 3,
+    /// The largest `waiter_count` first.
+    WaiterCount = 4,
+}
+impl CallerOrder {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "CALLER_ORDER_UNSPECIFIED",
+            Self::CallCount => "CALLER_ORDER_CALL_COUNT",
+            Self::RefusalCount => "CALLER_ORDER_REFUSAL_COUNT",
+            Self::LeaseCount => "CALLER_ORDER_LEASE_COUNT",
+            Self::WaiterCount => "CALLER_ORDER_WAITER_COUNT",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "CALLER_ORDER_UNSPECIFIED" => Some(Self::Unspecified),
+            "CALLER_ORDER_CALL_COUNT" => Some(Self::CallCount),
+            "CALLER_ORDER_REFUSAL_COUNT" => Some(Self::RefusalCount),
+            "CALLER_ORDER_LEASE_COUNT" => Some(Self::LeaseCount),
+            "CALLER_ORDER_WAITER_COUNT" => Some(Self::WaiterCount),
             _ => None,
         }
     }
@@ -3869,6 +3998,40 @@ pub mod server_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("holdfast.v1.ServerService", "EndQuarantine"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Lists the callers of this server, those that send the most now first. Other servers have other callers,
+        /// so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+        ///
+        /// The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+        /// has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+        ///
+        /// With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+        /// server accepts may make this call.
+        ///
+        /// Errors: INVALID_FIELD, NOT_ALLOWED.
+        pub async fn list_callers(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListCallersRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListCallersResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/holdfast.v1.ServerService/ListCallers",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("holdfast.v1.ServerService", "ListCallers"));
             self.inner.unary(req, path, codec).await
         }
     }

@@ -110,7 +110,7 @@ export class AcquireAttempt implements AttemptFacts {
     context.attempts.set(wanted.attach, this);
     try {
       while (this.state !== 'granted') this.state = await this.next(this.state);
-      if (account) context.countedLeases.lives(account, key, this.grant.remainingMs);
+      context.countedLeases.lives(call, key, this.grant.remainingMs);
       this.meter();
       return this.grant;
     } catch (error) {
@@ -357,6 +357,7 @@ export class AcquireAttempt implements AttemptFacts {
   private startWaiting(): State {
     const { context, call, end, waiter } = this;
     this.enqueue();
+    if (call.caller !== undefined) call.caller.waiterCount += 1;
     call.onCancelled(() => waiter.raise('cancelled'));
     call.session?.onGivenUp(() => waiter.raise('given-up'));
     this.endTimer = context.timers.at(end.at, () => waiter.raise('ended'));
@@ -374,6 +375,8 @@ export class AcquireAttempt implements AttemptFacts {
     this.allowance.close();
     if (this.endTimer === undefined) return;
     this.endTimer.cancel();
+    const { caller } = this.call;
+    if (caller !== undefined) caller.waiterCount -= 1;
     const { queue } = this.context;
     // A hint that came with the grant may be about the lease: an operator may have revoked the lease.
     if (this.stream && this.state === 'granted' && this.waiter.isRaised('recheck')) {

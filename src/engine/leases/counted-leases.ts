@@ -1,7 +1,18 @@
 import type { Account } from '../account';
+import type { Call } from '../call';
+import type { CallerUse } from '../callers';
 import type { Clock } from '../clock';
 import { latestEnd } from './expire-offset';
 import type { TimedWork, TimerEntry, TimerQueue } from './timer-queue';
+
+/** The bound of leases that count for no quota, because each takes memory. */
+const MAX_WITHOUT_QUOTA = 100_000;
+/**
+ * The end of a lease that counts for no quota is noticed in whole seconds, and looked at once in this time (ms). So all
+ * such leases have few different times, which the queue of timers compares.
+ */
+const LOOK_MS = 60_000;
+const WHOLE_MS = 1000;
 
 class CountedLease implements TimedWork {
   timer: TimerEntry | undefined;
@@ -9,7 +20,8 @@ class CountedLease implements TimedWork {
   constructor(
     private readonly leases: { check(lease: CountedLease): void },
     readonly key: string,
-    readonly account: Account,
+    readonly account: Account | undefined,
+    public caller: CallerUse | undefined,
     /** No client believes in the lease after this time (ms). */
     public endAt: number,
   ) {}
@@ -20,8 +32,9 @@ class CountedLease implements TimedWork {
 }
 
 /**
- * The leases that this server has granted or renewed, for the quotas of their callers. A lease counts until this server
- * learns of its end, or until the last end that this server knows. A release or a renewal by another server is unknown here.
+ * The leases that this server has granted or renewed, for the quotas of their callers and for the list of callers. A lease
+ * counts until this server learns of its end, or until the last end that this server knows. A release or a renewal by
+ * another server is unknown here.
  */
 export class CountedLeases {
   private readonly leases = new Map<string, CountedLease>();
@@ -29,6 +42,7 @@ export class CountedLeases {
   constructor(
     private readonly clock: Clock,
     private readonly timers: TimerQueue,
+    private readonly maxWithoutQuota = MAX_WITHOUT_QUOTA,
   ) {}
 
   /**
@@ -47,16 +61,21 @@ export class CountedLeases {
   }
 
   /** The store has just answered that this time of the lease is left (ms). */
-  lives(account: Account, key: string, remainingMs: number): void {
-    const endAt = latestEnd(this.clock.now(), remainingMs);
+  lives({ account, caller }: Pick<Call, 'account' | 'caller'>, key: string, remainingMs: number): void {
     const known = this.leases.get(key);
+    if (known === undefined && account === undefined) {
+      if (caller === undefined || this.leases.size >= this.maxWithoutQuota) return;
+    }
+    const endAt = latestEnd(this.clock.now(), remainingMs);
     if (known !== undefined) {
       known.endAt = Math.max(known.endAt, endAt);
+      if (known.caller !== caller) this.move(known, caller);
       return;
     }
-    account.leaseCount += 1;
-    const lease = new CountedLease(this, key, account, endAt);
-    lease.timer = this.timers.at(endAt, lease);
+    if (account !== undefined) account.leaseCount += 1;
+    if (caller !== undefined) caller.leaseCount += 1;
+    const lease = new CountedLease(this, key, account, caller, endAt);
+    lease.timer = this.timers.at(this.nextLookAt(lease), lease);
     this.leases.set(key, lease);
   }
 
@@ -64,8 +83,16 @@ export class CountedLeases {
     const known = this.leases.get(key);
     if (known === undefined) return;
     known.timer?.cancel();
-    known.account.leaseCount -= 1;
+    if (known.account !== undefined) known.account.leaseCount -= 1;
+    if (known.caller !== undefined) known.caller.leaseCount -= 1;
     this.leases.delete(key);
+  }
+
+  /** The holder may renew from another address. */
+  private move(lease: CountedLease, to: CallerUse | undefined): void {
+    if (lease.caller !== undefined) lease.caller.leaseCount -= 1;
+    if (to !== undefined) to.leaseCount += 1;
+    lease.caller = to;
   }
 
   close(): void {
@@ -75,6 +102,11 @@ export class CountedLeases {
   /** The timer of the lease. A renewal only moves `endAt`, so the timer may run before the end. */
   check(lease: CountedLease): void {
     if (lease.endAt <= this.clock.now()) this.ended(lease.key);
-    else lease.timer = this.timers.at(lease.endAt, lease);
+    else lease.timer = this.timers.at(this.nextLookAt(lease), lease);
+  }
+
+  private nextLookAt({ account, endAt }: CountedLease): number {
+    if (account !== undefined) return endAt;
+    return Math.ceil(Math.min(endAt, this.clock.now() + LOOK_MS) / WHOLE_MS) * WHOLE_MS;
   }
 }

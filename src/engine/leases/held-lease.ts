@@ -41,7 +41,7 @@ export interface HeldLeaseOptions {
   readonly context: HeldLeaseContext;
   readonly owner: LeaseOwner;
   /** The call that has brought the lease: a stream, or a command of a session. */
-  readonly call: Pick<Call, 'identity' | 'connection' | 'account' | 'session' | 'traceparent'>;
+  readonly call: Pick<Call, 'identity' | 'connection' | 'account' | 'caller' | 'session' | 'traceparent'>;
   readonly resource: Resource;
   readonly ref: CallRef;
   /** The time at which the stream must end with REATTACH (ms). */
@@ -358,7 +358,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     this.isAlone = this.recheckAgain;
     context.renewals.add(this);
     this.believedUntil = Math.max(this.believedUntil, latestEnd(this.clock.now(), reply.remainingMs));
-    if (call.account) context.countedLeases.lives(call.account, this.key, reply.remainingMs);
+    context.countedLeases.lives(call, this.key, reply.remainingMs);
     const end = confirmedEnd(reply);
     if (end > this.confirmedEnd) {
       this.confirmedEnd = end;

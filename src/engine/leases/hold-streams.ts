@@ -194,10 +194,7 @@ export class HoldStreams {
     const ref = { requestId, attach: context.newAttach(call, true), leaseId };
     const confirmed = await this.renew(call, resource, ref, secret, true);
     // An acquire counts its lease itself.
-    if (call.account) {
-      const { remainingMs } = confirmed.granted;
-      context.countedLeases.lives(call.account, requestKey(resource, requestId), remainingMs);
-    }
+    context.countedLeases.lives(call, requestKey(resource, requestId), confirmed.granted.remainingMs);
     await this.keep(call, resource, ref, confirmed, owner);
   }
 

@@ -113,7 +113,7 @@ export class Permits implements PermitsEngine {
     const { countedLeases } = this.context;
     const key = requestKey(resource, requestId);
     if (reply.kind === 'granted') {
-      if (call.account) countedLeases.lives(call.account, key, reply.remainingMs);
+      countedLeases.lives(call, key, reply.remainingMs);
       return grantedLease(resource, { requestId }, reply);
     }
     if (reply.kind !== 'finished') throw errors.leaseNotHeld(resource, undefined);

@@ -1,6 +1,7 @@
 import type { Account } from '../account';
 import type { Call } from '../call';
 import type { CallSession, SignsOfLife } from '../call-session';
+import type { CallerUse } from '../callers';
 import type { HoldfastError } from '../errors';
 import type { Quotas } from '../quotas';
 import type { CommandRights } from './session-requests';
@@ -60,6 +61,10 @@ export class CommandCall implements Call, CallSession {
 
   get account(): Account | undefined {
     return this.origin.stream.account;
+  }
+
+  get caller(): CallerUse | undefined {
+    return this.origin.stream.caller;
   }
 
   get quotas(): Quotas {

@@ -49,7 +49,18 @@ export class Access {
 
   /** Whether `prove` would answer without a promise. Logs no refusal, because the call is proven later. */
   knows(credentials: PresentedCredentials): boolean {
-    return this.authenticator.knows(credentials);
+    return this.authenticator.known(credentials) !== undefined;
+  }
+
+  /** The identity of a call that is never proven, because it is refused before. Empty: not known without a check. */
+  identityOf(credentials: PresentedCredentials): string {
+    return this.authenticator.known(credentials)?.identity ?? '';
+  }
+
+  /** The client presented a certificate that ended the TLS handshake, so there is no call. */
+  refusedHandshake(peer: string, problem: string): void {
+    const detail = `the TLS handshake with the client certificate failed: ${problem}`;
+    this.refusals.write(peer, () => ({ reason: 'BAD_CREDENTIAL', detail }));
   }
 
   close(): void {

@@ -39,7 +39,7 @@ export interface Authenticator {
    * is known already.
    */
   authenticate(call: PresentedCredentials): Caller | Promise<Caller>;
-  /** Whether `authenticate` would answer without a promise. Starts no check, and never throws. */
-  knows(call: PresentedCredentials): boolean;
+  /** The caller, if `authenticate` would answer it without a promise. Starts no check, and never throws. */
+  known(call: PresentedCredentials): Caller | undefined;
   close(): void;
 }

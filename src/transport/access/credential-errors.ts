@@ -19,13 +19,17 @@ export interface WaysIn {
   readonly certificate: boolean;
 }
 
-export function noCredential({ bearer, certificate }: WaysIn): CredentialError {
+/** @param isUnread the connection was closed before its certificate was read, so there may have been one */
+export function noCredential({ bearer, certificate }: WaysIn, isUnread = false): CredentialError {
   const remedies = [
     ...(bearer ? ['send the metadata "authorization: Bearer <token>"'] : []),
     ...(certificate ? ['connect with a client certificate'] : []),
   ];
   const message = `the call has no credential, and this server requires one: ${remedies.join(', or ')}`;
-  return new CredentialError('NO_CREDENTIAL', message, 'the call has no credential');
+  const detail = isUnread
+    ? 'the call has no token, and its connection was closed before its certificate was read'
+    : 'the call has no credential';
+  return new CredentialError('NO_CREDENTIAL', message, detail);
 }
 
 export function malformedCredential(detail: string): CredentialError {

@@ -4,6 +4,7 @@ import type { Authenticator, Caller, PresentedCredentials } from './caller';
 import type { ClientCertificates } from './client-certificates';
 import { expiredCredential, noCredential, refusedCredential } from './credential-errors';
 import type { JsonWebTokens } from './json-web-tokens';
+import { hasConnectionClosed } from './retired-connection';
 import type { TokenFile } from './token-file';
 
 /** The configured kinds of credentials. At least one is defined. */
@@ -36,21 +37,22 @@ export class Credentials implements Authenticator {
     }
     if (certified !== undefined) return certified;
     const bearer = tokens !== undefined || jsonWebTokens !== undefined;
-    throw noCredential({ bearer, certificate: certificates !== undefined });
+    const isUnread = certificates !== undefined && hasConnectionClosed(call.connection);
+    throw noCredential({ bearer, certificate: certificates !== undefined }, isUnread);
   }
 
-  knows(call: PresentedCredentials): boolean {
+  known(call: PresentedCredentials): Caller | undefined {
     const { tokens, jsonWebTokens, certificates } = this.kinds;
     try {
       const token = readBearer(call.authorization);
       const certified = certificates?.find(call);
-      if (certified !== undefined && this.hasEnded(certified)) return false;
-      if (token === undefined) return certified !== undefined;
+      if (certified !== undefined && this.hasEnded(certified)) return undefined;
+      if (token === undefined) return certified;
       const digest = tokenDigest(token);
       const caller = tokens?.find(digest) ?? jsonWebTokens?.known(digest);
-      return caller !== undefined && !this.hasEnded(caller);
+      return caller === undefined || this.hasEnded(caller) ? undefined : caller;
     } catch {
-      return false;
+      return undefined;
     }
   }
 

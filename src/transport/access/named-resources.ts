@@ -141,6 +141,7 @@ const autocomplete = {
 const servers = {
   getServerInfo: open,
   endQuarantine: (_request, caller) => caller.require(''),
+  listCallers: (_request, caller) => caller.require(''),
 } satisfies ChecksOf<typeof ServerServiceService>;
 
 const sessions = {

@@ -10,6 +10,11 @@ export function retireConnection(connection: object): void {
   if (close !== undefined) setImmediate(() => close.call(connection));
 }
 
+/** A closed connection has no certificate that could be read. */
+export function hasConnectionClosed(connection: object): boolean {
+  return (connection as Partial<ServerHttp2Session>).destroyed === true;
+}
+
 export function onConnectionClosed(connection: object, listener: () => void): void {
   (connection as Partial<ServerHttp2Session>).once?.('close', listener);
 }

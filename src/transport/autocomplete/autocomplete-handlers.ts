@@ -186,6 +186,7 @@ function suggestHandlers(
   /** Answers an invalid query with an error message, so that the stream continues. */
   const answer = async (message: SuggestStreamRequest, call: HandledCall): Promise<SuggestStreamResponse> => {
     const { queryId, suggest } = message;
+    call.countCommand();
     try {
       call.checkNames(message);
       call.takeCommand();

@@ -24,8 +24,11 @@ export interface CallGateOptions {
   readonly kindOf: (path: string) => CallKind;
   /** Whether the server knows the caller already. Default: the server asks for no credentials. */
   readonly isProven?: ((headers: IncomingHttpHeaders, session: Http2Session) => boolean) | undefined;
-  /** Called for each call that is answered before it begins, with the number of its status. */
-  readonly onRefused?: ((path: string, code: number) => void) | undefined;
+  /** Called for each call that arrives. */
+  readonly onArrived?: ((path: string, session: Http2Session) => void) | undefined;
+  /** Called for each call that is answered before it begins. */
+  readonly onRefused?:
+    ((headers: IncomingHttpHeaders, session: Http2Session, answer: OutgoingHttpHeaders) => void) | undefined;
   /** Proves the caller. Throws or rejects with the error for the client. Undefined: as with `isProven`. */
   readonly prove?: ((headers: IncomingHttpHeaders, session: Http2Session) => unknown) | undefined;
 }
@@ -140,7 +143,9 @@ export class CallGate {
     const connection = stream.session && this.connections.get(stream.session);
     if (connection === undefined) return surviveErrors(stream); // the connection was lost in the meantime
     clampTimeout(headers);
-    const kind = this.options.kindOf(String(headers[':path']));
+    const path = String(headers[':path']);
+    const kind = this.options.kindOf(path);
+    this.options.onArrived?.(path, connection.session);
     const arrivedAt = this.options.clock.now();
     const call = { stream, headers, serve, kind, connection, arrivedAt };
     this.count(call);
@@ -189,7 +194,7 @@ export class CallGate {
 
   /** Node 20 may crash if a stream is closed while its connection is read, so the call is answered in a later turn. */
   private refuse({ stream, headers, connection }: ArrivedCall, answer: OutgoingHttpHeaders): void {
-    this.options.onRefused?.(String(headers[':path']), Number(answer['grpc-status']));
+    this.options.onRefused?.(headers, connection.session, answer);
     surviveErrors(stream);
     this.reading.hold(connection);
     this.refused.push(connection, { stream, connection, answer });

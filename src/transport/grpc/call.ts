@@ -54,7 +54,7 @@ export function unary<Request, Response>(
   handler: UnaryHandler<Request, Response>,
 ): handleUnaryCall<Request, Response> {
   return (grpcCall, callback) =>
-    void serveSingle(context, grpcCall, callback, (call) => {
+    void serveSingle(context, grpcCall, callback, false, (call) => {
       call.checkNames(grpcCall.request);
       call.count(grpcCall.request, false);
       return handler(grpcCall.request, call);
@@ -67,7 +67,7 @@ export function clientStream<Request, Response>(
   handler: ClientStreamHandler<Request, Response>,
 ): handleClientStreamingCall<Request, Response> {
   return (grpcCall, callback) =>
-    void serveSingle(context, grpcCall, callback, (call) => {
+    void serveSingle(context, grpcCall, callback, true, (call) => {
       call.checkAnyName();
       call.count(undefined, true);
       return handler(new RequestReader(grpcCall), call);
@@ -78,6 +78,7 @@ async function serveSingle<Response>(
   context: CallContext,
   grpcCall: SingleAnswerCall,
   callback: sendUnaryData<Response>,
+  isStream: boolean,
   handle: (call: ServedCall) => Promise<Response>,
 ): Promise<void> {
   const call = new ServedCall(grpcCall, context);
@@ -86,12 +87,12 @@ async function serveSingle<Response>(
     checkHeaderSize(grpcCall.metadata);
     const proof = context.access && call.prove(context.access);
     if (proof !== undefined) await proof; // An await without a promise takes a turn of the microtasks.
+    call.enter(isStream);
     response = await handle(call);
   } catch (error) {
     call.end();
     call.auditOutcome(error instanceof HoldfastError ? error.reason : 'INTERNAL');
-    call.auditQuota(error);
-    sendAnswer(context, grpcCall, () => callback(call.statusOf(error)));
+    sendAnswer(context, grpcCall, () => callback(call.failureOf(error)));
     return;
   }
   call.end();
@@ -139,13 +140,13 @@ async function serveStream(
   try {
     checkHeaderSize(grpcCall.metadata);
     if (context.access !== undefined) await call.prove(context.access);
+    call.enter(true);
     // A cancelled call must not reach the handler, because a hold stream supersedes an older stream. After a pause of
     // the process, grpc-js reports a call first and its cancellation one turn of the event loop later.
     await new Promise(setImmediate);
     if (!grpcCall.cancelled) await handle(call);
   } catch (error) {
-    call.auditQuota(error);
-    failure = call.statusOf(error);
+    failure = call.failureOf(error);
   }
   call.end();
   sendAnswer(context, grpcCall, () => {

@@ -6,7 +6,7 @@ import { HoldfastError } from '../../engine/errors';
 import { toCallStatus } from './errors';
 import type { CallGate } from './call-gate';
 import { limitAge } from './connection-age';
-import { watchSessions } from './grpc-internals';
+import { watchSessions, type LetIn, type OnRefusedHandshake } from './grpc-internals';
 import { keepAlive, type KeepAliveTimes } from './keep-alive';
 import type { Log } from './log';
 import { OpenCalls } from './open-calls';
@@ -43,7 +43,7 @@ export class Connections {
   ) {}
 
   /** Must be called once, after the server is bound and before clients learn the address. `gate` gets each new call. */
-  watch(server: Server, gate: CallGate): void {
+  watch(server: Server, gate: CallGate, onRefusedHandshake?: OnRefusedHandshake): void {
     const onSession = (session: ServerHttp2Session, socket: Socket) => {
       this.open.set(session, socket);
       gate.connected(session);
@@ -62,7 +62,8 @@ export class Connections {
         });
       }
     };
-    watchSessions(server, onSession, (stream, headers, serve) => gate.arrive(stream, headers, serve));
+    const letIn: LetIn = (stream, headers, serve) => gate.arrive(stream, headers, serve);
+    watchSessions(server, onSession, letIn, onRefusedHandshake);
   }
 
   /** Resolves when no connection is open. Must be called once, after the server has stopped listening. */

@@ -10,7 +10,7 @@ import type {
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Readable } from 'node:stream';
-import type { Server } from '@grpc/grpc-js';
+import type { Metadata, Server } from '@grpc/grpc-js';
 import type { MethodMeter } from './call-meters';
 import { keepRepeatedAuthorization } from '../access/repeated-authorization';
 
@@ -25,6 +25,9 @@ export type ServeStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeade
 /** Gets each new call, and passes the call to `serve` now or later. */
 export type LetIn = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: ServeStream) => void;
 
+/** Gets each TLS handshake that failed after the client had presented a certificate, with the error of TLS. */
+export type OnRefusedHandshake = (peer: Peer, problem: string) => void;
+
 /**
  * Calls `onSession` for each new connection, with its HTTP/2 session and its socket, and `letIn` for each new call. Must
  * be called once, after the server is bound and before clients learn the address.
@@ -33,6 +36,7 @@ export function watchSessions(
   server: Server,
   onSession: (session: ServerHttp2Session, socket: Socket) => void,
   letIn: LetIn,
+  onRefusedHandshake?: OnRefusedHandshake,
 ): void {
   const http2Servers: unknown = Reflect.get(server, 'http2Servers');
   if (!(http2Servers instanceof Map) || http2Servers.size === 0) {
@@ -40,6 +44,7 @@ export function watchSessions(
   }
   for (const http2Server of http2Servers.keys() as Iterable<Http2Server>) {
     takeOverStreams(http2Server, letIn);
+    if (onRefusedHandshake !== undefined) watchHandshakes(http2Server, onRefusedHandshake);
     // Node makes the session in its own listener of these events. With TLS both events come, and the second event has
     // the TLS socket.
     let newest: Socket | undefined;
@@ -48,9 +53,33 @@ export function watchSessions(
     http2Server.prependListener('secureConnection', remember);
     http2Server.on('session', (session) => {
       if (newest === undefined) throw new Error('this version of Node makes a session before its connection');
+      peers.set(session, peerOfSocket(newest));
       onSession(session, newest);
     });
   }
+}
+
+/** The client at the other end of a connection. */
+export interface Peer {
+  /** Empty: a Unix socket, or a connection that was lost before it was known. */
+  readonly address: string;
+  /** The address and the port, or `unknown`. */
+  readonly text: string;
+}
+
+const UNKNOWN_PEER: Peer = { address: '', text: 'unknown' };
+/** Noted at the beginning of each connection, because a closed connection has no address. */
+const peers = new WeakMap<object, Peer>();
+
+function peerOfSocket({ remoteAddress, remotePort }: Socket): Peer {
+  if (remoteAddress === undefined) return UNKNOWN_PEER;
+  const address = remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
+  return { address, text: `${address}:${remotePort ?? ''}` };
+}
+
+/** The client of an HTTP/2 session. */
+export function peerOf(session: object): Peer {
+  return peers.get(session) ?? UNKNOWN_PEER;
 }
 
 /** The listener of grpc-js no longer gets new streams from Node, but only from `letIn`. */
@@ -64,6 +93,15 @@ function takeOverStreams(http2Server: Http2Server, letIn: LetIn): void {
   http2Server.on('stream', (stream, headers, _flags, rawHeaders: readonly string[] = []) => {
     keepRepeatedAuthorization(headers, rawHeaders);
     letIn(stream, headers, serve);
+  });
+}
+
+/** A forged signature of a certificate ends the handshake, so no call tells of the certificate. */
+function watchHandshakes(http2Server: Http2Server, onRefused: OnRefusedHandshake): void {
+  http2Server.on('tlsClientError', ({ code = '' }: NodeJS.ErrnoException, socket: TLSSocket) => {
+    // Other errors are of the network, or of clients that do not accept the server.
+    if (!/^ERR_(SSL|OSSL)_/.test(code) || socket.getPeerX509Certificate() === undefined) return;
+    onRefused(peerOfSocket(socket), code);
   });
 }
 
@@ -96,11 +134,11 @@ export function isWriting(session: Http2Session): boolean {
 
 /**
  * The HTTP/2 session of a call. Identifies the connection, also over Unix sockets, where the peer has no address.
- * Undefined: the call's stream is closed.
+ * Undefined: the call's stream was closed before grpc-js got the call.
  */
 export function connectionOf(grpcCall: object): object | undefined {
-  const { call } = grpcCall as { call?: { stream?: { session?: object } } };
-  return call?.stream?.session;
+  const { call } = grpcCall as { call?: IncomingCall };
+  return call?.connection ?? call?.stream?.session;
 }
 
 /**
@@ -110,11 +148,18 @@ export function connectionOf(grpcCall: object): object | undefined {
 export function peerCertificateOf(
   session: object,
 ): { readonly certificate: X509Certificate; readonly problem: string | undefined } | undefined {
+  // A closed session throws at each use of its socket.
+  if (isClosed(session)) return undefined;
   const socket = (session as Partial<Http2Session>).socket as Partial<TLSSocket> | undefined;
   const certificate = socket?.getPeerX509Certificate?.();
   if (socket === undefined || certificate === undefined) return undefined;
   if (socket.authorized === true) return { certificate, problem: undefined };
   return { certificate, problem: String(socket.authorizationError ?? 'not verified') };
+}
+
+/** Whether a connection is closed. Then nobody can ask for its certificate, and no event comes any more. */
+export function isClosed(session: object): boolean {
+  return (session as Partial<Http2Session>).destroyed !== false;
 }
 
 /** Ends a call with a status. Its handler is informed as if the client had cancelled the call. */
@@ -135,8 +180,12 @@ export interface IncomingCall {
   decoder: { write(data: Buffer): Buffer[] };
   /** The bound of a message after its decompression. */
   maxReceiveMessageSize: number;
+  /** The headers of the request. */
+  readonly metadata: Metadata;
   /** Counts the call. Not a field of grpc-js. */
   readonly meter?: MethodMeter | undefined;
+  /** The HTTP/2 session, which a closed stream has no more. Not a field of grpc-js. */
+  readonly connection?: object | undefined;
   /** Whether the headers of the answer were sent. */
   metadataSent: boolean;
   /** Ends the call. Does nothing if the call has ended. */

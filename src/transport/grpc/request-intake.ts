@@ -22,7 +22,12 @@ export interface RequestIntakeParts {
   /** The methods with longer messages, by path. */
   readonly maxRequestBytes: ReadonlyMap<string, number>;
   readonly limits?: IntakeLimits | undefined;
+  /** Called for each call that is refused, before or while its requests arrive. */
+  readonly onRefused?: OnRefused | undefined;
 }
+
+/** `hasBegun`: the handler has the call already, because the call is a stream of requests. */
+export type OnRefused = (call: IncomingCall, path: string, error: HoldfastError, hasBegun: boolean) => void;
 
 /** Receives all requests of a server, and bounds the memory of requests that have not arrived completely. */
 export class RequestIntake {
@@ -40,7 +45,7 @@ export class RequestIntake {
     const { unfinished, parts } = this;
     const { path, requestStream } = method;
     const maxBytes = parts.maxRequestBytes.get(path) ?? MAX_REQUEST_BYTES;
-    const shared = { path, maxBytes, unfinished, log: parts.log };
+    const shared = { path, maxBytes, unfinished, log: parts.log, onRefused: parts.onRefused };
     const incoming = incomingCall(call);
     if (requestStream) new StreamedRequest(incoming, shared).receive();
     else new SingleRequest(incoming, shared).receive();
@@ -53,6 +58,7 @@ interface RequestParts {
   readonly maxBytes: number;
   readonly unfinished: UnfinishedRequests;
   readonly log: Log;
+  readonly onRefused: OnRefused | undefined;
 }
 
 abstract class IncomingRequest extends UnfinishedRequest {
@@ -104,6 +110,7 @@ abstract class IncomingRequest extends UnfinishedRequest {
     this.framing.stop();
     const answered = call.stream.headersSent;
     call.sendStatus(toCallStatus(error, parts.path, parts.log));
+    parts.onRefused?.(call, parts.path, error, !this.countsForConnection);
     // Otherwise the stream would stay open until the client ends its side. Node 20 may crash if a stream is closed while
     // its connection is read.
     if (!answered) setImmediate(() => call.stream.close(constants.NGHTTP2_NO_ERROR));

@@ -7,8 +7,9 @@ import type {
 } from '@grpc/grpc-js';
 import type { Account } from '../../engine/account';
 import type { StreamCall } from '../../engine/call';
+import type { CallerUse } from '../../engine/callers';
 import type { Clock } from '../../engine/clock';
-import { HoldfastError } from '../../engine/errors';
+import { HoldfastError, type Reason } from '../../engine/errors';
 import { NO_QUOTAS, type Quotas } from '../../engine/quotas';
 import type { ReadableNames } from '../../engine/readable-names';
 import { escapeText } from '../../wire/escape-text';
@@ -18,11 +19,12 @@ import { CallPermissions, type CheckedCall, type MissingPermission } from '../ac
 import type { CallControl } from '../access/call-control';
 import type { CallRule } from '../access/call-rules';
 import type { Caller, PresentedCertificate } from '../access/caller';
+import type { CallerCounts } from '../access/caller-counts';
 import { endedCredential } from '../access/credential-errors';
 import type { EndableCall, OpenCall } from '../access/open-credentials';
 import { traceOf, traceparentOf, type CallTrace } from './call-trace';
-import { toCallStatus, toErrorSummary, type CallStatus, type ErrorSummary } from './errors';
-import { connectionOf, endCall, peerCertificateOf } from './grpc-internals';
+import { REASON_TRAILER, toCallStatus, toErrorSummary, type CallStatus, type ErrorSummary } from './errors';
+import { connectionOf, endCall, peerCertificateOf, peerOf } from './grpc-internals';
 import type { Log } from './log';
 
 const RETRY_HEADER = 'grpc-previous-rpc-attempts';
@@ -38,6 +40,8 @@ export interface CallContext {
   readonly access?: Access | undefined;
   /** Undefined: every caller may do everything, and nothing is audited. */
   readonly control?: CallControl | undefined;
+  /** Undefined: nobody counts what callers do. */
+  readonly counts?: CallerCounts | undefined;
 }
 
 /** A call as handlers see it. */
@@ -55,7 +59,12 @@ export interface HandledCall extends StreamCall, ReadableNames {
   checkNames(message: unknown): void;
   /** Counts one message of a stream as a command of its caller. Throws QUOTA_EXCEEDED. */
   takeCommand(): void;
-  /** The parts of an error for a message of a stream that continues. A defect is logged with the caller. */
+  /** Counts one message of a stream as a call, for the list of callers. */
+  countCommand(): void;
+  /**
+   * The parts of an error for a message of a stream that continues. A defect is logged with the caller, and a refusal is
+   * counted and audited.
+   */
   summaryOf(error: unknown): ErrorSummary;
 }
 
@@ -64,6 +73,7 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   readonly receivedAt: number;
   readonly timeoutMs: number | undefined;
   identity = '';
+  caller: CallerUse | undefined;
   private readonly rule: CallRule | undefined;
   private permissions: CallPermissions | undefined;
   private act: AuditedAct | undefined;
@@ -72,6 +82,7 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   private knownConnection: object | undefined;
   private knownAccount: Account | undefined;
   private hasStream = false;
+  private isOpenStream = false;
   private answered = false;
 
   constructor(
@@ -164,12 +175,27 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   }
 
   takeCommand(): void {
-    try {
-      this.account?.takeCommand();
-    } catch (error) {
-      this.auditQuota(error);
-      throw error;
-    }
+    this.account?.takeCommand();
+  }
+
+  countCommand(): void {
+    const { caller, context } = this;
+    if (caller !== undefined) context.counts?.calledAgain(caller);
+  }
+
+  /** Counts the call until its end. Its caller is proven, if the server asks for a proof. */
+  enter(isStream: boolean): void {
+    const caller = this.context.counts?.called(this.identity, this.connection);
+    if (caller === undefined) return;
+    this.caller = caller;
+    this.isOpenStream = isStream;
+    caller.openCount += 1;
+    if (isStream) caller.streamCount += 1;
+  }
+
+  private leave(caller: CallerUse): void {
+    caller.openCount -= 1;
+    if (this.isOpenStream) caller.streamCount -= 1;
   }
 
   mayRead(name: string): boolean {
@@ -187,7 +213,7 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   }
 
   /** Writes the audit line of a call that a quota has refused. */
-  auditQuota(error: unknown): void {
+  private auditQuota(error: unknown): void {
     if (!(error instanceof HoldfastError)) return;
     const { quota, limit } = error.details.metadata ?? {};
     if (quota === undefined || limit === undefined) return;
@@ -217,7 +243,7 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   }
 
   get peer(): string {
-    return this.grpcCall.getPeer();
+    return peerOf(this.connection).text;
   }
 
   get trace(): CallTrace {
@@ -233,8 +259,21 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
     return toCallStatus(error, this.method, this.context.log, () => this.loggedCaller);
   }
 
+  /** The status of the failed call. A refusal is counted and audited. */
+  failureOf(error: unknown): CallStatus {
+    const failure = this.statusOf(error);
+    this.auditQuota(error);
+    const [reason] = failure.metadata.get(REASON_TRAILER);
+    // A call that was refused before its caller was proven has not entered, and is counted here.
+    this.context.counts?.refused(this, this.caller, reason as Reason);
+    return failure;
+  }
+
   summaryOf(error: unknown): ErrorSummary {
-    return toErrorSummary(error, this.method, this.context.log, () => this.loggedCaller);
+    const summary = toErrorSummary(error, this.method, this.context.log, () => this.loggedCaller);
+    this.auditQuota(error);
+    this.context.counts?.refused(this, this.caller, summary.reason);
+    return summary;
   }
 
   private get loggedCaller(): object {
@@ -269,5 +308,6 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
     this.permissions?.close();
     this.openCall?.close();
     if (this.hasStream) this.account?.closeStream();
+    if (this.caller !== undefined) this.leave(this.caller);
   }
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { Http2Session, IncomingHttpHeaders } from 'node:http2';
 import { join } from 'node:path';
 import { Server, type ServerCredentials } from '@grpc/grpc-js';
 import { HealthService } from '../../../generated/typescript/grpc/health/v1/health';
@@ -8,6 +7,7 @@ import { ServerReflectionService as ReflectionV1Alpha } from '../../../generated
 import { ServerServiceService } from '../../../generated/typescript/holdfast/v1/server_service';
 import type { Accounts } from '../../engine/accounts';
 import { defaultAutocompleteLimits, type AutocompleteLimits } from '../../engine/autocomplete/limits';
+import { Callers } from '../../engine/callers';
 import type { Clock } from '../../engine/clock';
 import type { Limits } from '../../engine/leases/limits';
 import type { PermitsEngine } from '../../engine/leases/permits-engine';
@@ -24,15 +24,14 @@ import type { Access } from '../access/access';
 import { AuditLog } from '../access/audit-log';
 import type { Authorization } from '../access/authorization';
 import { readCallRules } from '../access/call-rules';
+import { CallerCounts } from '../access/caller-counts';
 import type { CallContext } from '../grpc/call';
 import { callAnswers } from '../grpc/call-answers';
 import { CallMeters } from '../grpc/call-meters';
 import type { CallSpans } from '../grpc/call-spans';
-import { traceOfHeaders } from '../grpc/call-trace';
-import { CallGate, type CallGateOptions } from '../grpc/call-gate';
+import { CallGate } from '../grpc/call-gate';
 import { callKinds } from '../grpc/call-kinds';
 import { Connections } from '../grpc/connections';
-import { peerCertificateOf } from '../grpc/grpc-internals';
 import { listen, type Address } from '../grpc/listen';
 import type { Log } from '../grpc/log';
 import { RequestIntake } from '../grpc/request-intake';
@@ -49,6 +48,7 @@ import { drainServer } from './drain';
 import { Health } from './health';
 import { Reflection } from './reflection';
 import { serverHandlers } from './server-handlers';
+import { UnbegunCalls } from './unbegun-calls';
 
 const SERVICES = [
   'holdfast.v1.LockService',
@@ -124,18 +124,22 @@ export class GrpcServer {
   private readonly connections: Connections;
   private readonly audit: AuditLog;
   private isLoading = false;
+  private readonly unbegun: UnbegunCalls;
 
   constructor(private readonly parts: GrpcServerParts) {
     const { engine, sessions, store, limits, version, clock, log, access } = parts;
     const descriptors = readFileSync(DESCRIPTOR_FILE);
     this.audit = new AuditLog(parts.auditLog ?? log, clock);
+    const counts = new CallerCounts(new Callers(clock), this.audit);
+    const rules = readCallRules(descriptors);
+    this.unbegun = new UnbegunCalls(counts, this.calls, rules, access);
     const control = {
-      rules: readCallRules(descriptors),
+      rules,
       authorization: parts.authorization,
       accounts: parts.accounts,
       audit: this.audit,
     };
-    const context: CallContext = { clock, log, access, control };
+    const context: CallContext = { clock, log, access, control, counts };
     const times = { timeMs: parts.keepaliveTimeMs, timeoutMs: parts.keepaliveTimeoutMs };
     const moving = {
       paths: SESSION_PATHS,
@@ -147,6 +151,7 @@ export class GrpcServer {
       log,
       maxRequestBytes: REQUEST_BYTES,
       limits: parts.intakeLimits,
+      onRefused: this.unbegun.refusedAtIntake,
     });
     // There is no max_concurrent_streams. Above such a limit clients queue calls silently, and a release could wait
     // behind hold streams.
@@ -169,7 +174,10 @@ export class GrpcServer {
       sessionServiceDefinition,
       sessionHandlers(context, sessions, limits, sessionFailures),
     );
-    this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store));
+    this.server.addService(
+      ServerServiceService,
+      serverHandlers(context, version, limits, store, counts.callers),
+    );
     this.server.addService(HealthService, this.health.handlers);
     if (parts.reflection !== false) {
       this.server.addService(ReflectionV1, this.reflection.handlers);
@@ -190,14 +198,13 @@ export class GrpcServer {
   async listen(address: Address, credentials: ServerCredentials): Promise<string> {
     const target = await listen(this.server, address, credentials);
     const kindOf = callKinds(OFFERED_SERVICES, REQUEST_BYTES);
-    const { clock, access } = this.parts;
+    const { clock } = this.parts;
     const gate = new CallGate({
       clock,
       kindOf,
-      onRefused: (path, code) => this.calls.refused(path, code),
-      ...(access && proofs(access)),
+      ...this.unbegun.forGate(),
     });
-    this.connections.watch(this.server, gate);
+    this.connections.watch(this.server, gate, this.unbegun.refusedHandshake);
     return target;
   }
 
@@ -242,27 +249,4 @@ export class GrpcServer {
     this.server.addService(autocompleteServiceDefinition, added.handlers);
     return added;
   }
-}
-
-/** The functions by which the gate asks about the caller of a call that has not begun. */
-function proofs(access: Access): Pick<CallGateOptions, 'isProven' | 'prove'> {
-  const credentials = ({ authorization }: IncomingHttpHeaders, connection: Http2Session) => ({
-    authorization: authorization === undefined ? [] : [authorization],
-    connection,
-    peerCertificate: () => peerCertificateOf(connection),
-  });
-  return {
-    isProven: (headers, session) => access.knows(credentials(headers, session)),
-    prove: (headers, session) =>
-      access.prove({
-        ...credentials(headers, session),
-        method: String(headers[':path']),
-        get trace() {
-          return traceOfHeaders(headers);
-        },
-        get peer() {
-          return `${session.socket.remoteAddress ?? 'unknown'}:${session.socket.remotePort ?? ''}`;
-        },
-      }),
-  };
 }

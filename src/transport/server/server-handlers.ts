@@ -1,21 +1,29 @@
+import { ErrorReason } from '../../../generated/typescript/holdfast/v1/error_reason';
 import {
+  CallerOrder,
   Feature,
   QuarantineCause,
   StoreState,
+  type Caller,
   type EndQuarantineRequest,
   type EndQuarantineResponse,
   type GetServerInfoRequest,
   type GetServerInfoResponse,
+  type ListCallersRequest,
+  type ListCallersResponse,
   type Quarantine as QuarantineMessage,
   type ServerServiceServer,
 } from '../../../generated/typescript/holdfast/v1/server_service';
+import type { CallerOrder as EngineOrder, CallerQuery, Callers, CallerUse } from '../../engine/callers';
+import type { Clock } from '../../engine/clock';
 import type { Limits } from '../../engine/leases/limits';
+import { LIST_PAGES } from '../../engine/pages';
 import { endQuarantine } from '../../engine/quarantine';
 import type { Quarantine, StoreHealth, StoreOperations } from '../../engine/store-health';
 import { escapeText } from '../../wire/escape-text';
 import { msToDuration } from '../../wire/times';
 import { unary, type CallContext } from '../grpc/call';
-import { checkText, Violations } from '../grpc/fields';
+import { checkPageSize, checkText, Violations } from '../grpc/fields';
 
 const FEATURES = [
   Feature.FEATURE_EXCLUSIVE_LOCKS,
@@ -27,10 +35,13 @@ const FEATURES = [
   Feature.FEATURE_METADATA_UPDATE,
   Feature.FEATURE_AUTOCOMPLETE,
   Feature.FEATURE_SESSIONS,
+  Feature.FEATURE_CALLERS,
 ];
 
 /** Bound of the reason that an operator gives to end a quarantine. */
 const MAX_REASON_BYTES = 512;
+/** Bound of the identity and the address that ListCallers looks for. */
+const MAX_FILTER_BYTES = 256;
 
 const CAUSES: Readonly<Record<Quarantine['cause'], QuarantineCause>> = {
   forgotten: QuarantineCause.QUARANTINE_CAUSE_FORGOTTEN,
@@ -44,6 +55,7 @@ export function serverHandlers(
   version: string,
   limits: Limits,
   store: StoreHealth & StoreOperations,
+  callers: Callers,
 ): ServerServiceServer {
   return {
     getServerInfo: unary<GetServerInfoRequest, GetServerInfoResponse>(context, () =>
@@ -81,6 +93,62 @@ export function serverHandlers(
       );
       return { endedQuarantine: quarantineMessage(quarantine), risk };
     }),
+    listCallers: unary<ListCallersRequest, ListCallersResponse>(context, (request) =>
+      Promise.resolve(callersMessage(callers, readCallerQuery(request), context.clock)),
+    ),
+  };
+}
+
+function readCallerQuery({ identity, address, pageSize, orderBy }: ListCallersRequest): CallerQuery {
+  const violations = new Violations();
+  checkText(violations, 'identity', identity, MAX_FILTER_BYTES);
+  checkText(violations, 'address', address, MAX_FILTER_BYTES);
+  const count = checkPageSize(violations, 'page_size', pageSize, LIST_PAGES);
+  const order = ORDERS[orderBy];
+  if (order === undefined) violations.add('order_by', `${orderBy} is not a CallerOrder`);
+  violations.throwIfAny();
+  return { identity, address, count, order: order ?? 'calls' };
+}
+
+const ORDERS: Readonly<Record<number, EngineOrder>> = {
+  [CallerOrder.CALLER_ORDER_UNSPECIFIED]: 'calls',
+  [CallerOrder.CALLER_ORDER_CALL_COUNT]: 'calls',
+  [CallerOrder.CALLER_ORDER_REFUSAL_COUNT]: 'refusals',
+  [CallerOrder.CALLER_ORDER_LEASE_COUNT]: 'leases',
+  [CallerOrder.CALLER_ORDER_WAITER_COUNT]: 'waiters',
+};
+
+function callersMessage(callers: Callers, query: CallerQuery, clock: Clock): ListCallersResponse {
+  const { callers: listed, matchCount } = callers.list(query);
+  const { other, displacedCount, recentMs } = callers;
+  const now = clock.now();
+  return {
+    callers: listed.map((caller) => callerMessage(caller, now)),
+    callerCount: matchCount,
+    other: displacedCount > 0 ? callerMessage(other, now) : undefined,
+    displacedCount: BigInt(displacedCount),
+    recentDuration: msToDuration(recentMs),
+  };
+}
+
+function callerMessage(caller: CallerUse, now: number): Caller {
+  const { identity, address, leaseCount, waiterCount, streamCount, connectionCount, lastRefusal } = caller;
+  return {
+    identity,
+    address,
+    callCount: BigInt(caller.callCount),
+    refusalCount: BigInt(caller.refusalCount),
+    recentCallCount: BigInt(caller.recentCallCount),
+    recentRefusalCount: BigInt(caller.recentRefusalCount),
+    leaseCount,
+    waiterCount,
+    streamCount,
+    connectionCount,
+    lastRefusalReason:
+      lastRefusal === undefined
+        ? ErrorReason.ERROR_REASON_UNSPECIFIED
+        : ErrorReason[`ERROR_REASON_${lastRefusal}`],
+    age: msToDuration(now - caller.since),
   };
 }
 

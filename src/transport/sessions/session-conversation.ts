@@ -182,6 +182,7 @@ export class SessionConversation {
     const { session, defaults } = this;
     if (session === undefined || defaults === undefined || session.isOver) return;
     const { commands, call } = this.parts;
+    call.countCommand();
     try {
       const message = encoded.decode();
       if (message === undefined) return this.end(undecodableRequest());

@@ -23,6 +23,7 @@ const _ = grpc.SupportPackageIsVersion7
 const (
 	ServerService_GetServerInfo_FullMethodName = "/holdfast.v1.ServerService/GetServerInfo"
 	ServerService_EndQuarantine_FullMethodName = "/holdfast.v1.ServerService/EndQuarantine"
+	ServerService_ListCallers_FullMethodName   = "/holdfast.v1.ServerService/ListCallers"
 )
 
 // ServerServiceClient is the client API for ServerService service.
@@ -49,6 +50,17 @@ type ServerServiceClient interface {
 	//
 	// Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
 	EndQuarantine(ctx context.Context, in *EndQuarantineRequest, opts ...grpc.CallOption) (*EndQuarantineResponse, error)
+	// Lists the callers of this server, those that send the most now first. Other servers have other callers,
+	// so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+	//
+	// The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+	// has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+	//
+	// With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+	// server accepts may make this call.
+	//
+	// Errors: INVALID_FIELD, NOT_ALLOWED.
+	ListCallers(ctx context.Context, in *ListCallersRequest, opts ...grpc.CallOption) (*ListCallersResponse, error)
 }
 
 type serverServiceClient struct {
@@ -71,6 +83,15 @@ func (c *serverServiceClient) GetServerInfo(ctx context.Context, in *GetServerIn
 func (c *serverServiceClient) EndQuarantine(ctx context.Context, in *EndQuarantineRequest, opts ...grpc.CallOption) (*EndQuarantineResponse, error) {
 	out := new(EndQuarantineResponse)
 	err := c.cc.Invoke(ctx, ServerService_EndQuarantine_FullMethodName, in, out, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *serverServiceClient) ListCallers(ctx context.Context, in *ListCallersRequest, opts ...grpc.CallOption) (*ListCallersResponse, error) {
+	out := new(ListCallersResponse)
+	err := c.cc.Invoke(ctx, ServerService_ListCallers_FullMethodName, in, out, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +122,17 @@ type ServerServiceServer interface {
 	//
 	// Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
 	EndQuarantine(context.Context, *EndQuarantineRequest) (*EndQuarantineResponse, error)
+	// Lists the callers of this server, those that send the most now first. Other servers have other callers,
+	// so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+	//
+	// The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+	// has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+	//
+	// With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+	// server accepts may make this call.
+	//
+	// Errors: INVALID_FIELD, NOT_ALLOWED.
+	ListCallers(context.Context, *ListCallersRequest) (*ListCallersResponse, error)
 	mustEmbedUnimplementedServerServiceServer()
 }
 
@@ -113,6 +145,9 @@ func (UnimplementedServerServiceServer) GetServerInfo(context.Context, *GetServe
 }
 func (UnimplementedServerServiceServer) EndQuarantine(context.Context, *EndQuarantineRequest) (*EndQuarantineResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method EndQuarantine not implemented")
+}
+func (UnimplementedServerServiceServer) ListCallers(context.Context, *ListCallersRequest) (*ListCallersResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method ListCallers not implemented")
 }
 func (UnimplementedServerServiceServer) mustEmbedUnimplementedServerServiceServer() {}
 
@@ -163,6 +198,24 @@ func _ServerService_EndQuarantine_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ServerService_ListCallers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListCallersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ServerServiceServer).ListCallers(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ServerService_ListCallers_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ServerServiceServer).ListCallers(ctx, req.(*ListCallersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ServerService_ServiceDesc is the grpc.ServiceDesc for ServerService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -177,6 +230,10 @@ var ServerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "EndQuarantine",
 			Handler:    _ServerService_EndQuarantine_Handler,
+		},
+		{
+			MethodName: "ListCallers",
+			Handler:    _ServerService_ListCallers_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -10,6 +10,7 @@ import google.protobuf.duration_pb2
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
+import holdfast.v1.error_reason_pb2
 import sys
 import typing
 
@@ -46,6 +47,8 @@ class _FeatureEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTy
     """`metadata_update` in RenewLock and RenewPermits."""
     FEATURE_SESSIONS: _Feature.ValueType  # 9
     """SessionService."""
+    FEATURE_CALLERS: _Feature.ValueType  # 10
+    """ListCallers."""
 
 class Feature(_Feature, metaclass=_FeatureEnumTypeWrapper):
     """A feature that not every version or configuration offers. Check for the feature before use."""
@@ -70,7 +73,41 @@ FEATURE_METADATA_UPDATE: Feature.ValueType  # 8
 """`metadata_update` in RenewLock and RenewPermits."""
 FEATURE_SESSIONS: Feature.ValueType  # 9
 """SessionService."""
+FEATURE_CALLERS: Feature.ValueType  # 10
+"""ListCallers."""
 global___Feature = Feature
+
+class _CallerOrder:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _CallerOrderEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_CallerOrder.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    CALLER_ORDER_UNSPECIFIED: _CallerOrder.ValueType  # 0
+    """The largest `recent_call_count` first."""
+    CALLER_ORDER_CALL_COUNT: _CallerOrder.ValueType  # 1
+    """As CALLER_ORDER_UNSPECIFIED."""
+    CALLER_ORDER_REFUSAL_COUNT: _CallerOrder.ValueType  # 2
+    """The largest `recent_refusal_count` first."""
+    CALLER_ORDER_LEASE_COUNT: _CallerOrder.ValueType  # 3
+    """The largest `lease_count` first."""
+    CALLER_ORDER_WAITER_COUNT: _CallerOrder.ValueType  # 4
+    """The largest `waiter_count` first."""
+
+class CallerOrder(_CallerOrder, metaclass=_CallerOrderEnumTypeWrapper):
+    """The order of ListCallers. Of equal callers, the larger `call_count` comes first."""
+
+CALLER_ORDER_UNSPECIFIED: CallerOrder.ValueType  # 0
+"""The largest `recent_call_count` first."""
+CALLER_ORDER_CALL_COUNT: CallerOrder.ValueType  # 1
+"""As CALLER_ORDER_UNSPECIFIED."""
+CALLER_ORDER_REFUSAL_COUNT: CallerOrder.ValueType  # 2
+"""The largest `recent_refusal_count` first."""
+CALLER_ORDER_LEASE_COUNT: CallerOrder.ValueType  # 3
+"""The largest `lease_count` first."""
+CALLER_ORDER_WAITER_COUNT: CallerOrder.ValueType  # 4
+"""The largest `waiter_count` first."""
+global___CallerOrder = CallerOrder
 
 class _StoreState:
     ValueType = typing.NewType("ValueType", builtins.int)
@@ -290,6 +327,160 @@ class EndQuarantineResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["ended_quarantine", b"ended_quarantine", "risk", b"risk"]) -> None: ...
 
 global___EndQuarantineResponse = EndQuarantineResponse
+
+@typing.final
+class ListCallersRequest(google.protobuf.message.Message):
+    """Which callers to list."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    IDENTITY_FIELD_NUMBER: builtins.int
+    ADDRESS_FIELD_NUMBER: builtins.int
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    ORDER_BY_FIELD_NUMBER: builtins.int
+    identity: builtins.str
+    """Only callers with exactly this identity. Empty: all. At most 256 bytes, without control characters and
+    U+FFFD.
+    """
+    address: builtins.str
+    """Only callers from exactly this address, as in Caller. Empty: all. At most 256 bytes, without control
+    characters and U+FFFD.
+    """
+    page_size: builtins.int
+    """The largest number of callers in the answer, which has one page. Default: 50. Values above 500 mean 500.
+    Must not be negative.
+    """
+    order_by: global___CallerOrder.ValueType
+    """The order of the callers."""
+    def __init__(
+        self,
+        *,
+        identity: builtins.str = ...,
+        address: builtins.str = ...,
+        page_size: builtins.int = ...,
+        order_by: global___CallerOrder.ValueType = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["address", b"address", "identity", b"identity", "order_by", b"order_by", "page_size", b"page_size"]) -> None: ...
+
+global___ListCallersRequest = ListCallersRequest
+
+@typing.final
+class ListCallersResponse(google.protobuf.message.Message):
+    """The callers of one server."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    CALLERS_FIELD_NUMBER: builtins.int
+    CALLER_COUNT_FIELD_NUMBER: builtins.int
+    OTHER_FIELD_NUMBER: builtins.int
+    DISPLACED_COUNT_FIELD_NUMBER: builtins.int
+    RECENT_DURATION_FIELD_NUMBER: builtins.int
+    caller_count: builtins.int
+    """How many callers the request matches, with those that `page_size` leaves out."""
+    displaced_count: builtins.int
+    """How many times a caller has lost its place, or has found none."""
+    @property
+    def callers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Caller]:
+        """The callers, the first by `order_by` first."""
+
+    @property
+    def other(self) -> global___Caller:
+        """The sums of all callers without a place of their own, whatever the request matches. Its identity and
+        address are empty. Unset: every caller since the start of the server has a place.
+        """
+
+    @property
+    def recent_duration(self) -> google.protobuf.duration_pb2.Duration:
+        """The time of `recent_call_count` and `recent_refusal_count`: the last 50 to 60 seconds, or the time since
+        the start of the server if that is shorter.
+        """
+
+    def __init__(
+        self,
+        *,
+        callers: collections.abc.Iterable[global___Caller] | None = ...,
+        caller_count: builtins.int = ...,
+        other: global___Caller | None = ...,
+        displaced_count: builtins.int = ...,
+        recent_duration: google.protobuf.duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["other", b"other", "recent_duration", b"recent_duration"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["caller_count", b"caller_count", "callers", b"callers", "displaced_count", b"displaced_count", "other", b"other", "recent_duration", b"recent_duration"]) -> None: ...
+
+global___ListCallersResponse = ListCallersResponse
+
+@typing.final
+class Caller(google.protobuf.message.Message):
+    """What one caller does on one server. A caller is an identity at an address."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    IDENTITY_FIELD_NUMBER: builtins.int
+    ADDRESS_FIELD_NUMBER: builtins.int
+    CALL_COUNT_FIELD_NUMBER: builtins.int
+    REFUSAL_COUNT_FIELD_NUMBER: builtins.int
+    RECENT_CALL_COUNT_FIELD_NUMBER: builtins.int
+    RECENT_REFUSAL_COUNT_FIELD_NUMBER: builtins.int
+    LEASE_COUNT_FIELD_NUMBER: builtins.int
+    WAITER_COUNT_FIELD_NUMBER: builtins.int
+    STREAM_COUNT_FIELD_NUMBER: builtins.int
+    CONNECTION_COUNT_FIELD_NUMBER: builtins.int
+    LAST_REFUSAL_REASON_FIELD_NUMBER: builtins.int
+    AGE_FIELD_NUMBER: builtins.int
+    identity: builtins.str
+    """The proven identity. Empty: the server does not authenticate callers, or refused these calls before it
+    knew their caller, or the calls need no credential (health, reflection).
+    """
+    address: builtins.str
+    """The address that the calls come from, without the port: that of a proxy if the caller is behind one.
+    Empty: a Unix socket.
+    """
+    call_count: builtins.int
+    """The calls since the caller has its place, with those that were refused. Each command of a session but
+    no heartbeat, and each query of SuggestStream, counts as a call too.
+    """
+    refusal_count: builtins.int
+    """Those of `call_count` that ended with RESOURCE_EXHAUSTED, UNAUTHENTICATED or PERMISSION_DENIED."""
+    recent_call_count: builtins.int
+    """Those of `call_count` in the last `recent_duration`."""
+    recent_refusal_count: builtins.int
+    """Those of `refusal_count` in the last `recent_duration`."""
+    lease_count: builtins.int
+    """The leases that this server has granted to the caller or renewed, until the server learns of their end
+    or until their ttl. Counts at most 100,000 leases of all callers of a server without quotas.
+    """
+    waiter_count: builtins.int
+    """The requests that wait on this server for a lease."""
+    stream_count: builtins.int
+    """The open streams and sessions."""
+    connection_count: builtins.int
+    """The open connections that have made a call."""
+    last_refusal_reason: holdfast.v1.error_reason_pb2.ErrorReason.ValueType
+    """The reason of the last refused call. ERROR_REASON_UNSPECIFIED: none was refused."""
+    @property
+    def age(self) -> google.protobuf.duration_pb2.Duration:
+        """The time since the caller has its place."""
+
+    def __init__(
+        self,
+        *,
+        identity: builtins.str = ...,
+        address: builtins.str = ...,
+        call_count: builtins.int = ...,
+        refusal_count: builtins.int = ...,
+        recent_call_count: builtins.int = ...,
+        recent_refusal_count: builtins.int = ...,
+        lease_count: builtins.int = ...,
+        waiter_count: builtins.int = ...,
+        stream_count: builtins.int = ...,
+        connection_count: builtins.int = ...,
+        last_refusal_reason: holdfast.v1.error_reason_pb2.ErrorReason.ValueType = ...,
+        age: google.protobuf.duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["age", b"age"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["address", b"address", "age", b"age", "call_count", b"call_count", "connection_count", b"connection_count", "identity", b"identity", "last_refusal_reason", b"last_refusal_reason", "lease_count", b"lease_count", "recent_call_count", b"recent_call_count", "recent_refusal_count", b"recent_refusal_count", "refusal_count", b"refusal_count", "stream_count", b"stream_count", "waiter_count", b"waiter_count"]) -> None: ...
+
+global___Caller = Caller
 
 @typing.final
 class Quarantine(google.protobuf.message.Message):

@@ -26,6 +26,11 @@ class ServerServiceStub(object):
                 request_serializer=holdfast_dot_v1_dot_server__service__pb2.EndQuarantineRequest.SerializeToString,
                 response_deserializer=holdfast_dot_v1_dot_server__service__pb2.EndQuarantineResponse.FromString,
                 )
+        self.ListCallers = channel.unary_unary(
+                '/holdfast.v1.ServerService/ListCallers',
+                request_serializer=holdfast_dot_v1_dot_server__service__pb2.ListCallersRequest.SerializeToString,
+                response_deserializer=holdfast_dot_v1_dot_server__service__pb2.ListCallersResponse.FromString,
+                )
 
 
 class ServerServiceServicer(object):
@@ -63,6 +68,22 @@ class ServerServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListCallers(self, request, context):
+        """Lists the callers of this server, those that send the most now first. Other servers have other callers,
+        so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+
+        The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+        has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+
+        With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+        server accepts may make this call.
+
+        Errors: INVALID_FIELD, NOT_ALLOWED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ServerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -75,6 +96,11 @@ def add_ServerServiceServicer_to_server(servicer, server):
                     servicer.EndQuarantine,
                     request_deserializer=holdfast_dot_v1_dot_server__service__pb2.EndQuarantineRequest.FromString,
                     response_serializer=holdfast_dot_v1_dot_server__service__pb2.EndQuarantineResponse.SerializeToString,
+            ),
+            'ListCallers': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListCallers,
+                    request_deserializer=holdfast_dot_v1_dot_server__service__pb2.ListCallersRequest.FromString,
+                    response_serializer=holdfast_dot_v1_dot_server__service__pb2.ListCallersResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -119,5 +145,22 @@ class ServerService(object):
         return grpc.experimental.unary_unary(request, target, '/holdfast.v1.ServerService/EndQuarantine',
             holdfast_dot_v1_dot_server__service__pb2.EndQuarantineRequest.SerializeToString,
             holdfast_dot_v1_dot_server__service__pb2.EndQuarantineResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def ListCallers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/holdfast.v1.ServerService/ListCallers',
+            holdfast_dot_v1_dot_server__service__pb2.ListCallersRequest.SerializeToString,
+            holdfast_dot_v1_dot_server__service__pb2.ListCallersResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)

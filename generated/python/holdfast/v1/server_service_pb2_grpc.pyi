@@ -53,6 +53,22 @@ class ServerServiceStub:
     Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
     """
 
+    ListCallers: grpc.UnaryUnaryMultiCallable[
+        holdfast.v1.server_service_pb2.ListCallersRequest,
+        holdfast.v1.server_service_pb2.ListCallersResponse,
+    ]
+    """Lists the callers of this server, those that send the most now first. Other servers have other callers,
+    so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+
+    The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+    has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+
+    With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+    server accepts may make this call.
+
+    Errors: INVALID_FIELD, NOT_ALLOWED.
+    """
+
 class ServerServiceAsyncStub:
     """Information about the server behind the connection, and its administration. Servers that share one
     store may have different configurations: each server answers for itself.
@@ -86,6 +102,22 @@ class ServerServiceAsyncStub:
     server accepts may make this call.
 
     Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+    """
+
+    ListCallers: grpc.aio.UnaryUnaryMultiCallable[
+        holdfast.v1.server_service_pb2.ListCallersRequest,
+        holdfast.v1.server_service_pb2.ListCallersResponse,
+    ]
+    """Lists the callers of this server, those that send the most now first. Other servers have other callers,
+    so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+
+    The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+    has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+
+    With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+    server accepts may make this call.
+
+    Errors: INVALID_FIELD, NOT_ALLOWED.
     """
 
 class ServerServiceServicer(metaclass=abc.ABCMeta):
@@ -125,6 +157,24 @@ class ServerServiceServicer(metaclass=abc.ABCMeta):
         server accepts may make this call.
 
         Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
+        """
+
+    @abc.abstractmethod
+    def ListCallers(
+        self,
+        request: holdfast.v1.server_service_pb2.ListCallersRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[holdfast.v1.server_service_pb2.ListCallersResponse, collections.abc.Awaitable[holdfast.v1.server_service_pb2.ListCallersResponse]]:
+        """Lists the callers of this server, those that send the most now first. Other servers have other callers,
+        so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+
+        The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+        has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+
+        With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+        server accepts may make this call.
+
+        Errors: INVALID_FIELD, NOT_ALLOWED.
         """
 
 def add_ServerServiceServicer_to_server(servicer: ServerServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -16,6 +16,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Duration } from "../../google/protobuf/duration";
+import { ErrorReason, errorReasonToJSON } from "./error_reason";
 
 export const protobufPackage = "holdfast.v1";
 
@@ -43,6 +44,8 @@ export enum Feature {
   FEATURE_METADATA_UPDATE = 8,
   /** FEATURE_SESSIONS - SessionService. */
   FEATURE_SESSIONS = 9,
+  /** FEATURE_CALLERS - ListCallers. */
+  FEATURE_CALLERS = 10,
   UNRECOGNIZED = -1,
 }
 
@@ -68,7 +71,42 @@ export function featureToJSON(object: Feature): string {
       return "FEATURE_METADATA_UPDATE";
     case Feature.FEATURE_SESSIONS:
       return "FEATURE_SESSIONS";
+    case Feature.FEATURE_CALLERS:
+      return "FEATURE_CALLERS";
     case Feature.UNRECOGNIZED:
+    default:
+      return "UNRECOGNIZED";
+  }
+}
+
+/** The order of ListCallers. Of equal callers, the larger `call_count` comes first. */
+export enum CallerOrder {
+  /** CALLER_ORDER_UNSPECIFIED - The largest `recent_call_count` first. */
+  CALLER_ORDER_UNSPECIFIED = 0,
+  /** CALLER_ORDER_CALL_COUNT - As CALLER_ORDER_UNSPECIFIED. */
+  CALLER_ORDER_CALL_COUNT = 1,
+  /** CALLER_ORDER_REFUSAL_COUNT - The largest `recent_refusal_count` first. */
+  CALLER_ORDER_REFUSAL_COUNT = 2,
+  /** CALLER_ORDER_LEASE_COUNT - The largest `lease_count` first. */
+  CALLER_ORDER_LEASE_COUNT = 3,
+  /** CALLER_ORDER_WAITER_COUNT - The largest `waiter_count` first. */
+  CALLER_ORDER_WAITER_COUNT = 4,
+  UNRECOGNIZED = -1,
+}
+
+export function callerOrderToJSON(object: CallerOrder): string {
+  switch (object) {
+    case CallerOrder.CALLER_ORDER_UNSPECIFIED:
+      return "CALLER_ORDER_UNSPECIFIED";
+    case CallerOrder.CALLER_ORDER_CALL_COUNT:
+      return "CALLER_ORDER_CALL_COUNT";
+    case CallerOrder.CALLER_ORDER_REFUSAL_COUNT:
+      return "CALLER_ORDER_REFUSAL_COUNT";
+    case CallerOrder.CALLER_ORDER_LEASE_COUNT:
+      return "CALLER_ORDER_LEASE_COUNT";
+    case CallerOrder.CALLER_ORDER_WAITER_COUNT:
+      return "CALLER_ORDER_WAITER_COUNT";
+    case CallerOrder.UNRECOGNIZED:
     default:
       return "UNRECOGNIZED";
   }
@@ -217,6 +255,89 @@ export interface EndQuarantineResponse {
    * has the same sentence. Empty if no quarantine was active.
    */
   risk: string;
+}
+
+/** Which callers to list. */
+export interface ListCallersRequest {
+  /**
+   * Only callers with exactly this identity. Empty: all. At most 256 bytes, without control characters and
+   * U+FFFD.
+   */
+  identity: string;
+  /**
+   * Only callers from exactly this address, as in Caller. Empty: all. At most 256 bytes, without control
+   * characters and U+FFFD.
+   */
+  address: string;
+  /**
+   * The largest number of callers in the answer, which has one page. Default: 50. Values above 500 mean 500.
+   * Must not be negative.
+   */
+  pageSize: number;
+  /** The order of the callers. */
+  orderBy: CallerOrder;
+}
+
+/** The callers of one server. */
+export interface ListCallersResponse {
+  /** The callers, the first by `order_by` first. */
+  callers: Caller[];
+  /** How many callers the request matches, with those that `page_size` leaves out. */
+  callerCount: number;
+  /**
+   * The sums of all callers without a place of their own, whatever the request matches. Its identity and
+   * address are empty. Unset: every caller since the start of the server has a place.
+   */
+  other:
+    | Caller
+    | undefined;
+  /** How many times a caller has lost its place, or has found none. */
+  displacedCount: bigint;
+  /**
+   * The time of `recent_call_count` and `recent_refusal_count`: the last 50 to 60 seconds, or the time since
+   * the start of the server if that is shorter.
+   */
+  recentDuration: Duration | undefined;
+}
+
+/** What one caller does on one server. A caller is an identity at an address. */
+export interface Caller {
+  /**
+   * The proven identity. Empty: the server does not authenticate callers, or refused these calls before it
+   * knew their caller, or the calls need no credential (health, reflection).
+   */
+  identity: string;
+  /**
+   * The address that the calls come from, without the port: that of a proxy if the caller is behind one.
+   * Empty: a Unix socket.
+   */
+  address: string;
+  /**
+   * The calls since the caller has its place, with those that were refused. Each command of a session but
+   * no heartbeat, and each query of SuggestStream, counts as a call too.
+   */
+  callCount: bigint;
+  /** Those of `call_count` that ended with RESOURCE_EXHAUSTED, UNAUTHENTICATED or PERMISSION_DENIED. */
+  refusalCount: bigint;
+  /** Those of `call_count` in the last `recent_duration`. */
+  recentCallCount: bigint;
+  /** Those of `refusal_count` in the last `recent_duration`. */
+  recentRefusalCount: bigint;
+  /**
+   * The leases that this server has granted to the caller or renewed, until the server learns of their end
+   * or until their ttl. Counts at most 100,000 leases of all callers of a server without quotas.
+   */
+  leaseCount: number;
+  /** The requests that wait on this server for a lease. */
+  waiterCount: number;
+  /** The open streams and sessions. */
+  streamCount: number;
+  /** The open connections that have made a call. */
+  connectionCount: number;
+  /** The reason of the last refused call. ERROR_REASON_UNSPECIFIED: none was refused. */
+  lastRefusalReason: ErrorReason;
+  /** The time since the caller has its place. */
+  age: Duration | undefined;
 }
 
 /**
@@ -656,6 +777,505 @@ export const EndQuarantineResponse: MessageFns<EndQuarantineResponse> = {
   },
 };
 
+function createBaseListCallersRequest(): ListCallersRequest {
+  return { identity: "", address: "", pageSize: 0, orderBy: 0 };
+}
+
+export const ListCallersRequest: MessageFns<ListCallersRequest> = {
+  encode(message: ListCallersRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.identity !== "") {
+      writer.uint32(10).string(message.identity);
+    }
+    if (message.address !== "") {
+      writer.uint32(18).string(message.address);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(24).int32(message.pageSize);
+    }
+    if (message.orderBy !== 0) {
+      writer.uint32(32).int32(message.orderBy);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListCallersRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListCallersRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.identity = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.orderBy = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: ListCallersRequest): unknown {
+    const obj: any = {};
+    if (message.identity !== "") {
+      obj.identity = message.identity;
+    }
+    if (message.address !== "") {
+      obj.address = message.address;
+    }
+    if (message.pageSize !== 0) {
+      obj.pageSize = Math.round(message.pageSize);
+    }
+    if (message.orderBy !== 0) {
+      obj.orderBy = callerOrderToJSON(message.orderBy);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListCallersRequest>): ListCallersRequest {
+    return ListCallersRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListCallersRequest>): ListCallersRequest {
+    const message = createBaseListCallersRequest();
+    message.identity = object.identity ?? "";
+    message.address = object.address ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.orderBy = object.orderBy ?? 0;
+    return message;
+  },
+};
+
+function createBaseListCallersResponse(): ListCallersResponse {
+  return { callers: [], callerCount: 0, other: undefined, displacedCount: 0n, recentDuration: undefined };
+}
+
+export const ListCallersResponse: MessageFns<ListCallersResponse> = {
+  encode(message: ListCallersResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.callers) {
+      Caller.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.callerCount !== 0) {
+      writer.uint32(16).int32(message.callerCount);
+    }
+    if (message.other !== undefined) {
+      Caller.encode(message.other, writer.uint32(26).fork()).join();
+    }
+    if (message.displacedCount !== 0n) {
+      if (BigInt.asIntN(64, message.displacedCount) !== message.displacedCount) {
+        throw new globalThis.Error("value provided for field message.displacedCount of type int64 too large");
+      }
+      writer.uint32(32).int64(message.displacedCount);
+    }
+    if (message.recentDuration !== undefined) {
+      Duration.encode(message.recentDuration, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListCallersResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListCallersResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.callers.push(Caller.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.callerCount = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.other = Caller.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.displacedCount = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.recentDuration = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: ListCallersResponse): unknown {
+    const obj: any = {};
+    if (message.callers?.length) {
+      obj.callers = message.callers.map((e) => Caller.toJSON(e));
+    }
+    if (message.callerCount !== 0) {
+      obj.callerCount = Math.round(message.callerCount);
+    }
+    if (message.other !== undefined) {
+      obj.other = Caller.toJSON(message.other);
+    }
+    if (message.displacedCount !== 0n) {
+      obj.displacedCount = message.displacedCount.toString();
+    }
+    if (message.recentDuration !== undefined) {
+      obj.recentDuration = Duration.toJSON(message.recentDuration);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListCallersResponse>): ListCallersResponse {
+    return ListCallersResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListCallersResponse>): ListCallersResponse {
+    const message = createBaseListCallersResponse();
+    message.callers = object.callers?.map((e) => Caller.fromPartial(e)) || [];
+    message.callerCount = object.callerCount ?? 0;
+    message.other = (object.other !== undefined && object.other !== null)
+      ? Caller.fromPartial(object.other)
+      : undefined;
+    message.displacedCount = (object.displacedCount !== undefined && object.displacedCount !== null)
+      ? BigInt(object.displacedCount)
+      : 0n;
+    message.recentDuration = (object.recentDuration !== undefined && object.recentDuration !== null)
+      ? Duration.fromPartial(object.recentDuration)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseCaller(): Caller {
+  return {
+    identity: "",
+    address: "",
+    callCount: 0n,
+    refusalCount: 0n,
+    recentCallCount: 0n,
+    recentRefusalCount: 0n,
+    leaseCount: 0,
+    waiterCount: 0,
+    streamCount: 0,
+    connectionCount: 0,
+    lastRefusalReason: 0,
+    age: undefined,
+  };
+}
+
+export const Caller: MessageFns<Caller> = {
+  encode(message: Caller, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.identity !== "") {
+      writer.uint32(10).string(message.identity);
+    }
+    if (message.address !== "") {
+      writer.uint32(18).string(message.address);
+    }
+    if (message.callCount !== 0n) {
+      if (BigInt.asIntN(64, message.callCount) !== message.callCount) {
+        throw new globalThis.Error("value provided for field message.callCount of type int64 too large");
+      }
+      writer.uint32(24).int64(message.callCount);
+    }
+    if (message.refusalCount !== 0n) {
+      if (BigInt.asIntN(64, message.refusalCount) !== message.refusalCount) {
+        throw new globalThis.Error("value provided for field message.refusalCount of type int64 too large");
+      }
+      writer.uint32(32).int64(message.refusalCount);
+    }
+    if (message.recentCallCount !== 0n) {
+      if (BigInt.asIntN(64, message.recentCallCount) !== message.recentCallCount) {
+        throw new globalThis.Error("value provided for field message.recentCallCount of type int64 too large");
+      }
+      writer.uint32(40).int64(message.recentCallCount);
+    }
+    if (message.recentRefusalCount !== 0n) {
+      if (BigInt.asIntN(64, message.recentRefusalCount) !== message.recentRefusalCount) {
+        throw new globalThis.Error("value provided for field message.recentRefusalCount of type int64 too large");
+      }
+      writer.uint32(48).int64(message.recentRefusalCount);
+    }
+    if (message.leaseCount !== 0) {
+      writer.uint32(56).int32(message.leaseCount);
+    }
+    if (message.waiterCount !== 0) {
+      writer.uint32(64).int32(message.waiterCount);
+    }
+    if (message.streamCount !== 0) {
+      writer.uint32(72).int32(message.streamCount);
+    }
+    if (message.connectionCount !== 0) {
+      writer.uint32(80).int32(message.connectionCount);
+    }
+    if (message.lastRefusalReason !== 0) {
+      writer.uint32(88).int32(message.lastRefusalReason);
+    }
+    if (message.age !== undefined) {
+      Duration.encode(message.age, writer.uint32(98).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Caller {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCaller();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.identity = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.callCount = reader.int64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.refusalCount = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.recentCallCount = reader.int64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.recentRefusalCount = reader.int64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.leaseCount = reader.int32();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.waiterCount = reader.int32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.streamCount = reader.int32();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.connectionCount = reader.int32();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.lastRefusalReason = reader.int32() as any;
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.age = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: Caller): unknown {
+    const obj: any = {};
+    if (message.identity !== "") {
+      obj.identity = message.identity;
+    }
+    if (message.address !== "") {
+      obj.address = message.address;
+    }
+    if (message.callCount !== 0n) {
+      obj.callCount = message.callCount.toString();
+    }
+    if (message.refusalCount !== 0n) {
+      obj.refusalCount = message.refusalCount.toString();
+    }
+    if (message.recentCallCount !== 0n) {
+      obj.recentCallCount = message.recentCallCount.toString();
+    }
+    if (message.recentRefusalCount !== 0n) {
+      obj.recentRefusalCount = message.recentRefusalCount.toString();
+    }
+    if (message.leaseCount !== 0) {
+      obj.leaseCount = Math.round(message.leaseCount);
+    }
+    if (message.waiterCount !== 0) {
+      obj.waiterCount = Math.round(message.waiterCount);
+    }
+    if (message.streamCount !== 0) {
+      obj.streamCount = Math.round(message.streamCount);
+    }
+    if (message.connectionCount !== 0) {
+      obj.connectionCount = Math.round(message.connectionCount);
+    }
+    if (message.lastRefusalReason !== 0) {
+      obj.lastRefusalReason = errorReasonToJSON(message.lastRefusalReason);
+    }
+    if (message.age !== undefined) {
+      obj.age = Duration.toJSON(message.age);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<Caller>): Caller {
+    return Caller.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Caller>): Caller {
+    const message = createBaseCaller();
+    message.identity = object.identity ?? "";
+    message.address = object.address ?? "";
+    message.callCount = (object.callCount !== undefined && object.callCount !== null) ? BigInt(object.callCount) : 0n;
+    message.refusalCount = (object.refusalCount !== undefined && object.refusalCount !== null)
+      ? BigInt(object.refusalCount)
+      : 0n;
+    message.recentCallCount = (object.recentCallCount !== undefined && object.recentCallCount !== null)
+      ? BigInt(object.recentCallCount)
+      : 0n;
+    message.recentRefusalCount = (object.recentRefusalCount !== undefined && object.recentRefusalCount !== null)
+      ? BigInt(object.recentRefusalCount)
+      : 0n;
+    message.leaseCount = object.leaseCount ?? 0;
+    message.waiterCount = object.waiterCount ?? 0;
+    message.streamCount = object.streamCount ?? 0;
+    message.connectionCount = object.connectionCount ?? 0;
+    message.lastRefusalReason = object.lastRefusalReason ?? 0;
+    message.age = (object.age !== undefined && object.age !== null) ? Duration.fromPartial(object.age) : undefined;
+    return message;
+  },
+};
+
 function createBaseQuarantine(): Quarantine {
   return { remainingDuration: undefined, cause: 0 };
 }
@@ -784,6 +1404,27 @@ export const ServerServiceService = {
       Buffer.from(EndQuarantineResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): EndQuarantineResponse => EndQuarantineResponse.decode(value),
   },
+  /**
+   * Lists the callers of this server, those that send the most now first. Other servers have other callers,
+   * so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+   *
+   * The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+   * has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+   *
+   * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+   * server accepts may make this call.
+   *
+   * Errors: INVALID_FIELD, NOT_ALLOWED.
+   */
+  listCallers: {
+    path: "/holdfast.v1.ServerService/ListCallers" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListCallersRequest): Buffer => Buffer.from(ListCallersRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListCallersRequest => ListCallersRequest.decode(value),
+    responseSerialize: (value: ListCallersResponse): Buffer => Buffer.from(ListCallersResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListCallersResponse => ListCallersResponse.decode(value),
+  },
 } as const;
 
 export interface ServerServiceServer extends UntypedServiceImplementation {
@@ -811,6 +1452,19 @@ export interface ServerServiceServer extends UntypedServiceImplementation {
    * Errors: INVALID_FIELD, NOT_ALLOWED, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */
   endQuarantine: handleUnaryCall<EndQuarantineRequest, EndQuarantineResponse>;
+  /**
+   * Lists the callers of this server, those that send the most now first. Other servers have other callers,
+   * so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+   *
+   * The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+   * has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+   *
+   * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+   * server accepts may make this call.
+   *
+   * Errors: INVALID_FIELD, NOT_ALLOWED.
+   */
+  listCallers: handleUnaryCall<ListCallersRequest, ListCallersResponse>;
 }
 
 export interface ServerServiceClient extends Client {
@@ -865,6 +1519,33 @@ export interface ServerServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: EndQuarantineResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lists the callers of this server, those that send the most now first. Other servers have other callers,
+   * so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+   *
+   * The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+   * has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+   *
+   * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+   * server accepts may make this call.
+   *
+   * Errors: INVALID_FIELD, NOT_ALLOWED.
+   */
+  listCallers(
+    request: ListCallersRequest,
+    callback: (error: ServiceError | null, response: ListCallersResponse) => void,
+  ): ClientUnaryCall;
+  listCallers(
+    request: ListCallersRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListCallersResponse) => void,
+  ): ClientUnaryCall;
+  listCallers(
+    request: ListCallersRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListCallersResponse) => void,
   ): ClientUnaryCall;
 }
 

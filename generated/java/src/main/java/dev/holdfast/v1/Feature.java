@@ -93,6 +93,14 @@ public enum Feature
    * <code>FEATURE_SESSIONS = 9;</code>
    */
   FEATURE_SESSIONS(9),
+  /**
+   * <pre>
+   * ListCallers.
+   * </pre>
+   *
+   * <code>FEATURE_CALLERS = 10;</code>
+   */
+  FEATURE_CALLERS(10),
   UNRECOGNIZED(-1),
   ;
 
@@ -176,6 +184,14 @@ public enum Feature
    * <code>FEATURE_SESSIONS = 9;</code>
    */
   public static final int FEATURE_SESSIONS_VALUE = 9;
+  /**
+   * <pre>
+   * ListCallers.
+   * </pre>
+   *
+   * <code>FEATURE_CALLERS = 10;</code>
+   */
+  public static final int FEATURE_CALLERS_VALUE = 10;
 
 
   public final int getNumber() {
@@ -212,6 +228,7 @@ public enum Feature
       case 7: return FEATURE_REVOCATION;
       case 8: return FEATURE_METADATA_UPDATE;
       case 9: return FEATURE_SESSIONS;
+      case 10: return FEATURE_CALLERS;
       default: return null;
     }
   }

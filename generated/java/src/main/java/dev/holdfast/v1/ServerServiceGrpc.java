@@ -78,6 +78,37 @@ public final class ServerServiceGrpc {
     return getEndQuarantineMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.ListCallersRequest,
+      dev.holdfast.v1.ListCallersResponse> getListCallersMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListCallers",
+      requestType = dev.holdfast.v1.ListCallersRequest.class,
+      responseType = dev.holdfast.v1.ListCallersResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.ListCallersRequest,
+      dev.holdfast.v1.ListCallersResponse> getListCallersMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.ListCallersRequest, dev.holdfast.v1.ListCallersResponse> getListCallersMethod;
+    if ((getListCallersMethod = ServerServiceGrpc.getListCallersMethod) == null) {
+      synchronized (ServerServiceGrpc.class) {
+        if ((getListCallersMethod = ServerServiceGrpc.getListCallersMethod) == null) {
+          ServerServiceGrpc.getListCallersMethod = getListCallersMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.ListCallersRequest, dev.holdfast.v1.ListCallersResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListCallers"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.ListCallersRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.ListCallersResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ServerServiceMethodDescriptorSupplier("ListCallers"))
+              .build();
+        }
+      }
+    }
+    return getListCallersMethod;
+  }
+
   /**
    * Creates a new async stub that supports all call types for the service
    */
@@ -162,6 +193,22 @@ public final class ServerServiceGrpc {
         io.grpc.stub.StreamObserver<dev.holdfast.v1.EndQuarantineResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getEndQuarantineMethod(), responseObserver);
     }
+
+    /**
+     * <pre>
+     * Lists the callers of this server, those that send the most now first. Other servers have other callers,
+     * so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+     * The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+     * has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+     * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+     * server accepts may make this call.
+     * Errors: INVALID_FIELD, NOT_ALLOWED.
+     * </pre>
+     */
+    default void listCallers(dev.holdfast.v1.ListCallersRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.ListCallersResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListCallersMethod(), responseObserver);
+    }
   }
 
   /**
@@ -233,6 +280,23 @@ public final class ServerServiceGrpc {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getEndQuarantineMethod(), getCallOptions()), request, responseObserver);
     }
+
+    /**
+     * <pre>
+     * Lists the callers of this server, those that send the most now first. Other servers have other callers,
+     * so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+     * The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+     * has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+     * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+     * server accepts may make this call.
+     * Errors: INVALID_FIELD, NOT_ALLOWED.
+     * </pre>
+     */
+    public void listCallers(dev.holdfast.v1.ListCallersRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.ListCallersResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListCallersMethod(), getCallOptions()), request, responseObserver);
+    }
   }
 
   /**
@@ -286,6 +350,22 @@ public final class ServerServiceGrpc {
     public dev.holdfast.v1.EndQuarantineResponse endQuarantine(dev.holdfast.v1.EndQuarantineRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getEndQuarantineMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lists the callers of this server, those that send the most now first. Other servers have other callers,
+     * so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+     * The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+     * has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+     * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+     * server accepts may make this call.
+     * Errors: INVALID_FIELD, NOT_ALLOWED.
+     * </pre>
+     */
+    public dev.holdfast.v1.ListCallersResponse listCallers(dev.holdfast.v1.ListCallersRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListCallersMethod(), getCallOptions(), request);
     }
   }
 
@@ -343,10 +423,28 @@ public final class ServerServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getEndQuarantineMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * Lists the callers of this server, those that send the most now first. Other servers have other callers,
+     * so ask each server. Makes no call to the store, and changes nothing. Check for FEATURE_CALLERS first.
+     * The server keeps at most 2,048 callers. A new caller takes the place of a caller that sends little and
+     * has no lease, no waiter and no open stream. `other` has the sums of the callers without a place.
+     * With a policy, the caller needs `admin` for the empty prefix. Without a policy, every caller that the
+     * server accepts may make this call.
+     * Errors: INVALID_FIELD, NOT_ALLOWED.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.ListCallersResponse> listCallers(
+        dev.holdfast.v1.ListCallersRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListCallersMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_GET_SERVER_INFO = 0;
   private static final int METHODID_END_QUARANTINE = 1;
+  private static final int METHODID_LIST_CALLERS = 2;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -372,6 +470,10 @@ public final class ServerServiceGrpc {
         case METHODID_END_QUARANTINE:
           serviceImpl.endQuarantine((dev.holdfast.v1.EndQuarantineRequest) request,
               (io.grpc.stub.StreamObserver<dev.holdfast.v1.EndQuarantineResponse>) responseObserver);
+          break;
+        case METHODID_LIST_CALLERS:
+          serviceImpl.listCallers((dev.holdfast.v1.ListCallersRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.ListCallersResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -405,6 +507,13 @@ public final class ServerServiceGrpc {
               dev.holdfast.v1.EndQuarantineRequest,
               dev.holdfast.v1.EndQuarantineResponse>(
                 service, METHODID_END_QUARANTINE)))
+        .addMethod(
+          getListCallersMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.holdfast.v1.ListCallersRequest,
+              dev.holdfast.v1.ListCallersResponse>(
+                service, METHODID_LIST_CALLERS)))
         .build();
   }
 
@@ -455,6 +564,7 @@ public final class ServerServiceGrpc {
               .setSchemaDescriptor(new ServerServiceFileDescriptorSupplier())
               .addMethod(getGetServerInfoMethod())
               .addMethod(getEndQuarantineMethod())
+              .addMethod(getListCallersMethod())
               .build();
         }
       }

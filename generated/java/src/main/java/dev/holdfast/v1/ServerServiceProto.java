@@ -36,6 +36,21 @@ public final class ServerServiceProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_holdfast_v1_EndQuarantineResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_ListCallersRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_ListCallersRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_ListCallersResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_ListCallersResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_Caller_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_Caller_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_holdfast_v1_Quarantine_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -51,57 +66,89 @@ public final class ServerServiceProto {
     java.lang.String[] descriptorData = {
       "\n holdfast/v1/server_service.proto\022\013hold" +
       "fast.v1\032\036google/protobuf/duration.proto\032" +
-      "\030holdfast/v1/access.proto\"\026\n\024GetServerIn" +
-      "foRequest\"\214\004\n\025GetServerInfoResponse\022\030\n\007v" +
-      "ersion\030\001 \001(\tR\007version\0222\n\007min_ttl\030\002 \001(\0132\031" +
-      ".google.protobuf.DurationR\006minTtl\0222\n\007max" +
-      "_ttl\030\003 \001(\0132\031.google.protobuf.DurationR\006m" +
-      "axTtl\022:\n\013default_ttl\030\004 \001(\0132\031.google.prot" +
-      "obuf.DurationR\ndefaultTtl\022?\n\016max_stream_" +
-      "age\030\005 \001(\0132\031.google.protobuf.DurationR\014ma" +
-      "xStreamAge\022(\n\020max_waiter_count\030\006 \001(\005R\016ma" +
-      "xWaiterCount\0220\n\010features\030\007 \003(\0162\024.holdfas" +
-      "t.v1.FeatureR\010features\0228\n\013store_state\030\010 " +
-      "\001(\0162\027.holdfast.v1.StoreStateR\nstoreState" +
-      "\022%\n\016store_warnings\030\t \003(\tR\rstoreWarnings\022" +
-      "7\n\nquarantine\030\n \001(\0132\027.holdfast.v1.Quaran" +
-      "tineR\nquarantine\".\n\024EndQuarantineRequest" +
-      "\022\026\n\006reason\030\001 \001(\tR\006reason\"o\n\025EndQuarantin" +
-      "eResponse\022B\n\020ended_quarantine\030\001 \001(\0132\027.ho" +
-      "ldfast.v1.QuarantineR\017endedQuarantine\022\022\n" +
-      "\004risk\030\002 \001(\tR\004risk\"\212\001\n\nQuarantine\022H\n\022rema" +
-      "ining_duration\030\001 \001(\0132\031.google.protobuf.D" +
-      "urationR\021remainingDuration\0222\n\005cause\030\002 \001(" +
-      "\0162\034.holdfast.v1.QuarantineCauseR\005cause*\376" +
-      "\001\n\007Feature\022\027\n\023FEATURE_UNSPECIFIED\020\000\022\033\n\027F" +
-      "EATURE_EXCLUSIVE_LOCKS\020\001\022\030\n\024FEATURE_SHAR" +
-      "ED_LOCKS\020\002\022\026\n\022FEATURE_SEMAPHORES\020\003\022\030\n\024FE" +
-      "ATURE_AUTOCOMPLETE\020\004\022\021\n\rFEATURE_LISTS\020\005\022" +
-      "\023\n\017FEATURE_WATCHES\020\006\022\026\n\022FEATURE_REVOCATI" +
-      "ON\020\007\022\033\n\027FEATURE_METADATA_UPDATE\020\010\022\024\n\020FEA" +
-      "TURE_SESSIONS\020\t*\226\001\n\nStoreState\022\033\n\027STORE_" +
-      "STATE_UNSPECIFIED\020\000\022\025\n\021STORE_STATE_READY" +
-      "\020\001\022\033\n\027STORE_STATE_UNREACHABLE\020\002\022\033\n\027STORE" +
-      "_STATE_QUARANTINED\020\004\022\032\n\026STORE_STATE_UNSU" +
-      "ITABLE\020\003*\217\001\n\017QuarantineCause\022 \n\034QUARANTI" +
-      "NE_CAUSE_UNSPECIFIED\020\000\022\036\n\032QUARANTINE_CAU" +
-      "SE_FORGOTTEN\020\001\022\036\n\032QUARANTINE_CAUSE_RESTA" +
-      "RTED\020\002\022\032\n\026QUARANTINE_CAUSE_CLOCK\020\0032\313\001\n\rS" +
-      "erverService\022\\\n\rGetServerInfo\022!.holdfast" +
-      ".v1.GetServerInfoRequest\032\".holdfast.v1.G" +
-      "etServerInfoResponse\"\004\310\363\030\001\022\\\n\rEndQuarant" +
-      "ine\022!.holdfast.v1.EndQuarantineRequest\032\"" +
-      ".holdfast.v1.EndQuarantineResponse\"\004\310\363\030\007" +
-      "B\224\001\n\017dev.holdfast.v1B\022ServerServiceProto" +
-      "P\001Z&holdfast.dev/go/holdfast/v1;holdfast" +
-      "v1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027Holdfas" +
-      "t\\V1\\GPBMetadata\352\002\014Holdfast::V1b\006proto3"
+      "\030holdfast/v1/access.proto\032\036holdfast/v1/e" +
+      "rror_reason.proto\"\026\n\024GetServerInfoReques" +
+      "t\"\214\004\n\025GetServerInfoResponse\022\030\n\007version\030\001" +
+      " \001(\tR\007version\0222\n\007min_ttl\030\002 \001(\0132\031.google." +
+      "protobuf.DurationR\006minTtl\0222\n\007max_ttl\030\003 \001" +
+      "(\0132\031.google.protobuf.DurationR\006maxTtl\022:\n" +
+      "\013default_ttl\030\004 \001(\0132\031.google.protobuf.Dur" +
+      "ationR\ndefaultTtl\022?\n\016max_stream_age\030\005 \001(" +
+      "\0132\031.google.protobuf.DurationR\014maxStreamA" +
+      "ge\022(\n\020max_waiter_count\030\006 \001(\005R\016maxWaiterC" +
+      "ount\0220\n\010features\030\007 \003(\0162\024.holdfast.v1.Fea" +
+      "tureR\010features\0228\n\013store_state\030\010 \001(\0162\027.ho" +
+      "ldfast.v1.StoreStateR\nstoreState\022%\n\016stor" +
+      "e_warnings\030\t \003(\tR\rstoreWarnings\0227\n\nquara" +
+      "ntine\030\n \001(\0132\027.holdfast.v1.QuarantineR\nqu" +
+      "arantine\".\n\024EndQuarantineRequest\022\026\n\006reas" +
+      "on\030\001 \001(\tR\006reason\"o\n\025EndQuarantineRespons" +
+      "e\022B\n\020ended_quarantine\030\001 \001(\0132\027.holdfast.v" +
+      "1.QuarantineR\017endedQuarantine\022\022\n\004risk\030\002 " +
+      "\001(\tR\004risk\"\234\001\n\022ListCallersRequest\022\032\n\010iden" +
+      "tity\030\001 \001(\tR\010identity\022\030\n\007address\030\002 \001(\tR\007a" +
+      "ddress\022\033\n\tpage_size\030\003 \001(\005R\010pageSize\0223\n\010o" +
+      "rder_by\030\004 \001(\0162\030.holdfast.v1.CallerOrderR" +
+      "\007orderBy\"\377\001\n\023ListCallersResponse\022-\n\007call" +
+      "ers\030\001 \003(\0132\023.holdfast.v1.CallerR\007callers\022" +
+      "!\n\014caller_count\030\002 \001(\005R\013callerCount\022)\n\005ot" +
+      "her\030\003 \001(\0132\023.holdfast.v1.CallerR\005other\022\'\n" +
+      "\017displaced_count\030\004 \001(\003R\016displacedCount\022B" +
+      "\n\017recent_duration\030\005 \001(\0132\031.google.protobu" +
+      "f.DurationR\016recentDuration\"\351\003\n\006Caller\022\032\n" +
+      "\010identity\030\001 \001(\tR\010identity\022\030\n\007address\030\002 \001" +
+      "(\tR\007address\022\035\n\ncall_count\030\003 \001(\003R\tcallCou" +
+      "nt\022#\n\rrefusal_count\030\004 \001(\003R\014refusalCount\022" +
+      "*\n\021recent_call_count\030\005 \001(\003R\017recentCallCo" +
+      "unt\0220\n\024recent_refusal_count\030\006 \001(\003R\022recen" +
+      "tRefusalCount\022\037\n\013lease_count\030\007 \001(\005R\nleas" +
+      "eCount\022!\n\014waiter_count\030\010 \001(\005R\013waiterCoun" +
+      "t\022!\n\014stream_count\030\t \001(\005R\013streamCount\022)\n\020" +
+      "connection_count\030\n \001(\005R\017connectionCount\022" +
+      "H\n\023last_refusal_reason\030\013 \001(\0162\030.holdfast." +
+      "v1.ErrorReasonR\021lastRefusalReason\022+\n\003age" +
+      "\030\014 \001(\0132\031.google.protobuf.DurationR\003age\"\212" +
+      "\001\n\nQuarantine\022H\n\022remaining_duration\030\001 \001(" +
+      "\0132\031.google.protobuf.DurationR\021remainingD" +
+      "uration\0222\n\005cause\030\002 \001(\0162\034.holdfast.v1.Qua" +
+      "rantineCauseR\005cause*\223\002\n\007Feature\022\027\n\023FEATU" +
+      "RE_UNSPECIFIED\020\000\022\033\n\027FEATURE_EXCLUSIVE_LO" +
+      "CKS\020\001\022\030\n\024FEATURE_SHARED_LOCKS\020\002\022\026\n\022FEATU" +
+      "RE_SEMAPHORES\020\003\022\030\n\024FEATURE_AUTOCOMPLETE\020" +
+      "\004\022\021\n\rFEATURE_LISTS\020\005\022\023\n\017FEATURE_WATCHES\020" +
+      "\006\022\026\n\022FEATURE_REVOCATION\020\007\022\033\n\027FEATURE_MET" +
+      "ADATA_UPDATE\020\010\022\024\n\020FEATURE_SESSIONS\020\t\022\023\n\017" +
+      "FEATURE_CALLERS\020\n*\245\001\n\013CallerOrder\022\034\n\030CAL" +
+      "LER_ORDER_UNSPECIFIED\020\000\022\033\n\027CALLER_ORDER_" +
+      "CALL_COUNT\020\001\022\036\n\032CALLER_ORDER_REFUSAL_COU" +
+      "NT\020\002\022\034\n\030CALLER_ORDER_LEASE_COUNT\020\003\022\035\n\031CA" +
+      "LLER_ORDER_WAITER_COUNT\020\004*\226\001\n\nStoreState" +
+      "\022\033\n\027STORE_STATE_UNSPECIFIED\020\000\022\025\n\021STORE_S" +
+      "TATE_READY\020\001\022\033\n\027STORE_STATE_UNREACHABLE\020" +
+      "\002\022\033\n\027STORE_STATE_QUARANTINED\020\004\022\032\n\026STORE_" +
+      "STATE_UNSUITABLE\020\003*\217\001\n\017QuarantineCause\022 " +
+      "\n\034QUARANTINE_CAUSE_UNSPECIFIED\020\000\022\036\n\032QUAR" +
+      "ANTINE_CAUSE_FORGOTTEN\020\001\022\036\n\032QUARANTINE_C" +
+      "AUSE_RESTARTED\020\002\022\032\n\026QUARANTINE_CAUSE_CLO" +
+      "CK\020\0032\243\002\n\rServerService\022\\\n\rGetServerInfo\022" +
+      "!.holdfast.v1.GetServerInfoRequest\032\".hol" +
+      "dfast.v1.GetServerInfoResponse\"\004\310\363\030\001\022\\\n\r" +
+      "EndQuarantine\022!.holdfast.v1.EndQuarantin" +
+      "eRequest\032\".holdfast.v1.EndQuarantineResp" +
+      "onse\"\004\310\363\030\007\022V\n\013ListCallers\022\037.holdfast.v1." +
+      "ListCallersRequest\032 .holdfast.v1.ListCal" +
+      "lersResponse\"\004\310\363\030\007B\224\001\n\017dev.holdfast.v1B\022" +
+      "ServerServiceProtoP\001Z&holdfast.dev/go/ho" +
+      "ldfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Hol" +
+      "dfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Hol" +
+      "dfast::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.DurationProto.getDescriptor(),
           dev.holdfast.v1.AccessProto.getDescriptor(),
+          dev.holdfast.v1.ErrorReasonProto.getDescriptor(),
         });
     internal_static_holdfast_v1_GetServerInfoRequest_descriptor =
       getDescriptor().getMessageTypes().get(0);
@@ -127,8 +174,26 @@ public final class ServerServiceProto {
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_EndQuarantineResponse_descriptor,
         new java.lang.String[] { "EndedQuarantine", "Risk", });
-    internal_static_holdfast_v1_Quarantine_descriptor =
+    internal_static_holdfast_v1_ListCallersRequest_descriptor =
       getDescriptor().getMessageTypes().get(4);
+    internal_static_holdfast_v1_ListCallersRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_ListCallersRequest_descriptor,
+        new java.lang.String[] { "Identity", "Address", "PageSize", "OrderBy", });
+    internal_static_holdfast_v1_ListCallersResponse_descriptor =
+      getDescriptor().getMessageTypes().get(5);
+    internal_static_holdfast_v1_ListCallersResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_ListCallersResponse_descriptor,
+        new java.lang.String[] { "Callers", "CallerCount", "Other", "DisplacedCount", "RecentDuration", });
+    internal_static_holdfast_v1_Caller_descriptor =
+      getDescriptor().getMessageTypes().get(6);
+    internal_static_holdfast_v1_Caller_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_Caller_descriptor,
+        new java.lang.String[] { "Identity", "Address", "CallCount", "RefusalCount", "RecentCallCount", "RecentRefusalCount", "LeaseCount", "WaiterCount", "StreamCount", "ConnectionCount", "LastRefusalReason", "Age", });
+    internal_static_holdfast_v1_Quarantine_descriptor =
+      getDescriptor().getMessageTypes().get(7);
     internal_static_holdfast_v1_Quarantine_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_Quarantine_descriptor,
@@ -140,6 +205,7 @@ public final class ServerServiceProto {
         .internalUpdateFileDescriptor(descriptor, registry);
     com.google.protobuf.DurationProto.getDescriptor();
     dev.holdfast.v1.AccessProto.getDescriptor();
+    dev.holdfast.v1.ErrorReasonProto.getDescriptor();
   }
 
   // @@protoc_insertion_point(outer_class_scope)

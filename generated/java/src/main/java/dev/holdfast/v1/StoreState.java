@@ -171,7 +171,7 @@ public enum StoreState
   }
   public static final com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return dev.holdfast.v1.ServerServiceProto.getDescriptor().getEnumTypes().get(1);
+    return dev.holdfast.v1.ServerServiceProto.getDescriptor().getEnumTypes().get(2);
   }
 
   private static final StoreState[] VALUES = values();

@@ -1,0 +1,189 @@
+import type { Clock } from './clock';
+import type { Reason } from './errors';
+
+/** The bound of callers with counts of their own. */
+const MAX_CALLERS = 2048;
+/** The callers that are compared when a new caller needs a place. */
+const COMPARED_CALLERS = 8;
+/** The recent counts lose their oldest calls once in this time (ms). */
+const STEP_MS = 10_000;
+const STEPS = 6;
+
+/** What one caller does on this server: an identity at an address. */
+export class CallerUse {
+  /** Calls, commands of sessions and queries of SuggestStream, with those that were refused. */
+  callCount = 0;
+  refusalCount = 0;
+  leaseCount = 0;
+  waiterCount = 0;
+  streamCount = 0;
+  connectionCount = 0;
+  lastRefusal: Reason | undefined;
+  /** The calls in progress, with the open streams. */
+  openCount = 0;
+  /** False: the caller has lost its place, and must be looked up again before its next call is counted. */
+  hasPlace = true;
+  /** `callCount` and `refusalCount` at the last steps, in pairs, the oldest pair first. */
+  private readonly marks = new Float64Array(2 * STEPS);
+
+  constructor(
+    /** Empty: the caller has proven no identity. */
+    readonly identity: string,
+    readonly address: string,
+    readonly since: number,
+  ) {}
+
+  get recentCallCount(): number {
+    return this.callCount - (this.marks[0] as number);
+  }
+
+  get recentRefusalCount(): number {
+    return this.refusalCount - (this.marks[1] as number);
+  }
+
+  /** A caller with work in progress keeps its place, because the work is counted until its end. */
+  get isBusy(): boolean {
+    return this.openCount + this.leaseCount + this.waiterCount > 0;
+  }
+
+  refused(reason: Reason): void {
+    this.refusalCount += 1;
+    this.lastRefusal = reason;
+  }
+
+  step(): void {
+    this.marks.copyWithin(0, 2);
+    this.marks[2 * STEPS - 2] = this.callCount;
+    this.marks[2 * STEPS - 1] = this.refusalCount;
+  }
+
+  /** Adds the calls of a caller that has lost its place. */
+  absorb(lost: CallerUse): void {
+    this.callCount += lost.callCount;
+    this.refusalCount += lost.refusalCount;
+    this.lastRefusal = lost.lastRefusal ?? this.lastRefusal;
+    for (const [index, mark] of lost.marks.entries())
+      this.marks[index] = (this.marks[index] as number) + mark;
+  }
+}
+
+export type CallerOrder = 'calls' | 'refusals' | 'leases' | 'waiters';
+
+export interface CallerQuery {
+  /** Empty: all identities. */
+  readonly identity: string;
+  /** Empty: all addresses. */
+  readonly address: string;
+  readonly order: CallerOrder;
+  readonly count: number;
+}
+
+const COUNTS: Readonly<Record<CallerOrder, (caller: CallerUse) => number>> = {
+  calls: (caller) => caller.recentCallCount,
+  refusals: (caller) => caller.recentRefusalCount,
+  leases: (caller) => caller.leaseCount,
+  waiters: (caller) => caller.waiterCount,
+};
+
+/**
+ * The callers of this server. A table of bounded size: a new caller takes the place of the one with the fewest recent
+ * calls among a few callers that have had their places for long. So a caller with many calls keeps its place, also while
+ * thousands of others come with a call each.
+ */
+export class Callers {
+  /** The callers without a place, together. */
+  readonly other: CallerUse;
+  /** How many times a caller has lost its place, or has found none. */
+  displacedCount = 0;
+  /** The callers that were compared last are at the end. */
+  private readonly places = new Map<string, CallerUse>();
+  private steppedAt: number;
+  private readonly startedAt: number;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly maxCount = MAX_CALLERS,
+  ) {
+    this.startedAt = this.steppedAt = clock.now();
+    this.other = new CallerUse('', '', this.startedAt);
+    this.other.hasPlace = false;
+  }
+
+  /** The number of callers with a place. */
+  get size(): number {
+    return this.places.size;
+  }
+
+  /** The time of the recent counts (ms). */
+  get recentMs(): number {
+    const now = this.clock.now();
+    this.stepTo(now);
+    return Math.min(now - this.steppedAt + (STEPS - 1) * STEP_MS, now - this.startedAt);
+  }
+
+  called(caller: CallerUse): void {
+    this.stepTo(this.clock.now());
+    caller.callCount += 1;
+  }
+
+  /** Almost always a comparison only. */
+  private stepTo(now: number): void {
+    if (now - this.steppedAt < STEP_MS) return;
+    const passed = Math.floor((now - this.steppedAt) / STEP_MS);
+    this.steppedAt += passed * STEP_MS;
+    for (let step = 0; step < Math.min(passed, STEPS); step += 1) {
+      for (const caller of this.places.values()) caller.step();
+      this.other.step();
+    }
+  }
+
+  of(identity: string, address: string): CallerUse {
+    const key = `${address} ${identity}`;
+    const known = this.places.get(key);
+    if (known !== undefined) return known;
+    if (this.places.size >= this.maxCount && !this.makeRoom()) {
+      this.displacedCount += 1;
+      return this.other;
+    }
+    const caller = new CallerUse(identity, address, this.clock.now());
+    this.places.set(key, caller);
+    return caller;
+  }
+
+  list({ identity, address, order, count }: CallerQuery): {
+    readonly callers: readonly CallerUse[];
+    readonly matchCount: number;
+  } {
+    this.stepTo(this.clock.now());
+    const matches = [...this.places.values()].filter(
+      (caller) =>
+        (identity === '' || caller.identity === identity) && (address === '' || caller.address === address),
+    );
+    const countOf = COUNTS[order];
+    matches.sort((a, b) => countOf(b) - countOf(a) || b.callCount - a.callCount);
+    return { callers: matches.slice(0, count), matchCount: matches.length };
+  }
+
+  /** Takes the place of one caller. False: all compared callers have work in progress. */
+  private makeRoom(): boolean {
+    let quietest: { readonly key: string; readonly caller: CallerUse } | undefined;
+    let left = Math.min(COMPARED_CALLERS, this.places.size);
+    for (const [key, caller] of this.places) {
+      if (left-- === 0) break;
+      // At the end of the map, so that the next time others are compared.
+      this.places.delete(key);
+      this.places.set(key, caller);
+      if (caller.isBusy) continue;
+      if (quietest === undefined || caller.recentCallCount < quietest.caller.recentCallCount) {
+        quietest = { key, caller };
+      }
+    }
+    if (quietest === undefined) return false;
+    const { key, caller } = quietest;
+    this.places.delete(key);
+    caller.hasPlace = false;
+    this.other.absorb(caller);
+    this.displacedCount += 1;
+    return true;
+  }
+}
