@@ -86,17 +86,19 @@ const COUNTS: Readonly<Record<CallerOrder, (caller: CallerUse) => number>> = {
 };
 
 /**
- * The callers of this server. A table of bounded size: a new caller takes the place of the one with the fewest recent
- * calls among a few callers that have had their places for long. So a caller with many calls keeps its place, also while
- * thousands of others come with a call each.
+ * The callers of this server. The number of their places is bounded: a new caller takes the place of the one with the
+ * fewest recent calls among a few others. So a caller with many calls keeps its place, also while thousands of others come
+ * with a call each.
  */
 export class Callers {
   /** The callers without a place, together. */
   readonly other: CallerUse;
   /** How many times a caller has lost its place, or has found none. */
   displacedCount = 0;
-  /** The callers that were compared last are at the end. */
-  private readonly places = new Map<string, CallerUse>();
+  private readonly known = new Map<string, CallerUse>();
+  private readonly places: CallerUse[] = [];
+  /** The place that is compared next. The places are compared in turn. */
+  private next = 0;
   private steppedAt: number;
   private readonly startedAt: number;
 
@@ -111,7 +113,7 @@ export class Callers {
 
   /** The number of callers with a place. */
   get size(): number {
-    return this.places.size;
+    return this.places.length;
   }
 
   /** The time of the recent counts (ms). */
@@ -132,21 +134,22 @@ export class Callers {
     const passed = Math.floor((now - this.steppedAt) / STEP_MS);
     this.steppedAt += passed * STEP_MS;
     for (let step = 0; step < Math.min(passed, STEPS); step += 1) {
-      for (const caller of this.places.values()) caller.step();
+      for (const caller of this.places) caller.step();
       this.other.step();
     }
   }
 
   of(identity: string, address: string): CallerUse {
-    const key = `${address} ${identity}`;
-    const known = this.places.get(key);
+    const key = keyOf(identity, address);
+    const known = this.known.get(key);
     if (known !== undefined) return known;
-    if (this.places.size >= this.maxCount && !this.makeRoom()) {
-      this.displacedCount += 1;
-      return this.other;
-    }
+    const isFull = this.places.length >= this.maxCount;
+    if (isFull) this.displacedCount += 1;
+    const place = isFull ? this.freePlace() : this.places.length;
+    if (place === undefined) return this.other;
     const caller = new CallerUse(identity, address, this.clock.now());
-    this.places.set(key, caller);
+    this.places[place] = caller;
+    this.known.set(key, caller);
     return caller;
   }
 
@@ -155,7 +158,7 @@ export class Callers {
     readonly matchCount: number;
   } {
     this.stepTo(this.clock.now());
-    const matches = [...this.places.values()].filter(
+    const matches = this.places.filter(
       (caller) =>
         (identity === '' || caller.identity === identity) && (address === '' || caller.address === address),
     );
@@ -164,26 +167,29 @@ export class Callers {
     return { callers: matches.slice(0, count), matchCount: matches.length };
   }
 
-  /** Takes the place of one caller. False: all compared callers have work in progress. */
-  private makeRoom(): boolean {
-    let quietest: { readonly key: string; readonly caller: CallerUse } | undefined;
-    let left = Math.min(COMPARED_CALLERS, this.places.size);
-    for (const [key, caller] of this.places) {
-      if (left-- === 0) break;
-      // At the end of the map, so that the next time others are compared.
-      this.places.delete(key);
-      this.places.set(key, caller);
-      if (caller.isBusy) continue;
-      if (quietest === undefined || caller.recentCallCount < quietest.caller.recentCallCount) {
-        quietest = { key, caller };
-      }
+  /**
+   * Ends the place of the quietest caller among the next few. Returns the index of the place. Undefined: all compared
+   * callers have work in progress.
+   */
+  private freePlace(): number | undefined {
+    let quietest: number | undefined;
+    for (let left = Math.min(COMPARED_CALLERS, this.places.length); left > 0; left -= 1) {
+      const index = this.next;
+      this.next = (index + 1) % this.places.length;
+      const { isBusy, recentCallCount } = this.places[index] as CallerUse;
+      if (isBusy) continue;
+      const least = quietest === undefined ? Infinity : (this.places[quietest] as CallerUse).recentCallCount;
+      if (recentCallCount < least) quietest = index;
     }
-    if (quietest === undefined) return false;
-    const { key, caller } = quietest;
-    this.places.delete(key);
+    if (quietest === undefined) return undefined;
+    const caller = this.places[quietest] as CallerUse;
+    this.known.delete(keyOf(caller.identity, caller.address));
     caller.hasPlace = false;
     this.other.absorb(caller);
-    this.displacedCount += 1;
-    return true;
+    return quietest;
   }
+}
+
+function keyOf(identity: string, address: string): string {
+  return `${address} ${identity}`;
 }

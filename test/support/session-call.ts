@@ -7,4 +7,4 @@ export const summaryOf = (error: unknown) => toErrorSummary(error, 'OpenSession'
 
 /** The call of an OpenSession stream, without quotas. */
 export const sessionCall = (call: FakeCall) =>
-  Object.assign(call, { takeCommand: () => undefined, summaryOf });
+  Object.assign(call, { takeCommand: () => undefined, countCommand: () => undefined, summaryOf });
