@@ -31,7 +31,8 @@ test('an identity at two addresses is two callers, and an address of two identit
 test('the recent counts are of the last 50 to 60 seconds, and the others of all time', async () => {
   const { clock, callers, call, list } = started();
   call('a', '10.0.0.1', 5).refused('OVERLOADED');
-  const shown = () => list().callers.map((one) => [one.callCount, one.recentCallCount, one.recentRefusalCount]);
+  const shown = () =>
+    list().callers.map((one) => [one.callCount, one.recentCallCount, one.recentRefusalCount]);
   expect([shown(), callers.recentMs]).toEqual([[[5, 5, 1]], 0]);
   await clock.advance(30_000);
   call('a');
