@@ -9,7 +9,7 @@ import type { Case, CaseSet } from './kit/case-file';
 import { prepareCertificates } from './kit/certificates';
 import { declaredLanguages, prepareLanguage, type Language } from './kit/languages';
 import { declaredMutants } from './kit/mutants';
-import { failures, isFailure, summary, table, total } from './kit/report';
+import { failures, isFailure, notRun, summary, table, total } from './kit/report';
 import { writeTable } from './kit/result-table';
 import { defaultJobs, inOrder, runsOf } from './kit/schedule';
 
@@ -122,6 +122,8 @@ async function runMutantsNamed(texts: readonly string[], jobs: number): Promise<
 function writeWhole(attempts: readonly Attempt[]): void {
   const missing = declaredLanguages().filter((name) => !attempts.some(({ language }) => language === name));
   if (missing.length > 0) throw new Error(`the table is not written without ${missing.join(', ')}`);
+  const missed = notRun(attempts);
+  if (missed !== '') throw new Error(`the table is not written without all cases: ${missed}`);
   writeTable(join(ROOT, 'docs', 'testing.md'), attempts);
 }
 
@@ -146,6 +148,8 @@ async function main(): Promise<number> {
   console.log(`\n${table(attempts)}\n`);
   const failed = failures(attempts, chosen.transcript ? 0 : SHOWN_LINES);
   if (failed !== '') console.log(`${failed}\n`);
+  const missed = notRun(attempts);
+  if (missed !== '') console.log(`${missed}\n`);
   console.log(summary(attempts));
   if (chosen.writeTable) writeWhole(attempts);
   // .ci/run adds the results of all suites.

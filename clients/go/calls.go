@@ -12,7 +12,7 @@ import (
 // calls makes the calls outside of the session, on a connection of their own, to
 // one of several servers.
 type calls struct {
-	addresses []string
+	servers   *servers
 	transport transport
 	tokens    *tokens
 	tracer    Tracer
@@ -23,7 +23,6 @@ type calls struct {
 
 	mu      sync.Mutex
 	current *connection
-	index   int
 }
 
 // A connection is closed when the client has left it and its last call has ended.
@@ -37,24 +36,37 @@ type connection struct {
 }
 
 func newCalls(addresses []string, set settings) *calls {
-	c := &calls{addresses: addresses, transport: set.transport, tokens: set.tokens, tracer: set.tracer}
+	c := &calls{transport: set.transport, tokens: set.tokens, tracer: set.tracer}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.servers = newServers(c.ctx, addresses)
 	return c
 }
 
 // acquire returns the connection to the current server. The caller releases it.
-func (c *calls) acquire() (*connection, error) {
+func (c *calls) acquire(ctx context.Context) (*connection, error) {
+	if conn, err := c.open(nil); conn != nil || err != nil {
+		return conn, err
+	}
+	server, _ := c.servers.next(ctx)
+	return c.open(&server)
+}
+
+// open returns the current connection, or a new one to the server. nil: there is neither.
+func (c *calls) open(server *target) (*connection, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
 		return nil, ErrClosed
 	}
 	if c.current == nil {
+		if server == nil {
+			return nil, nil
+		}
 		shown, err := c.transport.credentials()
 		if err != nil {
 			return nil, err
 		}
-		cc, err := dial(c.addresses[c.index%len(c.addresses)], shown, callKeepalive)
+		cc, err := dial(*server, shown, callKeepalive)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +120,6 @@ func (c *calls) leaveCurrent() {
 	c.current.isLeft = true
 	c.closeIfUnused(c.current)
 	c.current = nil
-	c.index++
 }
 
 func (c *calls) closeIfUnused(conn *connection) {
@@ -222,7 +233,7 @@ func once[Response any](
 	if err != nil {
 		return response, false, err
 	}
-	conn, err := c.acquire()
+	conn, err := c.acquire(ctx)
 	if err != nil {
 		return response, false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Client keeps all leases of this process. Make one with Connect, and use it for
@@ -20,8 +21,9 @@ type Client struct {
 // Connect opens a session with one of the servers, which share one store, and
 // waits for its first answer until ctx ends, at most 10 s. Addresses are
 // "host:port"; an element may be a list of them with commas, as an environment
-// variable has it. If a server fails, the client goes on with the next address. ctx
-// has no effect after Connect has returned. Errors: ErrUnavailable, ErrCredential
+// variable has it. A name may mean several servers: it is looked up anew for each
+// connection, and each of its addresses has its turn. If a server fails, the client goes
+// on with the next address. ctx has no effect after Connect has returned. Errors: ErrUnavailable, ErrCredential
 // (also if a token would go without TLS), ErrInvalidRequest, and the error of ctx.
 func Connect(ctx context.Context, addresses []string, options ...Option) (*Client, error) {
 	// A nil ctx panics here, before anything has begun.
@@ -39,8 +41,12 @@ func Connect(ctx context.Context, addresses []string, options ...Option) (*Clien
 	if err := refuseTokenWithoutTLS(addresses, set); err != nil {
 		return nil, err
 	}
+	limit := set.connect
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline))
+	}
 	c := &Client{
-		engine: newEngine(addresses, set, openStream, monotonicNow),
+		engine: newEngine(addresses, set, limit, openStream, monotonicNow),
 		calls:  newCalls(addresses, set),
 		tracer: set.tracer,
 	}

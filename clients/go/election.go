@@ -144,7 +144,7 @@ func (o *observer) watch(ctx context.Context) (wasSent bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	conn, err := o.calls.acquire()
+	conn, err := o.calls.acquire(joined)
 	if err != nil {
 		return false, err
 	}

@@ -13,13 +13,15 @@ import (
 // One mutex guards the engine, its sessions, its leases and all that waits. It is
 // never held while a function of the user runs.
 type engine struct {
-	settings  settings
-	addresses []string
-	open      openWire
-	tokens    *tokens
-	now       func() instant
-	notes     *notebook
-	clientID  string
+	settings settings
+	servers  *servers
+	open     openWire
+	tokens   *tokens
+	now      func() instant
+	notes    *notebook
+	clientID string
+	// connectUntil is the end of the time in which Connect waits.
+	connectUntil instant
 	// ctx ends when the engine is closed.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -73,27 +75,30 @@ type engine struct {
 	empty chan struct{}
 }
 
-func newEngine(addresses []string, set settings, open openWire, now func() instant) *engine {
+func newEngine(
+	addresses []string, set settings, connect time.Duration, open openWire, now func() instant,
+) *engine {
 	e := &engine{
-		settings:  set,
-		addresses: addresses,
-		open:      open,
-		tokens:    set.tokens,
-		now:       now,
-		notes:     &notebook{logger: set.logger},
-		clientID:  newUUID(),
-		retired:   map[*session]struct{}{},
-		ready:     make(chan struct{}),
-		leases:    newHeldLeases(),
-		intents:   map[*intent]struct{}{},
-		releases:  map[string]*release{},
-		bodies:    map[*Lease]struct{}{},
-		timers:    map[*time.Timer]struct{}{},
+		settings: set,
+		open:     open,
+		tokens:   set.tokens,
+		now:      now,
+		notes:    &notebook{logger: set.logger},
+		clientID: newUUID(),
+		retired:  map[*session]struct{}{},
+		ready:    make(chan struct{}),
+		leases:   newHeldLeases(),
+		intents:  map[*intent]struct{}{},
+		releases: map[string]*release{},
+		bodies:   map[*Lease]struct{}{},
+		timers:   map[*time.Timer]struct{}{},
 
-		heldTooLong: map[*Lease]struct{}{},
-		closed:      make(chan struct{}),
+		connectUntil: now().add(connect),
+		heldTooLong:  map[*Lease]struct{}{},
+		closed:       make(chan struct{}),
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.servers = newServers(e.ctx, addresses)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.openTimer = time.AfterFunc(0, e.openNext)

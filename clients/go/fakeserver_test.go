@@ -47,7 +47,7 @@ func inBubble(t *testing.T, test func(*testing.T, *fakeServer), options ...Optio
 		f := &fakeServer{t: t, streams: make(chan *fakeStream, 10), began: time.Now()}
 		quiet := WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
 		set := newSettings(append([]Option{quiet}, options...))
-		f.engine = newEngine([]string{"a", "b"}, set, f.open, func() instant {
+		f.engine = newEngine([]string{"a", "b"}, set, set.connect, f.open, func() instant {
 			return instant(time.Since(f.began) + f.skew)
 		})
 		test(t, f)
@@ -55,9 +55,9 @@ func inBubble(t *testing.T, test func(*testing.T, *fakeServer), options ...Optio
 	})
 }
 
-func (f *fakeServer) open(ctx context.Context, address string, by admission) (wire, error) {
+func (f *fakeServer) open(ctx context.Context, server target, by admission) (wire, error) {
 	s := &fakeStream{
-		t: f.t, address: address, token: by.token, ctx: ctx,
+		t: f.t, address: server.given, token: by.token, ctx: ctx,
 		requests:  make(chan *holdfastv1.OpenSessionRequest, 100),
 		responses: make(chan *holdfastv1.OpenSessionResponse, 100),
 		broken:    make(chan error, 1),

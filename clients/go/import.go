@@ -46,7 +46,7 @@ func (d *Dictionary) Import(
 	if err != nil {
 		return DictionaryInfo{}, d.calls.failure(ctx, method, err)
 	}
-	conn, err := d.calls.acquire()
+	conn, err := d.calls.acquire(joined)
 	if err != nil {
 		return DictionaryInfo{}, d.calls.failure(ctx, method, err)
 	}

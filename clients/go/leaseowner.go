@@ -74,7 +74,7 @@ func (o *attachOwner) granted(message *holdfastv1.Lease, r receipt, s *session, 
 	l.e.leases.changeTTL(l, ttl)
 	if l.home == s {
 		l.settleIn(s, number)
-		l.e.notes.add(slog.LevelDebug, "lease attached", "lease", l, "address", s.address)
+		l.e.notes.add(slog.LevelDebug, "lease attached", "lease", l, "address", s.server.String())
 	}
 	return &leaseOwner{l, number}
 }

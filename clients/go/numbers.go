@@ -17,6 +17,9 @@ const (
 	// The longest wait for the first response, because a new connection may lead
 	// nowhere.
 	firstAnswerTimeout = 5 * time.Second
+	// Before the first session, the addresses share the time of connect. Each has at
+	// least this time.
+	shortestFirstAnswer = time.Second
 	// The longest random pause before the session after a break.
 	longestPauseAfterBreak = time.Second
 	// The pause is at most this part of the time to the nearest deadline.

@@ -24,6 +24,7 @@ func TestTheNumbersAreThoseOfAllClients(t *testing.T) {
 			"heartbeats_per_ttl":                       float64(heartbeatsPerTTL),
 			"silence_is_ttl_divided_by":                float64(silenceIsTTLDividedBy),
 			"first_answer_ms":                          ms(firstAnswerTimeout),
+			"shortest_first_answer_ms":                 ms(shortestFirstAnswer),
 			"longest_pause_after_break_ms":             ms(longestPauseAfterBreak),
 			"pause_after_break_is_deadline_divided_by": float64(pauseAfterBreakIsDeadlineDividedBy),
 			"credential_life_used":                     credentialLifeUsed,

@@ -43,11 +43,11 @@ func (e *engine) sessionStarted(s *session) {
 	e.hasStarted = true
 	e.lastErr = nil
 	e.tellReady()
-	e.notes.add(slog.LevelInfo, "session started", "address", s.address, "session", s.number)
+	e.notes.add(slog.LevelInfo, "session started", "address", s.server.String(), "session", s.number)
 }
 
 func (e *engine) sessionLeaving(s *session, delay time.Duration) {
-	e.notes.add(slog.LevelInfo, "the server asks the client to leave", "address", s.address, "delay", delay)
+	e.notes.add(slog.LevelInfo, "the server asks the client to leave", "address", s.server.String(), "delay", delay)
 	if s == e.current {
 		e.openAfter(delay)
 	}
@@ -72,9 +72,9 @@ func (e *engine) sessionEnded(s *session, err error, isSilent bool) {
 	}
 	failed := errorOfCall(err)
 	if isSilent {
-		failed = noAnswer(s.address+" is silent", nil)
+		failed = noAnswer(s.server.String()+" is silent", nil)
 	}
-	e.notes.add(slog.LevelWarn, "session ended", "address", s.address, "session", s.number, "error", failed)
+	e.notes.add(slog.LevelWarn, "session ended", "address", s.server.String(), "session", s.number, "error", failed)
 	if !s.isStarted {
 		e.failures++
 	}
@@ -103,7 +103,7 @@ func (e *engine) isRefused(failed *Error) bool {
 		e.refusals++
 		return e.refusals > 1
 	default:
-		return failed.Code == codes.Unimplemented && e.failures >= len(e.addresses)
+		return failed.Code == codes.Unimplemented && e.failures >= e.servers.count()
 	}
 }
 
@@ -157,6 +157,11 @@ func (e *engine) openNext() {
 			// The older session keeps the leases while a file of a certificate is replaced.
 			by.credentials, err = e.settings.transport.credentials()
 		}
+		var server target
+		var left int
+		if err == nil {
+			server, left = e.servers.next(e.ctx)
+		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.isFetching = false
@@ -167,7 +172,7 @@ func (e *engine) openNext() {
 			e.notOpened(err)
 			return
 		}
-		e.openSession(token, by)
+		e.openSession(token, by, server, left)
 	}()
 }
 
@@ -179,15 +184,19 @@ func (e *engine) notOpened(err error) {
 	e.openAfter(e.pauseBeforeNext(0))
 }
 
-func (e *engine) openSession(token Token, by admission) {
-	address := e.addresses[e.sessionCount%int64(len(e.addresses))]
+// openSession opens a session with the server, which is one of so many that are left to try.
+func (e *engine) openSession(token Token, by admission, server target, left int) {
 	e.sessionCount++
-	s := newSession(e, address, &holdfastv1.SessionStart{
+	s := newSession(e, server, &holdfastv1.SessionStart{
 		ClientId:      e.clientID,
 		SessionNumber: e.sessionCount,
 		HolderId:      e.settings.holderID,
 		Metadata:      e.settings.metadata,
 	})
+	if !e.hasStarted {
+		s.plan.timeout = shareOfConnect(e.connectUntil.until(e.now()), left)
+		s.planHeartbeat()
+	}
 	previous := e.current
 	e.current = s
 	e.watchToken(token, s)

@@ -23,9 +23,9 @@ type leaseHolder interface {
 // concerns. Its fields and methods need the mutex of the engine, except run and
 // write, which are its goroutines.
 type session struct {
-	e       *engine
-	number  int64
-	address string
+	e      *engine
+	number int64
+	server target
 	// isStarted: the first response has come.
 	isStarted bool
 	// isLeaving: the server has asked the client to leave, so new acquires go to
@@ -58,11 +58,11 @@ type session struct {
 	cancel     context.CancelFunc
 }
 
-func newSession(e *engine, address string, start *holdfastv1.SessionStart) *session {
+func newSession(e *engine, server target, start *holdfastv1.SessionStart) *session {
 	s := &session{
 		e:           e,
 		number:      start.GetSessionNumber(),
-		address:     address,
+		server:      server,
 		plan:        newHeartbeatPlan(),
 		openedAt:    e.now(),
 		start:       start,
@@ -82,7 +82,7 @@ func newSession(e *engine, address string, start *holdfastv1.SessionStart) *sess
 // run opens the stream, and reads it to its end.
 func (s *session) run(by admission) {
 	defer s.e.goroutines.Done()
-	w, err := s.e.open(s.ctx, s.address, by)
+	w, err := s.e.open(s.ctx, s.server, by)
 	if err != nil {
 		s.streamEnded(err)
 		return

@@ -24,7 +24,7 @@ func (t *TypeAhead) converse() (wasSent bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	conn, err := t.calls.acquire()
+	conn, err := t.calls.acquire(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -161,7 +161,7 @@ func TestAbandonedWaitsTakeNoPlaceOfNewOnes(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		f.engine.mu.Lock()
-		gone := newSession(f.engine, "gone", &holdfastv1.SessionStart{})
+		gone := newSession(f.engine, target{given: "gone"}, &holdfastv1.SessionStart{})
 		f.engine.mu.Unlock()
 		for range maxAcquiresUnanswered + 10 {
 			in, err := f.engine.begin(report)

@@ -30,17 +30,17 @@ type admission struct {
 }
 
 // openWire opens a stream on a new connection. ctx ends the stream.
-type openWire func(ctx context.Context, address string, by admission) (wire, error)
+type openWire func(ctx context.Context, server target, by admission) (wire, error)
 
 type grpcWire struct {
 	holdfastv1.SessionService_OpenSessionClient
 	connection *grpc.ClientConn
 }
 
-func openStream(ctx context.Context, address string, by admission) (wire, error) {
+func openStream(ctx context.Context, server target, by admission) (wire, error) {
 	// Each session has a connection of its own, so that other calls cannot delay
 	// its heartbeats.
-	connection, err := dial(address, by.credentials, 0)
+	connection, err := dial(server, by.credentials, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func openStream(ctx context.Context, address string, by admission) (wire, error)
 // dial returns a connection that is pinged after the time ping without data while it
 // has calls. A session has its heartbeats instead: 0.
 func dial(
-	address string, shown credentials.TransportCredentials, ping time.Duration,
+	server target, shown credentials.TransportCredentials, ping time.Duration,
 ) (*grpc.ClientConn, error) {
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(shown),
@@ -72,7 +72,14 @@ func dial(
 			keepalive.ClientParameters{Time: ping, Timeout: callKeepaliveTimeout},
 		))
 	}
-	return grpc.NewClient(address, options...)
+	if server.address == "" {
+		return grpc.NewClient(server.given, options...)
+	}
+	// The certificate must be valid for the name, or for the one that the caller has set.
+	if shown.Info().ServerName == "" {
+		options = append(options, grpc.WithAuthority(server.given))
+	}
+	return grpc.NewClient("passthrough:///"+server.address, options...)
 }
 
 // Close ends stream and connection.

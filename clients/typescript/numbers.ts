@@ -17,6 +17,8 @@ export const NUMBERS = {
     silenceIsTtlDividedBy: 4,
     /** The longest wait for the first response, because a new connection may lead nowhere. */
     firstAnswerMs: 5000,
+    /** Before the first session, the addresses share the time of connect. Each has at least this time. */
+    shortestFirstAnswerMs: 1000,
     /** The longest random pause before the session after a break. */
     longestPauseAfterBreakMs: 1000,
     /** The pause is at most this part of the time to the nearest deadline. */

@@ -7,6 +7,7 @@ import { textOf } from './text';
 
 export type CaseSet = 'scripted' | 'faults';
 export type Values = Readonly<Record<string, unknown>>;
+export type Names = Readonly<Record<string, readonly string[]>>;
 
 export interface Step {
   /** The name of the step: a command of the driver, or a step of the runner or of a server. */
@@ -26,6 +27,8 @@ export interface Case {
   readonly needs: string | undefined;
   /** The servers, and their settings. */
   readonly servers: ReadonlyMap<string, Values>;
+  /** The names of the DNS, each with its servers. */
+  readonly names: Names;
   readonly steps: readonly Step[];
 }
 
@@ -62,6 +65,7 @@ const SCRIPTED_STEPS: Readonly<Record<string, readonly string[]>> = {
   send: ['server'],
   send_unknown: ['server'],
   leave: ['server'],
+  names: [],
   end_sessions: ['server'],
   end_calls: ['server'],
   reset_streams: ['server'],
@@ -89,7 +93,9 @@ const SETTINGS = [
   ...['heartbeat_interval_ms', 'heartbeat_timeout_ms', 'max_command_count'],
 ];
 const SERVER_KEYS = [...SETTINGS, 'tls', 'down'];
-const CASE_KEYS = ['title', 'servers', 'needs', 'steps'];
+const CASE_KEYS = ['title', 'servers', 'names', 'needs', 'steps'];
+/** The server that has the latest session. */
+export const LATEST = 'latest';
 const COMMAND_OPTIONS = [...WAITING, 'expect', 'as'];
 
 function isMap(value: unknown): value is Values {
@@ -107,7 +113,7 @@ export function readCase(id: string, set: CaseSet, text: string): Case {
   const content: unknown = document.toJS();
   if (!isMap(content)) return fail('a case is a map with title and steps');
   onlyKeys(content, CASE_KEYS, 'a case', fail);
-  const { title, needs, steps, servers = { A: {} } } = content;
+  const { title, needs, steps, servers = { A: {} }, names: hosts = {} } = content;
   if (typeof title !== 'string' || title === '') return fail('the title is missing');
   if (needs !== undefined && needs !== 'fork')
     return fail(`"needs" may be fork, not ${JSON.stringify(needs)}`);
@@ -117,14 +123,19 @@ export function readCase(id: string, set: CaseSet, text: string): Case {
   }
   if (!Array.isArray(steps) || steps.length === 0) return fail('the steps are missing');
   const names = new Set(Object.keys(servers));
+  if (set === 'faults' && Object.keys(hosts as Values).length > 0) return fail('the set faults has no names');
+  checkNames(hosts, names, fail);
   return {
     ...{ id, set, title, needs, servers: new Map(Object.entries(servers as Record<string, Values>)) },
+    names: hosts as Names,
     steps: steps.map((step: unknown, index) => {
       const where = `step ${index + 1}`;
       const failStep = (problem: string): never => fail(`${where}: ${problem}`);
       const read = readStep(step, index + 1, set, failStep);
       const { server } = read.options;
-      if (server !== undefined && !names.has(textOf(server)))
+      if (read.verb === 'names') checkNames(read.value, names, failStep);
+      const isLatest = set === 'scripted' && server === LATEST;
+      if (server !== undefined && !isLatest && !names.has(textOf(server)))
         failStep(`there is no server ${textOf(server)}`);
       return read;
     }),
@@ -137,6 +148,14 @@ function onlyKeys(value: Values, allowed: readonly string[], what: string, fail:
   const unknown = Object.keys(value).find((key) => !allowed.includes(key));
   if (unknown !== undefined)
     fail(`${what} has no "${unknown}"; possible: ${allowed.join(', ') || 'nothing'}`);
+}
+
+function checkNames(names: unknown, servers: ReadonlySet<string>, fail: Fail): void {
+  if (!isMap(names)) return fail('"names" is a map of names, each with a list of servers');
+  for (const [name, list] of Object.entries(names)) {
+    const strange = Array.isArray(list) ? list.find((one) => !servers.has(textOf(one))) : list;
+    if (strange !== undefined) fail(`${name}: there is no server ${textOf(strange)}`);
+  }
 }
 
 function readStep(step: unknown, line: number, set: CaseSet, fail: Fail): Step {

@@ -103,6 +103,7 @@ export class CaseRun {
     const given = (value ?? {}) as Values;
     const fields = expandCommand(verb, given, {
       servers: [...this.one.servers.keys()],
+      names: Object.keys(this.one.names),
       address: (name) => this.world.address(name),
       folder: this.folder,
       idOf: (name) => this.idOf(name),

@@ -30,7 +30,7 @@ function issuedBy(authority: Authority, days = 30): Certificates {
   const names = 'URI:spiffe://example.org/driver';
   return {
     ca: authority.cert,
-    server: authority.issueForServer({ days }),
+    server: authority.issueForServer({ days, names: 'IP:127.0.0.1,DNS:localhost,DNS:servers.test' }),
     client: authority.issue({ commonName: 'driver', names, days }),
   };
 }

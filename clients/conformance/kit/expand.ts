@@ -4,6 +4,8 @@ import { COMMANDS, DEFAULT_CLIENT } from './commands';
 interface Surroundings {
   /** The servers of the case, in their order. */
   readonly servers: readonly string[];
+  /** The names of the DNS. */
+  readonly names: readonly string[];
   readonly address: (server: string) => string;
   readonly folder: string;
   /** The id of an earlier command. */
@@ -19,7 +21,8 @@ export function expandCommand(verb: string, given: Values, around: Surroundings)
   if (COMMANDS[verb]?.includes('client')) fields['client'] ??= DEFAULT_CLIENT;
   if (verb === 'connect') {
     const named = (fields['addresses'] ?? around.servers) as string[];
-    fields['addresses'] = named.map((name) => (around.servers.includes(name) ? around.address(name) : name));
+    const isKnown = (name: string): boolean => around.servers.includes(name) || around.names.includes(name);
+    fields['addresses'] = named.map((name) => (isKnown(name) ? around.address(name) : name));
   }
   if (verb === 'cancel' || verb === 'end_work') fields['of'] = around.idOf(given['of']);
   return fields;

@@ -6,6 +6,7 @@ const MARKS: Readonly<Record<Outcome, string>> = {
   'known failure': 'known',
   'passes unexpectedly': 'PASSES',
   'not offered': '-',
+  'not possible here': 'NOT RUN',
 };
 
 export function isFailure({ outcome }: Attempt): boolean {
@@ -27,6 +28,17 @@ export function table(attempts: readonly Attempt[]): string {
     return row(id, cells);
   });
   return [row('case', languages), ...rows].join('\n');
+}
+
+/** Why cases have not run on this machine, a line for each reason. Empty: all have run. */
+export function notRun(attempts: readonly Attempt[]): string {
+  const missed = attempts.filter(({ outcome }) => outcome === 'not possible here');
+  return [...new Set(missed.map(({ problem }) => problem))]
+    .map((reason) => {
+      const ids = new Set(missed.filter(({ problem }) => problem === reason).map(({ id }) => id));
+      return `NOT RUN: ${[...ids].join(', ')}: ${reason}`;
+    })
+    .join('\n');
 }
 
 /** The failures, each with what was said. */
@@ -54,10 +66,10 @@ export function summary(attempts: readonly Attempt[]): string {
     .join('\n');
 }
 
-/** The result of the whole run, in the form of the other suites. A case that a language cannot have does not count. */
+/** The result of the whole run, in the form of the other suites. A case that a language or this machine cannot have does not count. */
 export function total(attempts: readonly Attempt[]): string {
   const failed = attempts.filter(isFailure).length;
-  const passed = attempts.filter(({ outcome }) => outcome !== 'not offered').length - failed;
+  const passed = attempts.filter(({ outcome }) => !outcome.startsWith('not ')).length - failed;
   return `${passed} passed, ${failed} failed`;
 }
 

@@ -8,9 +8,10 @@ import { statusSpec } from '../server/status-spec';
 import { Store, type Holding } from '../server/store';
 import { takeover } from '../server/takeovers';
 import { changeBehaviour, sendResponse } from './acts';
-import type { Case, Step, Values } from './case-file';
+import { LATEST, type Case, type Names, type Step, type Values } from './case-file';
 import type { CertificateKind } from './certificate-kinds';
 import { serverFiles, writeClientFiles } from './certificates';
+import { HostNames } from './host-names';
 import type { World } from './world';
 
 const STRANGER = randomUUID();
@@ -21,17 +22,21 @@ export class ScriptedWorld implements World {
   private readonly catalogue = new Catalogue();
   private readonly checks: SessionChecks;
   private readonly servers = new Map<string, ScriptedServer>();
+  private readonly hosts: HostNames;
 
   private constructor(
     private readonly folder: string,
+    { names, servers }: Case,
     readonly records: Records,
   ) {
     this.checks = new SessionChecks(records);
+    this.hosts = new HostNames(folder, names, servers.keys());
   }
 
   static async start(one: Case, folder: string, log: (line: string) => void): Promise<ScriptedWorld> {
-    const world = new ScriptedWorld(folder, new Records(log));
+    const world = new ScriptedWorld(folder, one, new Records(log));
     for (const [name, settings] of one.servers) await world.startServer(name, settings ?? {});
+    world.hosts.write(one.names);
     return world;
   }
 
@@ -40,7 +45,7 @@ export class ScriptedWorld implements World {
   }
 
   address(server: string): string {
-    return this.server(server).address;
+    return this.hosts.address(server) ?? this.server(server).address;
   }
 
   lease(name: string, token: string): Holding | undefined {
@@ -60,6 +65,7 @@ export class ScriptedWorld implements World {
     else if (verb === 'send') sendResponse(one.latest, this.store, value as Values);
     else if (verb === 'send_unknown')
       one.latest.output.unknownEvent(one.latest.numberOf(String(value)) ?? 4711n);
+    else if (verb === 'names') this.hosts.write(value as Names);
     else if (verb === 'leave') one.latest.output.leaving(Number((value as Values)['retry_ms'] ?? 0));
     else if (verb === 'end_sessions') one.endSessions(statusSpec(value));
     else if (verb === 'end_calls') one.endCalls(statusSpec(value));
@@ -110,9 +116,16 @@ export class ScriptedWorld implements World {
   }
 
   private server(name: string): ScriptedServer {
-    const server = this.servers.get(name);
+    const server = name === LATEST ? this.latest : this.servers.get(name);
     if (!server) throw new Error(`there is no server ${name}`);
     return server;
+  }
+
+  /** The server of the session with the greatest number. */
+  private get latest(): ScriptedServer | undefined {
+    const numberOf = (one: ScriptedServer): number =>
+      Math.max(0, ...one.sessions.map(({ session }) => session.number));
+    return [...this.servers.values()].sort((a, b) => numberOf(b) - numberOf(a))[0];
   }
 
   private async startServer(name: string, settings: Values): Promise<void> {
@@ -121,8 +134,9 @@ export class ScriptedWorld implements World {
     const options = { name, store, catalogue, records, checks };
     const withTls = tls !== undefined && { tls: { ...serverFiles('valid'), clients: tls === 'client' } };
     if (withTls) writeClientFiles(this.folder, 'valid');
-    const server = await ScriptedServer.start({ ...options, ...withTls });
+    const server = await ScriptedServer.start({ ...options, ...withTls, listen: this.hosts.listen(name) });
     this.servers.set(name, server);
+    this.hosts.listens(name, server.address);
     changeBehaviour(server, behaviour);
     if (down === true) server.stop();
   }

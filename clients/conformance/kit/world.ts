@@ -7,6 +7,7 @@ export interface World {
   readonly records: Records;
   /** All lease ids that the servers have given. */
   readonly leaseIds: ReadonlySet<string>;
+  /** The address of a server, or a name of the DNS with its port. */
   address(server: string): string;
   /** A granted lease. Undefined: the servers do not say. */
   lease(name: string, token: string): Holding | undefined;

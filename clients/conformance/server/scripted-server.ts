@@ -30,6 +30,8 @@ export interface ScriptedServerOptions {
   readonly records: Records;
   readonly checks: SessionChecks;
   readonly tls?: ServerTls;
+  /** Default: a free port of 127.0.0.1. */
+  readonly listen?: { readonly host: string; readonly port: number } | undefined;
 }
 
 /** OpenSession with responses that may have unknown fields. */
@@ -76,7 +78,7 @@ export class ScriptedServer {
     server.addService(AutocompleteServiceService, autocomplete);
     const bind = promisify(server.bindAsync.bind(server));
     const targetPort = await bind('127.0.0.1:0', one.credentials ?? ServerCredentials.createInsecure());
-    one.proxy = await TcpProxy.open({ targetPort, protocol: 'tcp' });
+    one.proxy = await TcpProxy.open({ targetPort, protocol: 'tcp', listen: options.listen });
     return one;
   }
 

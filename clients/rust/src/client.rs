@@ -166,21 +166,23 @@ impl std::fmt::Debug for Holdfast {
 #[cfg(test)]
 mod tests {
     use std::task::{Context, Waker};
+    use std::time::Duration;
 
     use super::*;
-    use crate::connection::Connector;
+    use crate::connection::{Connector, Servers};
     use crate::session::EngineSettings;
 
     #[tokio::test]
     async fn a_close_that_is_given_up_ends_the_calls() {
         let connector = Arc::new(Connector::default());
         let settings = EngineSettings {
-            addresses: vec!["one:1".into()],
+            connect: Duration::MAX,
             holder_id: String::new(),
             metadata: Default::default(),
         };
-        let (session, _) = SessionClient::start(settings, connector.clone());
-        let calls = Calls::new(vec!["one:1".into()], connector);
+        let servers = || Servers::new(&["127.0.0.1:1".into()]);
+        let (session, _) = SessionClient::start(settings, connector.clone(), servers());
+        let calls = Calls::new(servers(), connector);
         let client = Holdfast::new(Arc::new(session), Arc::new(calls));
         let mut close = Box::pin(client.close());
         let is_pending = close.as_mut().poll(&mut Context::from_waker(Waker::noop()));

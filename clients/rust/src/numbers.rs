@@ -13,6 +13,8 @@ pub(crate) const HEARTBEATS_PER_TTL: u32 = 6;
 pub(crate) const SILENCE_IS_TTL_DIVIDED_BY: u32 = 4;
 /// The longest wait for the first response, because a new connection may lead nowhere.
 pub(crate) const FIRST_ANSWER: Duration = Duration::from_millis(5000);
+/// Before the first session, the addresses share the time of connect. Each has at least this time.
+pub(crate) const SHORTEST_FIRST_ANSWER: Duration = Duration::from_millis(1000);
 /// The longest random pause before the session after a break.
 pub(crate) const LONGEST_PAUSE_AFTER_BREAK: Duration = Duration::from_millis(1000);
 /// The pause is at most this part of the time to the nearest deadline.
@@ -129,6 +131,7 @@ mod tests {
                 "heartbeats_per_ttl": HEARTBEATS_PER_TTL,
                 "silence_is_ttl_divided_by": SILENCE_IS_TTL_DIVIDED_BY,
                 "first_answer_ms": ms(FIRST_ANSWER),
+                "shortest_first_answer_ms": ms(SHORTEST_FIRST_ANSWER),
                 "longest_pause_after_break_ms": ms(LONGEST_PAUSE_AFTER_BREAK),
                 "pause_after_break_is_deadline_divided_by": PAUSE_AFTER_BREAK_IS_DEADLINE_DIVIDED_BY,
                 "credential_life_used": CREDENTIAL_LIFE_USED,

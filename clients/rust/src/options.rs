@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::calls::Calls;
 use crate::client::Holdfast;
 use crate::connection::{
-    Addresses, BearerToken, Connector, TokenSource, checked, refuse_token_without_tls,
+    Addresses, BearerToken, Connector, Servers, TokenSource, checked, refuse_token_without_tls,
 };
 use crate::error::Result;
 use crate::numbers::CONNECT;
@@ -137,15 +137,16 @@ impl ConnectOptions {
         }
         let connector = Arc::new(self.connector);
         let settings = EngineSettings {
-            addresses: addresses.clone(),
+            connect: self.connect_timeout,
             holder_id: self.holder_id,
             metadata: self.metadata,
         };
         let timeout = self.connect_timeout;
-        let session = SessionClient::connect(settings, connector.clone(), timeout).await?;
+        let servers = Servers::new(&addresses);
+        let session = SessionClient::connect(settings, connector.clone(), servers, timeout).await?;
         Ok(Holdfast::new(
             Arc::new(session),
-            Arc::new(Calls::new(addresses, connector)),
+            Arc::new(Calls::new(Servers::new(&addresses), connector)),
         ))
     }
 }

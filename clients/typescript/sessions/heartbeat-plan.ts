@@ -6,8 +6,10 @@ const { heartbeatIntervalMs, heartbeatTimeoutMs, heartbeatsPerTtl, silenceIsTtlD
 /** When the next heartbeat is due, and when a silent server is left. All times are milliseconds. */
 export class HeartbeatPlan {
   private intervalMs = heartbeatIntervalMs;
-  private timeoutMs = firstAnswerMs;
   private judgeFrom = -Infinity;
+
+  /** @param timeoutMs the longest wait for the first response */
+  constructor(private timeoutMs = firstAnswerMs) {}
 
   /** Takes the values of the first response. */
   started(timeoutMs = heartbeatTimeoutMs): void {

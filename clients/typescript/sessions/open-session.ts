@@ -53,7 +53,7 @@ export class OpenSession {
   /** The server has asked the client to leave, so new acquires go to the next session. */
   isLeaving = false;
   private readonly record = new HeartbeatRecord();
-  private readonly plan = new HeartbeatPlan();
+  private readonly plan: HeartbeatPlan;
   private readonly wire: Wire;
   private readonly owners = new Map<number, CommandOwner>();
   private readonly attaches = new Set<number>();
@@ -74,7 +74,9 @@ export class OpenSession {
     start: SessionStart,
     open: OpenWire,
     private readonly keeper: SessionKeeper,
+    firstAnswerMs: number,
   ) {
+    this.plan = new HeartbeatPlan(firstAnswerMs);
     this.start = start;
     this.number = Number(start.sessionNumber);
     this.wire = open(address, token, {

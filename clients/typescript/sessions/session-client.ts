@@ -31,7 +31,7 @@ export interface SessionSettings {
   readonly onNews?: (news: SessionNews) => void;
 }
 
-const { credentialLifeUsed, shortestTokenLifeMs } = NUMBERS.session;
+const { credentialLifeUsed, firstAnswerMs, shortestFirstAnswerMs, shortestTokenLifeMs } = NUMBERS.session;
 
 const NO_ANSWER = 'no server answered in time';
 
@@ -51,6 +51,7 @@ export class SessionClient implements SessionKeeper {
   private tokenTimer: NodeJS.Timeout | undefined;
   private fetch: TokenFetch | undefined;
   private hasStarted = false;
+  private connectUntil = Infinity;
   private closing: Promise<void> | undefined;
   /** No further session is opened. */
   private isEnding = false;
@@ -65,6 +66,7 @@ export class SessionClient implements SessionKeeper {
 
   /** Waits for the first answer of a server. Rejects with a HoldfastError. */
   async ready(timeoutMs: number): Promise<void> {
+    this.connectUntil = performance.now() + timeoutMs;
     const failure = await new Promise<HoldfastError | undefined>((resolve) => {
       const late = () => {
         const { lastError } = this.tasks;
@@ -212,6 +214,7 @@ export class SessionClient implements SessionKeeper {
   private open(bearer: BearerToken | undefined): void {
     const { addresses, holderId = '', metadata, openWire } = this.settings;
     const address = addresses[this.sessionCount % addresses.length] ?? '';
+    const firstAnswerMs = this.firstAnswerMs();
     this.sessionCount += 1;
     const start = {
       clientId: this.clientId,
@@ -220,12 +223,21 @@ export class SessionClient implements SessionKeeper {
       metadata: new Map(metadata),
     };
     const previous = this.current;
-    this.current = new OpenSession(address, bearer?.token, start, openWire, this);
+    this.current = new OpenSession(address, bearer?.token, start, openWire, this, firstAnswerMs);
     this.watchToken(bearer, this.current);
     // The previous session renews the leases until the next one has them.
     if (previous) this.retired.add(previous);
     this.tasks.moveTo(this.current);
     if (previous?.openCount === 0) previous.halfClose();
+  }
+
+  /** Before the first session, the addresses that were not asked yet, or all in a later round, share the time of `connect`. */
+  private firstAnswerMs(): number {
+    if (this.hasStarted) return firstAnswerMs;
+    const { length } = this.settings.addresses;
+    const left = this.sessionCount < length ? length - this.sessionCount : length;
+    const shareMs = (this.connectUntil - performance.now()) / left;
+    return Math.min(firstAnswerMs, Math.max(shortestFirstAnswerMs, shareMs));
   }
 
   /** The next attempt may find the token or the certificate. */

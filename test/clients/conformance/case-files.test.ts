@@ -57,6 +57,11 @@ describe('the loader of case files', () => {
       `${HEAD}  - client_certificate: old`,
       '01/x: step 1: a certificate may be valid, ended, renewed',
     ],
+    [
+      'a name of an unknown server',
+      `names: { n.test: [B] }\n${HEAD}  - connect: {}`,
+      /n.test: there is no server B/,
+    ],
     ['an unknown step', `${HEAD}  - conect: {}`, /step 1: none of conect is a step of the set scripted/],
     [
       'two steps in one',

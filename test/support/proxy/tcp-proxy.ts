@@ -13,6 +13,8 @@ export interface ProxyOptions {
   readonly targetPort: number;
   /** With `redis`, the proxy parses commands and replies and can count and drop them. With `tcp`, it parses nothing. */
   readonly protocol: 'redis' | 'tcp';
+  /** The address of the proxy itself. Default: a free port of 127.0.0.1. */
+  readonly listen?: { readonly host: string; readonly port: number } | undefined;
 }
 
 interface Trap {
@@ -60,7 +62,8 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
     const server = createServer({ allowHalfOpen: true });
     const proxy = new TcpProxy(server, options);
     server.on('connection', (client) => proxy.accept(client));
-    server.listen(0, '127.0.0.1');
+    const { host, port } = options.listen ?? { host: '127.0.0.1', port: 0 };
+    server.listen(port, host);
     await once(server, 'listening');
     return proxy;
   }
@@ -71,7 +74,7 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
 
   /** The address of the proxy, as "127.0.0.1:port". */
   get address(): string {
-    return `127.0.0.1:${this.port}`;
+    return `${(this.server.address() as AddressInfo).address}:${this.port}`;
   }
 
   get openConnections(): number {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
-use crate::connection::{Bearer, Connector, authorized};
+use crate::connection::{Bearer, Connector, Servers, authorized};
 use crate::error::{Error, Result};
 use crate::numbers::{CALL, KEEPALIVE, KEEPALIVE_TIMEOUT, SILENCE};
 use repetition::{is_broken, is_late};
@@ -48,7 +48,7 @@ impl Limits {
 }
 
 pub(crate) struct Calls {
-    addresses: Vec<Arc<str>>,
+    servers: Servers,
     connector: Arc<Connector>,
     current: Mutex<Current>,
     closed: flag::Sender<bool>,
@@ -70,10 +70,10 @@ pub(crate) struct Line {
 }
 
 impl Calls {
-    pub(crate) fn new(addresses: Vec<Arc<str>>, connector: Arc<Connector>) -> Calls {
+    pub(crate) fn new(servers: Servers, connector: Arc<Connector>) -> Calls {
         let closed = flag::Sender::new(false);
         Calls {
-            addresses,
+            servers,
             connector,
             current: Mutex::default(),
             closed,
@@ -99,8 +99,8 @@ impl Calls {
         if let Some(channel) = channel {
             return Ok(Line { channel, number });
         }
-        let address = &self.addresses[number % self.addresses.len()];
-        let endpoint = self.connector.endpoint(address).await?;
+        let turn = self.servers.next().await;
+        let endpoint = self.connector.endpoint(&turn.server).await?;
         let opened = endpoint
             .http2_keep_alive_interval(KEEPALIVE)
             .keep_alive_timeout(KEEPALIVE_TIMEOUT)

@@ -1,6 +1,7 @@
 //! Connections to servers: addresses, TLS and tokens.
 
 mod addresses;
+mod servers;
 #[cfg(feature = "tls")]
 mod tls;
 mod token;
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 use crate::numbers::{FIRST_ANSWER, TOKEN};
 
 pub use addresses::Addresses;
+pub(crate) use servers::{Server, Servers, Turn, share_of_connect};
 #[cfg(feature = "tls")]
 pub use tls::TlsOptions;
 pub use token::BearerToken;
@@ -37,6 +39,7 @@ pub(crate) struct Connector {
 #[derive(Clone)]
 pub(crate) struct Prepared {
     endpoint: Endpoint,
+    turn: Turn,
     bearer: Option<Bearer>,
 }
 
@@ -56,34 +59,45 @@ impl Connector {
         self.token.is_some() && !has_tls
     }
 
-    /// Fetches the token, and reads the certificates again.
-    pub(crate) async fn prepare(&self, address: &str) -> Result<Prepared, Error> {
+    /// Fetches the token, finds the server, and reads the certificates again.
+    pub(crate) async fn prepare(&self, servers: &Servers) -> Result<Prepared, Error> {
         let bearer = self.bearer().await?;
+        let turn = servers.next().await;
         Ok(Prepared {
-            endpoint: self.endpoint(address).await?,
+            endpoint: self.endpoint(&turn.server).await?,
+            turn,
             bearer,
         })
     }
 
     /// The endpoint of a server, with the certificates of this moment.
-    pub(crate) async fn endpoint(&self, address: &str) -> Result<Endpoint, Error> {
+    pub(crate) async fn endpoint(&self, server: &Server) -> Result<Endpoint, Error> {
+        let given = &server.given;
         #[cfg(feature = "tls")]
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         #[cfg(not(feature = "tls"))]
         let scheme = "http";
-        let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"))
+        let target = server.address.map(|address| address.to_string());
+        let target = target.as_deref().unwrap_or(given);
+        let endpoint = Endpoint::from_shared(format!("{scheme}://{target}"))
             .and_then(|endpoint| {
                 endpoint.user_agent(concat!("holdfast-rust/", env!("CARGO_PKG_VERSION")))
             })
             .map_err(|error| {
-                let text = format!("an address must be \"host:port\", not {address:?}");
+                let text = format!("an address must be \"host:port\", not {given:?}");
                 Failure::new("", Code::InvalidArgument, text).with_source(error)
             })?
             // A connection that leads nowhere is left as early as a silent session.
             .connect_timeout(FIRST_ANSWER);
+        // The server hears the name, whatever its address is.
+        let endpoint = match (server.address, format!("{scheme}://{given}").parse()) {
+            (Some(_), Ok(origin)) => endpoint.origin(origin),
+            _ => endpoint,
+        };
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
-            let config = tls.read().await?;
+            let host = given.rsplit_once(':').map(|(host, _)| host);
+            let config = tls.read(host.filter(|_| server.address.is_some())).await?;
             return endpoint
                 .tls_config(config)
                 .map_err(|error| no_certificate(tls.unusable(), error));
@@ -123,6 +137,10 @@ impl Prepared {
     pub(crate) async fn connect(&self) -> Result<Channel, Status> {
         let opened = self.endpoint.connect().await;
         opened.map_err(|error| Status::unavailable(with_sources(&error)))
+    }
+
+    pub(crate) fn turn(&self) -> &Turn {
+        &self.turn
     }
 
     pub(crate) fn token_life(&self) -> Option<Duration> {

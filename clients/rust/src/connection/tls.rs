@@ -85,8 +85,9 @@ impl TlsOptions {
         format!("TLS cannot be set up with {}", names.join(", "))
     }
 
-    /// Fails if a file cannot be read, or has no certificate or key.
-    pub(super) async fn read(&self) -> Result<ClientTlsConfig, Error> {
+    /// Fails if a file cannot be read, or has no certificate or key. `host` is the host of the server, if
+    /// the connection goes to one of its addresses.
+    pub(super) async fn read(&self, host: Option<&str>) -> Result<ClientTlsConfig, Error> {
         let mut config = ClientTlsConfig::new();
         config = match &self.ca {
             Some(ca) => config.ca_certificate(Certificate::from_pem(ca.authorities().await?)),
@@ -98,7 +99,7 @@ impl TlsOptions {
                 .await?;
             config = config.identity(Identity::from_pem(cert, key.key().await?));
         }
-        if let Some(name) = &self.server_name {
+        if let Some(name) = self.server_name.as_deref().or(host) {
             config = config.domain_name(name);
         }
         Ok(config)
@@ -194,7 +195,7 @@ mod tests {
     }
 
     async fn refused(tls: TlsOptions) -> String {
-        let error = tls.read().await.err().unwrap();
+        let error = tls.read(None).await.err().unwrap();
         assert!(matches!(error, Error::Credential(_)), "{error:?}");
         assert_eq!(error.reason(), "NO_CREDENTIAL");
         with_sources(&error)
@@ -230,6 +231,6 @@ mod tests {
     async fn certificates_and_a_key_in_pem_are_taken() {
         let tls = TlsOptions::new().ca_pem(AUTHORITY);
         let tls = tls.identity_pem(pem("CERTIFICATE"), pem("PRIVATE KEY"));
-        assert!(tls.read().await.is_ok());
+        assert!(tls.read(None).await.is_ok());
     }
 }

@@ -10,7 +10,7 @@ use super::engine::{Engine, EngineSettings};
 use super::lease_state::LeaseState;
 use super::tasks::Acquire;
 use crate::clock::{Clock, Time};
-use crate::connection::Connector;
+use crate::connection::{Connector, Servers};
 use crate::error::{Error, Result};
 use crate::lease::Lease;
 
@@ -52,9 +52,10 @@ impl SessionClient {
     pub(crate) async fn connect(
         settings: EngineSettings,
         connector: Arc<Connector>,
+        servers: Servers,
         timeout: Duration,
     ) -> Result<SessionClient> {
-        let (client, started) = SessionClient::start(settings, connector);
+        let (client, started) = SessionClient::start(settings, connector, servers);
         let failure = match tokio::time::timeout(timeout, started).await {
             Ok(Ok(Ok(()))) => return Ok(client),
             Ok(Ok(Err(error))) => error,
@@ -72,6 +73,7 @@ impl SessionClient {
     pub(crate) fn start(
         settings: EngineSettings,
         connector: Arc<Connector>,
+        servers: Servers,
     ) -> (SessionClient, oneshot::Receiver<Result<()>>) {
         let clock = Clock::System;
         let (ready, started) = oneshot::channel();
@@ -83,7 +85,7 @@ impl SessionClient {
         });
         let (over, closed) = watch::channel(false);
         let end = DriverEnd::new(shared.clone(), over);
-        tokio::spawn(drive(shared.clone(), connector, end));
+        tokio::spawn(drive(shared.clone(), connector, servers, end));
         let pid = std::process::id();
         let client = SessionClient {
             shared,

@@ -10,9 +10,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::client::SessionClient;
 use super::engine::EngineSettings;
-use super::world::{granted, lock, seconds};
+use super::world::{granted, lock, opening, seconds};
 use crate::clock::message_span;
-use crate::connection::{Connector, TokenSource};
+use crate::connection::{Connector, Servers, TokenSource};
 use crate::error::Error;
 use crate::lease::Lease;
 use crate::loss::LossCause;
@@ -29,12 +29,13 @@ fn client(runtime: &Runtime) -> Arc<SessionClient> {
         ..Connector::default()
     };
     let settings = EngineSettings {
-        addresses: vec!["one:1".into()],
+        connect: Duration::MAX,
         holder_id: String::new(),
         metadata: BTreeMap::new(),
     };
+    let servers = Servers::new(&["127.0.0.1:1".into()]);
     runtime.block_on(async {
-        let (client, _) = SessionClient::start(settings, Arc::new(connector));
+        let (client, _) = SessionClient::start(settings, Arc::new(connector), servers);
         Arc::new(client)
     })
 }
@@ -44,7 +45,7 @@ fn hold(client: &Arc<SessionClient>, ttl: Duration) -> Lease {
     let state = client.with_engine(|engine, now| {
         let (_, mut grant) = engine.acquire(lock("report"), now).unwrap();
         drop(engine.poll(now));
-        let session = engine.open(None, now).unwrap();
+        let session = engine.open(opening("one:1"), now).unwrap();
         drop(engine.poll(now));
         let started = OpenSessionResponse {
             heartbeat_id: 1,

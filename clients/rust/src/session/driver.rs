@@ -10,10 +10,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::client::Shared;
-use super::engine::Action;
+use super::engine::{Action, Opening};
 use super::news;
 use super::wire::{Outgoing, WireEvent, converse};
-use crate::connection::{Connector, Prepared};
+use crate::connection::{Connector, Prepared, Servers};
 use crate::error::Error;
 
 /// Messages of servers that wait for the driver. A full queue lets the streams wait.
@@ -28,6 +28,7 @@ struct Wire {
 struct Driver {
     shared: Arc<Shared>,
     connector: Arc<Connector>,
+    servers: Arc<Servers>,
     wires: HashMap<u64, Wire>,
     tasks: JoinSet<()>,
     events: mpsc::Sender<WireEvent>,
@@ -68,12 +69,18 @@ impl Drop for DriverEnd {
 }
 
 /// Runs until the engine is closed.
-pub(super) async fn drive(shared: Arc<Shared>, connector: Arc<Connector>, end: DriverEnd) {
+pub(super) async fn drive(
+    shared: Arc<Shared>,
+    connector: Arc<Connector>,
+    servers: Servers,
+    end: DriverEnd,
+) {
     let (events, mut incoming) = mpsc::channel(EVENTS);
     let (prepared, mut openings) = mpsc::channel(1);
     let mut driver = Driver {
         shared: shared.clone(),
         connector,
+        servers: Arc::new(servers),
         wires: HashMap::new(),
         tasks: JoinSet::new(),
         events,
@@ -115,12 +122,10 @@ impl Driver {
     fn act(&mut self, action: Action) {
         match action {
             Action::Prepare => {
-                let address = self
-                    .shared
-                    .look(|engine, _| engine.next_address().to_owned());
-                let (connector, prepared) = (self.connector.clone(), self.prepared.clone());
+                let (connector, servers) = (self.connector.clone(), self.servers.clone());
+                let prepared = self.prepared.clone();
                 self.tasks.spawn(async move {
-                    let _ = prepared.send(connector.prepare(&address).await).await;
+                    let _ = prepared.send(connector.prepare(&servers).await).await;
                 });
             }
             Action::Send {
@@ -175,8 +180,13 @@ impl Driver {
                     .look(|engine, now| engine.not_opened(error, now));
             }
         };
-        let life = prepared.token_life();
-        let opened = self.shared.look(|engine, now| engine.open(life, now));
+        let opening = Opening {
+            life: prepared.token_life(),
+            server: prepared.turn().server.to_string().into(),
+            left: prepared.turn().left,
+            count: prepared.turn().count,
+        };
+        let opened = self.shared.look(|engine, now| engine.open(opening, now));
         let Some(session) = opened else { return };
         let (requests, receiver) = mpsc::unbounded_channel();
         let shared = self.shared.clone();

@@ -19,12 +19,24 @@ use crate::error::Error;
 /// What all sessions of a client have in common.
 #[derive(Debug)]
 pub(crate) struct EngineSettings {
-    /// Servers of one store. Each next session goes to the next server.
-    pub(crate) addresses: Vec<Arc<str>>,
+    /// The longest wait for the first session.
+    pub(crate) connect: Duration,
     /// The same in all sessions.
     pub(crate) holder_id: String,
     /// The metadata of each acquire without metadata of its own.
     pub(crate) metadata: BTreeMap<String, String>,
+}
+
+/// What the next session needs to know of its connection.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    /// The life of its credential.
+    pub(crate) life: Option<Duration>,
+    pub(crate) server: Arc<str>,
+    /// The addresses that share the time of connect.
+    pub(crate) left: u32,
+    /// The known addresses.
+    pub(crate) count: u32,
 }
 
 /// What the driver does for the engine.
@@ -101,6 +113,10 @@ pub(crate) struct Engine {
     pub(super) current: Option<u64>,
     pub(super) session_count: u64,
     pub(super) failures: u32,
+    /// The known addresses of servers.
+    pub(super) address_count: u32,
+    /// The end of the time in which the first session starts.
+    pub(super) connect_until: Time,
     pub(super) refusals: u32,
     /// A server has accepted this client.
     pub(super) has_started: bool,
@@ -135,6 +151,8 @@ impl Engine {
         now: Time,
     ) -> Engine {
         let mut engine = Engine {
+            address_count: 1,
+            connect_until: now + settings.connect,
             settings,
             client_id: uuid::Uuid::new_v4().to_string(),
             phase: Phase::Running,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::clock::Time;
 use crate::numbers::{
-    FIRST_ANSWER, HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT, HEARTBEATS_PER_TTL,
-    MAX_HEARTBEATS_REMEMBERED, SILENCE_IS_TTL_DIVIDED_BY,
+    HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT, HEARTBEATS_PER_TTL, MAX_HEARTBEATS_REMEMBERED,
+    SILENCE_IS_TTL_DIVIDED_BY,
 };
 
 /// The times at which the heartbeats of one session were sent.
@@ -62,10 +62,10 @@ pub(super) struct HeartbeatPlan {
 }
 
 impl HeartbeatPlan {
-    pub(super) fn new() -> HeartbeatPlan {
+    pub(super) fn new(first_answer: Duration) -> HeartbeatPlan {
         HeartbeatPlan {
             interval: HEARTBEAT_INTERVAL,
-            timeout: FIRST_ANSWER,
+            timeout: first_answer,
             judge_from: Time::MIN,
         }
     }
@@ -132,6 +132,7 @@ impl HeartbeatPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numbers::FIRST_ANSWER;
 
     const START: Time = Time::MIN;
 
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_short_ttl_brings_heartbeats_and_judgement_forward() {
-        let mut plan = HeartbeatPlan::new();
+        let mut plan = HeartbeatPlan::new(FIRST_ANSWER);
         plan.started(Some(Duration::from_secs(15)));
         let mut record = HeartbeatRecord::default();
         record.send(at(0));
@@ -175,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_process_that_was_stopped_judges_the_server_one_period_later() {
-        let mut plan = HeartbeatPlan::new();
+        let mut plan = HeartbeatPlan::new(FIRST_ANSWER);
         let mut record = HeartbeatRecord::default();
         record.send(at(0));
         plan.woke(at(5), at(60), None);

@@ -8,32 +8,30 @@ use holdfast_proto::holdfast::v1::{
 };
 use tonic::{Code, Status};
 
-use super::engine::{Action, Engine, Phase, Timer};
+use super::engine::{Action, Engine, Opening, Phase, Timer};
 use super::holding::Receipt;
 use super::news;
 use super::stream::{Owner, Session};
 use crate::clock::{Time, span};
+use crate::connection::share_of_connect;
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::numbers::{CONNECT_FAILS, CREDENTIAL_LIFE_USED, SHORTEST_TOKEN_LIFE};
+use crate::numbers::{CONNECT_FAILS, CREDENTIAL_LIFE_USED, FIRST_ANSWER, SHORTEST_TOKEN_LIFE};
 use crate::pauses;
 
 impl Engine {
-    /// The address of the next session.
-    pub(crate) fn next_address(&self) -> &str {
-        let addresses = &self.settings.addresses;
-        &addresses[self.session_count as usize % addresses.len()]
-    }
-
-    /// Opens a session, and returns its number. None: the client no longer wants one. `life` is the
-    /// life of its credential.
-    pub(crate) fn open(&mut self, life: Option<Duration>, now: Time) -> Option<u64> {
+    /// Opens a session, and returns its number. None: the client no longer wants one.
+    pub(crate) fn open(&mut self, opening: Opening, now: Time) -> Option<u64> {
         self.is_preparing = false;
         if self.phase == Phase::Closed || self.phase == Phase::HalfClosing || self.failure.is_some()
         {
             return None;
         }
-        let address = self.next_address().into();
+        self.address_count = opening.count;
+        let first_answer = match self.has_started {
+            true => FIRST_ANSWER,
+            false => share_of_connect(now.until(self.connect_until), opening.left),
+        };
         self.session_count += 1;
         let number = self.session_count;
         let start = SessionStart {
@@ -44,10 +42,12 @@ impl Engine {
         };
         // The previous session renews the leases until the next one has them.
         let previous = self.current.replace(number);
-        self.sessions
-            .insert(number, Session::new(number, address, start));
+        self.sessions.insert(
+            number,
+            Session::new(number, opening.server, start, first_answer),
+        );
         self.timers.remove(self.token_timer.take());
-        if let Some(life) = life {
+        if let Some(life) = opening.life {
             // A token that has ended already must not open one session after the other.
             let at = now + life.mul_f64(CREDENTIAL_LIFE_USED).max(SHORTEST_TOKEN_LIFE);
             self.token_timer = Some(self.timers.add(at, Timer::TokenEnds { session: number }));
@@ -221,10 +221,7 @@ impl Engine {
             // A proxy gives no reason.
             "" if error.code() == Code::PermissionDenied => true,
             _ if is_refused => self.refusals > 1,
-            _ => {
-                code == Some(Code::Unimplemented)
-                    && self.failures as usize >= self.settings.addresses.len()
-            }
+            _ => code == Some(Code::Unimplemented) && self.failures >= self.address_count,
         }
     }
 

@@ -65,7 +65,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(number: u64, address: Arc<str>, start: SessionStart) -> Session {
+    pub(super) fn new(
+        number: u64,
+        address: Arc<str>,
+        start: SessionStart,
+        first_answer: Duration,
+    ) -> Session {
         Session {
             number,
             address,
@@ -74,7 +79,7 @@ impl Session {
             owners: HashMap::new(),
             wake_at: Time::MAX,
             record: HeartbeatRecord::default(),
-            plan: HeartbeatPlan::new(),
+            plan: HeartbeatPlan::new(first_answer),
             attaches: HashSet::new(),
             queue: VecDeque::new(),
             last_command_id: 0,

@@ -13,7 +13,7 @@ use holdfast_proto::holdfast::v1::{
 use tokio::sync::oneshot;
 use tonic::{Code, Status};
 
-use super::engine::{Action, Engine, EngineSettings};
+use super::engine::{Action, Engine, EngineSettings, Opening};
 use super::lease_state::{LeaseState, Verdict};
 use super::tasks::{Acquire, Kind};
 use crate::clock::{Clock, message_span};
@@ -49,7 +49,7 @@ impl World {
     pub(super) fn before_first_session() -> World {
         let clock = Clock::tokio();
         let settings = EngineSettings {
-            addresses: vec!["one:1".into(), "two:2".into()],
+            connect: Duration::MAX,
             holder_id: "tests".to_owned(),
             metadata: BTreeMap::new(),
         };
@@ -76,7 +76,8 @@ impl World {
             for action in actions {
                 match action {
                     Action::Prepare => {
-                        self.engine.open(None, self.clock.now());
+                        let server = ["one:1", "two:2"][self.engine.session_count as usize % 2];
+                        self.engine.open(opening(server), self.clock.now());
                     }
                     Action::Send {
                         session,
@@ -215,6 +216,16 @@ impl World {
 
     pub(super) fn judge(&self, lease: &LeaseState) -> Verdict {
         lease.judge(self.clock.now())
+    }
+}
+
+/// An opening of a session with one of two servers.
+pub(super) fn opening(server: &str) -> Opening {
+    Opening {
+        life: None,
+        server: server.into(),
+        left: 1,
+        count: 2,
     }
 }
 

@@ -9,9 +9,9 @@ from . import numbers
 class HeartbeatPlan:
     """All times are seconds of the own clock. `shortest_ttl` is infinite without a lease."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_answer: float = numbers.FIRST_ANSWER) -> None:
         self._interval = numbers.HEARTBEAT_INTERVAL
-        self._timeout = numbers.FIRST_ANSWER
+        self._timeout = first_answer
         self._judge_from = -math.inf
 
     def started(self, timeout: Optional[float]) -> None:

@@ -16,6 +16,8 @@ HEARTBEATS_PER_TTL = 6
 SILENCE_IS_TTL_DIVIDED_BY = 4
 #: The longest wait for the first response, because a new connection may lead nowhere.
 FIRST_ANSWER = 5.0
+#: Before the first session, the addresses share the time of connect. Each has at least this time.
+SHORTEST_FIRST_ANSWER = 1.0
 #: The longest random pause before the session after a break.
 LONGEST_PAUSE_AFTER_BREAK = 1.0
 #: The pause is at most this part of the time to the nearest deadline.

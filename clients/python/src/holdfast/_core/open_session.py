@@ -78,6 +78,7 @@ class OpenSession:
         start: SessionStart,
         open_wire: OpenWire,
         keeper: SessionKeeper,
+        first_answer: float,
     ) -> None:
         self.address = address
         self.number: int = start.session_number
@@ -88,7 +89,7 @@ class OpenSession:
         self._runtime = keeper.runtime
         self._start: Optional[SessionStart] = start
         self._record = HeartbeatRecord()
-        self._plan = HeartbeatPlan()
+        self._plan = HeartbeatPlan(first_answer)
         self._owners: Dict[int, CommandOwner] = {}
         self._attaches: Set[int] = set()
         self._queue: Deque[SessionCommand] = deque()

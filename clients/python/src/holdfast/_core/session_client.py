@@ -1,5 +1,6 @@
 """All leases of this process, over one session after the other."""
 
+import math
 import uuid
 from dataclasses import dataclass, field
 from typing import Callable, Mapping, Optional, Sequence, Set
@@ -53,6 +54,7 @@ class SessionClient:
         self._failures = 0
         self._refusals = 0
         self._has_started = False
+        self._connect_until = math.inf
         self._open_timer: Optional[Timer] = None
         self._token_timer: Optional[Timer] = None
         self._is_fetching = False
@@ -67,6 +69,7 @@ class SessionClient:
     def ready(self, timeout: float) -> Outcome[None]:
         """Waits for the first answer of a server."""
         ready: Outcome[None] = Outcome()
+        self._connect_until = self.runtime.now() + timeout
 
         def late() -> None:
             last = self._tasks.session_error
@@ -237,6 +240,7 @@ class SessionClient:
             return
         settings = self._settings
         address = settings.addresses[self._session_count % len(settings.addresses)]
+        first_answer = self._first_answer()
         self._session_count += 1
         start = SessionStart(
             client_id=self._client_id,
@@ -246,7 +250,9 @@ class SessionClient:
         )
         token = bearer.token if bearer else None
         try:
-            session = OpenSession(address, token, start, settings.open_wire, self)
+            session = OpenSession(
+                address, token, start, settings.open_wire, self, first_answer
+            )
         except HoldfastError as error:
             return self._not_opened(error)
         previous, self._current = self._current, session
@@ -257,6 +263,15 @@ class SessionClient:
         self._tasks.move_to(session)
         if previous is not None and previous.open_count == 0:
             previous.half_close()
+
+    def _first_answer(self) -> float:
+        """Before the first session, the addresses that were not asked share the connect time."""
+        if self._has_started:
+            return numbers.FIRST_ANSWER
+        count = len(self._settings.addresses)
+        left = count - self._session_count if self._session_count < count else count
+        share = (self._connect_until - self.runtime.now()) / left
+        return min(numbers.FIRST_ANSWER, max(numbers.SHORTEST_FIRST_ANSWER, share))
 
     def _not_opened(self, error: HoldfastError) -> None:
         """The next attempt may find the token or the certificate."""

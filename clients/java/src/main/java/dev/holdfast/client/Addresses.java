@@ -61,7 +61,7 @@ final class Addresses {
     }
   }
 
-  private static boolean isLoopback(String address) {
+  static boolean isLoopback(String address) {
     String host = address.substring(0, address.lastIndexOf(':')).toLowerCase(Locale.ROOT);
     return host.equals("localhost")
         || host.equals("[::1]")

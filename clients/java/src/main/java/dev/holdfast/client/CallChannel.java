@@ -6,7 +6,6 @@ import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
-import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -33,8 +32,8 @@ final class CallChannel {
   /** What ends with the client: open watches and type-aheads. */
   final Set<Runnable> onClose = ConcurrentHashMap.newKeySet();
 
-  CallChannel(List<String> addresses, Channels channels, Tokens tokens, Tracing tracing) {
-    this.servers = new CallServers(addresses, channels);
+  CallChannel(Servers servers, Channels channels, Tokens tokens, Tracing tracing) {
+    this.servers = new CallServers(servers, channels);
     this.tokens = tokens;
     this.tracing = tracing;
   }
@@ -138,7 +137,12 @@ final class CallChannel {
   /** The channel to the current server. */
   ManagedChannel current() {
     throwIfClosed();
-    return servers.current();
+    try {
+      return servers.current();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw Errors.interrupted(e);
+    }
   }
 
   boolean isClosed() {

@@ -3,30 +3,34 @@ package dev.holdfast.client;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import java.io.IOException;
-import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The connection of the calls to one of several servers. Thread-safe. */
 final class CallServers {
-  private final List<String> addresses;
+  private final Servers servers;
   private final Channels channels;
   private @Nullable ManagedChannel channel;
-  private int index;
 
   /** The start of the first call since the last answer of the current server. */
   private @Nullable Long silentSince;
 
-  CallServers(List<String> addresses, Channels channels) {
-    this.addresses = addresses;
+  CallServers(Servers servers, Channels channels) {
+    this.servers = servers;
     this.channels = channels;
   }
 
-  /** The channel to the current server. */
-  synchronized ManagedChannel current() {
-    if (channel == null) {
+  /** The channel to the current server. Waits for the lookup of a new one. */
+  ManagedChannel current() throws InterruptedException {
+    ManagedChannel open = opened(null);
+    return open == null ? Objects.requireNonNull(opened(servers.next().server)) : open;
+  }
+
+  /** The open channel, or else a new one to the server. */
+  private synchronized @Nullable ManagedChannel opened(@Nullable Server server) {
+    if (channel == null && server != null) {
       try {
-        String address = addresses.get(index % addresses.size());
-        channel = channels.openForCalls(address, channels.credentials());
+        channel = channels.openForCalls(server, channels.credentials());
       } catch (IOException | IllegalArgumentException e) {
         int code = Status.Code.UNAUTHENTICATED.value();
         String text = "the connection has no certificate: " + e.getMessage();
@@ -66,7 +70,6 @@ final class CallServers {
     }
     silentSince = null;
     if (Repetition.isBroken(error)) {
-      index = (index + 1) % addresses.size();
       channel = null;
       used.shutdown();
     }

@@ -33,9 +33,9 @@ final class Channels {
   }
 
   /** A connection of calls. A watch that hears nothing finds a dead connection by its pings. */
-  ManagedChannel openForCalls(String address, ChannelCredentials credentials) {
+  ManagedChannel openForCalls(Server server, ChannelCredentials credentials) {
     return open(
-        builder(address, credentials)
+        builder(server, credentials)
             .keepAliveTime(Numbers.Calls.KEEPALIVE_MS, TimeUnit.MILLISECONDS)
             .keepAliveTimeout(Numbers.Calls.KEEPALIVE_TIMEOUT_MS, TimeUnit.MILLISECONDS));
   }
@@ -44,13 +44,13 @@ final class Channels {
    * A connection that shares nothing with others, so that calls cannot delay the heartbeats of a
    * session.
    */
-  ManagedChannel open(String address, ChannelCredentials credentials) {
-    return open(builder(address, credentials));
+  ManagedChannel open(Server server, ChannelCredentials credentials) {
+    return open(builder(server, credentials));
   }
 
-  private ManagedChannelBuilder<?> builder(String address, ChannelCredentials credentials) {
+  private ManagedChannelBuilder<?> builder(Server server, ChannelCredentials credentials) {
     ManagedChannelBuilder<?> builder =
-        secured(address, credentials)
+        secured(server, credentials)
             // The callbacks only pass messages on.
             .directExecutor()
             // The client repeats commands and calls itself.
@@ -58,14 +58,17 @@ final class Channels {
     String serverName = tls == null ? null : tls.serverName();
     if (serverName != null) {
       builder.overrideAuthority(serverName);
+    } else if (server.address != null) {
+      builder.overrideAuthority(server.given);
     }
     return builder;
   }
 
   /** gRPC parses the key here, and its error names no file. */
-  private ManagedChannelBuilder<?> secured(String address, ChannelCredentials credentials) {
+  private ManagedChannelBuilder<?> secured(Server server, ChannelCredentials credentials) {
     try {
-      return Grpc.newChannelBuilder("dns:///" + address, credentials);
+      String target = server.address == null ? server.given : server.address;
+      return Grpc.newChannelBuilder("dns:///" + target, credentials);
     } catch (IllegalArgumentException e) {
       String keyName = tls == null ? null : tls.keyName();
       throw keyName == null ? e : Pem.unusableKey(keyName, e);

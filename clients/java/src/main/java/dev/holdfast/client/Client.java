@@ -1,5 +1,6 @@
 package dev.holdfast.client;
 
+import java.net.InetAddress;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -32,21 +33,26 @@ final class Client {
     channels = new Channels(options.tls);
     metadata = options.metadata;
     tracing = new QuietTracing(options.tracing);
-    calls = new CallChannel(options.addresses, channels, tokens, tracing);
+    calls = new CallChannel(servers(options), channels, tokens, tracing);
+    Servers servers = servers(options);
     engine =
         new Engine(
-            options.addresses,
+            servers,
             options.holderId,
             options.metadata,
-            () -> new Opening(tokens.fetch(FETCH_LIMIT), channels.credentials()),
+            () -> new Opening(tokens.fetch(FETCH_LIMIT), channels.credentials(), servers.next()),
             new GrpcWires(channels),
             loop,
             callbacks);
   }
 
+  private Servers servers(HoldfastBuilder options) {
+    return new Servers(options.addresses, InetAddress::getAllByName, callbacks);
+  }
+
   /** Waits for the first answer of a server. */
   void connect(long limitNanos) {
-    engine.start();
+    engine.start(limitNanos);
     try {
       engine.ready.get(limitNanos, TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {

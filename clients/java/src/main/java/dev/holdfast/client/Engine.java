@@ -33,6 +33,7 @@ final class Engine implements Session.Keeper {
 
   private @Nullable Session current;
   private Loop.@Nullable Timer openTimer;
+  private long connectUntil;
   private boolean isClosing;
   private boolean isClosed;
 
@@ -43,19 +44,19 @@ final class Engine implements Session.Keeper {
   private @Nullable Runnable onSessionEnded;
 
   /**
-   * @param prepare reads token and certificates; may block
+   * @param prepare finds token, certificates and server; may block
    * @param callbacks runs {@code prepare} and the code of the user
    */
   Engine(
-      List<String> addresses,
+      Servers servers,
       String holderId,
       Map<String, String> metadata,
       Callable<Opening> prepare,
       Wire.Opener opener,
       Loop loop,
       Executor callbacks) {
-    this.starts = new SessionStarts(addresses, holderId, metadata);
-    this.failures = new SessionFailures(addresses.size());
+    this.starts = new SessionStarts(holderId, metadata);
+    this.failures = new SessionFailures(servers::count);
     this.preparation = new Preparation(prepare, loop, callbacks);
     this.opener = opener;
     this.loop = loop;
@@ -63,9 +64,18 @@ final class Engine implements Session.Keeper {
     this.tasks = new Tasks(loop, callbacks);
   }
 
-  /** Any thread may call. */
-  void start() {
-    loop.execute(this::openNext);
+  /**
+   * Any thread may call.
+   *
+   * @param limitNanos how long connect waits for the first answer
+   */
+  void start(long limitNanos) {
+    long until = Durations.plus(loop.now(), limitNanos);
+    loop.execute(
+        () -> {
+          connectUntil = until;
+          openNext();
+        });
   }
 
   /** Why no session has started yet. Any thread may ask. */
@@ -257,9 +267,8 @@ final class Engine implements Session.Keeper {
   }
 
   private void open(Opening opening) {
-    String address = starts.address();
     Session previous = current;
-    Session next = new Session(address, starts.next(), opening, opener, loop, this);
+    Session next = new Session(starts.next(), opening, firstAnswer(opening), opener, loop, this);
     current = next;
     tokenWatch.begin(opening.token, () -> renewToken(next));
     // The previous session renews the leases until the next one has them.
@@ -270,6 +279,12 @@ final class Engine implements Session.Keeper {
     if (previous != null && previous.openCount() == 0) {
       previous.halfClose();
     }
+  }
+
+  private long firstAnswer(Opening opening) {
+    long left =
+        failures.hasStarted() ? Durations.NEVER : Durations.until(connectUntil, loop.now());
+    return HeartbeatPlan.shareOfConnect(left, opening.turn.left);
   }
 
   /** The next attempt may find the token or the certificate. */

@@ -19,8 +19,8 @@ final class GrpcWires implements Wire.Opener {
   }
 
   @Override
-  public Wire open(String address, Opening opening, Loop loop, Wire.Listener listener) {
-    ManagedChannel channel = channels.open(address, opening.credentials);
+  public Wire open(Server server, Opening opening, Loop loop, Wire.Listener listener) {
+    ManagedChannel channel = channels.open(server, opening.credentials);
     return new GrpcWire(channel, opening.token, loop, listener);
   }
 

@@ -3,8 +3,25 @@ package dev.holdfast.client;
 /** When the next heartbeat is due, and when a silent server is left. All times are nanoseconds. */
 final class HeartbeatPlan {
   private long interval = Durations.millis(Numbers.Session.HEARTBEAT_INTERVAL_MS);
-  private long timeout = Durations.millis(Numbers.Session.FIRST_ANSWER_MS);
+  private long timeout;
   private long judgeFrom = -Durations.NEVER;
+
+  /**
+   * @param firstAnswer the longest wait for the first response
+   */
+  HeartbeatPlan(long firstAnswer) {
+    this.timeout = firstAnswer;
+  }
+
+  /**
+   * The longest wait for the first response of one server, if connect has this time left for so
+   * many addresses.
+   */
+  static long shareOfConnect(long left, int addresses) {
+    long share =
+        Math.max(Durations.millis(Numbers.Session.SHORTEST_FIRST_ANSWER_MS), left / addresses);
+    return Math.min(Durations.millis(Numbers.Session.FIRST_ANSWER_MS), share);
+  }
 
   /** Takes the timeout of the first response. 0: the response has none. */
   void started(long timeoutNanos) {

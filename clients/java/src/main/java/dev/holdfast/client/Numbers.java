@@ -31,6 +31,12 @@ final class Numbers {
     /** The longest wait for the first response, because a new connection may lead nowhere. */
     static final long FIRST_ANSWER_MS = 5000;
 
+    /**
+     * Before the first session, the addresses share the time of connect. Each has at least this
+     * time.
+     */
+    static final long SHORTEST_FIRST_ANSWER_MS = 1000;
+
     /** The longest random pause before the session after a break. */
     static final long LONGEST_PAUSE_AFTER_BREAK_MS = 1000;
 

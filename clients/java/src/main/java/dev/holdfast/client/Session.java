@@ -46,7 +46,7 @@ final class Session implements Wire.Listener {
   private final Keeper keeper;
   private final Wire wire;
   private final HeartbeatRecord record = new HeartbeatRecord();
-  private final HeartbeatPlan plan = new HeartbeatPlan();
+  private final HeartbeatPlan plan;
   private final Map<Long, CommandOwner> owners = new HashMap<>();
   private final CommandQueue queue = new CommandQueue(owners);
   private @Nullable SessionStart start;
@@ -56,19 +56,23 @@ final class Session implements Wire.Listener {
   private boolean isHalfClosed;
   private boolean isClosed;
 
+  /**
+   * @param firstAnswer the longest wait for the first response, nanoseconds
+   */
   Session(
-      String address,
       SessionStart start,
       Opening opening,
+      long firstAnswer,
       Wire.Opener opener,
       Loop loop,
       Keeper keeper) {
-    this.address = address;
+    this.address = opening.turn.server.toString();
+    this.plan = new HeartbeatPlan(firstAnswer);
     this.start = start;
     this.number = start.getSessionNumber();
     this.loop = loop;
     this.keeper = keeper;
-    this.wire = opener.open(address, opening, loop, this);
+    this.wire = opener.open(opening.turn.server, opening, loop, this);
     flushSoon();
   }
 

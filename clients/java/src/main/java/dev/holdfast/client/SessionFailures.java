@@ -1,10 +1,11 @@
 package dev.holdfast.client;
 
 import io.grpc.Status;
+import java.util.function.IntSupplier;
 
 /** Counts the failures of sessions in a row, and plans the next session. Belongs to the loop. */
 final class SessionFailures {
-  private final int addressCount;
+  private final IntSupplier addressCount;
 
   /** Sessions in a row without a first response. */
   private int failures;
@@ -15,7 +16,7 @@ final class SessionFailures {
   /** Whether a server has served this client once. */
   private boolean hasStarted;
 
-  SessionFailures(int addressCount) {
+  SessionFailures(IntSupplier addressCount) {
     this.addressCount = addressCount;
   }
 
@@ -24,6 +25,10 @@ final class SessionFailures {
     failures = 0;
     refusals = 0;
     hasStarted = true;
+  }
+
+  boolean hasStarted() {
+    return hasStarted;
   }
 
   /** A session has had no first response, or could not be opened. */
@@ -45,7 +50,7 @@ final class SessionFailures {
       refusals++;
       return refusals > 1;
     }
-    return error.code() == Status.Code.UNIMPLEMENTED.value() && failures >= addressCount;
+    return error.code() == Status.Code.UNIMPLEMENTED.value() && failures >= addressCount.getAsInt();
   }
 
   /** The answer of a proxy, which gives no reason. */

@@ -18,7 +18,7 @@ interface Wire {
 
   /** Opens streams. */
   interface Opener {
-    Wire open(String address, Opening opening, Loop loop, Listener listener);
+    Wire open(Server server, Opening opening, Loop loop, Listener listener);
   }
 
   /**

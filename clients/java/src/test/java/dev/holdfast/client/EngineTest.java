@@ -27,7 +27,7 @@ class EngineTest {
 
   @BeforeEach
   void connect() {
-    engine.start();
+    engine.start(Durations.NEVER);
     loop.settle();
   }
 

@@ -13,9 +13,11 @@ import dev.holdfast.v1.SessionEndCause;
 import dev.holdfast.v1.SessionEvent;
 import dev.holdfast.v1.SessionStarted;
 import io.grpc.InsecureChannelCredentials;
+import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
@@ -31,13 +33,20 @@ final class FakeServer implements Wire.Opener {
 
   /** The engine of a client that calls this server. */
   Engine engine(Loop loop, Executor callbacks, String... addresses) {
-    Opening plain = new Opening(null, InsecureChannelCredentials.create());
-    return new Engine(List.of(addresses), "", Map.of(), () -> plain, this, loop, callbacks);
+    Servers servers = servers(addresses);
+    Callable<Opening> prepare =
+        () -> new Opening(null, InsecureChannelCredentials.create(), servers.next());
+    return new Engine(servers, "", Map.of(), prepare, this, loop, callbacks);
+  }
+
+  /** Servers without a lookup. */
+  static Servers servers(String... addresses) {
+    return new Servers(List.of(addresses), host -> new InetAddress[0], Runnable::run);
   }
 
   @Override
-  public Wire open(String address, Opening opening, Loop loop, Wire.Listener listener) {
-    Stream stream = new Stream(address, loop, listener);
+  public Wire open(Server to, Opening opening, Loop loop, Wire.Listener listener) {
+    Stream stream = new Stream(to.given, loop, listener);
     streams.add(stream);
     return stream;
   }

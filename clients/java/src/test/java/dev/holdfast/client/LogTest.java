@@ -45,8 +45,9 @@ class LogTest {
   private final @Nullable Level levelBefore = logger.getLevel();
   private final FakeLoop loop = new FakeLoop();
   private final FakeServer server = new FakeServer();
+  private final Servers servers = FakeServer.servers("a:1");
   private final Engine engine =
-      new Engine(List.of("a:1"), "", Map.of(), this::prepare, server, loop, loop::execute);
+      new Engine(servers, "", Map.of(), this::prepare, server, loop, loop::execute);
   private boolean isCertificateThere = true;
 
   @BeforeEach
@@ -63,11 +64,11 @@ class LogTest {
     logger.setLevel(levelBefore);
   }
 
-  private Opening prepare() {
+  private Opening prepare() throws InterruptedException {
     if (!isCertificateThere) {
       throw new IllegalStateException("ca.pem is missing");
     }
-    return new Opening(null, InsecureChannelCredentials.create());
+    return new Opening(null, InsecureChannelCredentials.create(), servers.next());
   }
 
   private Lease acquire(String name) {
@@ -86,7 +87,7 @@ class LogTest {
   @Test
   @DisplayName("the start, the end and the next session of a client, with the renewals of leases")
   void sessions() {
-    engine.start();
+    engine.start(Durations.NEVER);
     loop.settle();
     assertEquals(List.of("INFO a session with a:1 has started"), taken());
     acquire("report");
@@ -106,7 +107,7 @@ class LogTest {
   @Test
   @DisplayName("a loss and a failed renewal are warnings, and an own release is silent")
   void leases() {
-    engine.start();
+    engine.start(Durations.NEVER);
     loop.settle();
     acquire("report");
     Lease released = acquire("other");
@@ -134,7 +135,7 @@ class LogTest {
   void refusals() {
     isCertificateThere = false;
     server.isAnswering = false;
-    engine.start();
+    engine.start(Durations.NEVER);
     loop.settle();
     assertEquals(
         List.of("WARNING the client has no token or no certificate: ca.pem is missing"), taken());

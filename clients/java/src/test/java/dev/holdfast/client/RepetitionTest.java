@@ -10,7 +10,6 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import java.security.cert.CertificateExpiredException;
 import java.time.Duration;
-import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -82,7 +81,8 @@ class RepetitionTest {
   @Test
   @DisplayName("an unavailable server is left, and one late answer says nothing about a server")
   void leaving() throws InterruptedException {
-    CallServers servers = new CallServers(List.of("127.0.0.1:1", "127.0.0.1:2"), channels);
+    Servers both = FakeServer.servers("127.0.0.1:1", "127.0.0.1:2");
+    CallServers servers = new CallServers(both, channels);
     try {
       ManagedChannel first = servers.current();
       HoldfastException late = error("", Status.Code.DEADLINE_EXCEEDED);

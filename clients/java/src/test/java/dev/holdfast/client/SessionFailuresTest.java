@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 /** Which failures of a session are final, and the pause before the next session. */
 class SessionFailuresTest {
-  private final SessionFailures failures = new SessionFailures(2);
+  private final SessionFailures failures = new SessionFailures(() -> 2);
 
   private boolean isRefused(String reason, Status.Code code) {
     failures.count();

@@ -50,7 +50,7 @@ class TextsTest {
     FakeLoop loop = new FakeLoop();
     FakeServer server = new FakeServer();
     Engine engine = server.engine(loop, loop::execute, "a:1");
-    engine.start();
+    engine.start(Durations.NEVER);
     Intent intent = engine.acquire(new Wanted("report", true));
     loop.settle();
     Lease lease = intent.answer.join();

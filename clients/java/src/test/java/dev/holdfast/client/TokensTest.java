@@ -100,14 +100,15 @@ class TokensTest {
 
   @Test
   @DisplayName("a token that has ended already opens one session a second")
-  void endedToken() {
+  void endedToken() throws InterruptedException {
     FakeLoop loop = new FakeLoop();
     FakeServer server = new FakeServer();
     Token ended = Token.of("old", Duration.ZERO);
-    Opening opening = new Opening(ended, InsecureChannelCredentials.create());
+    Servers servers = FakeServer.servers("a:1");
+    Opening opening = new Opening(ended, InsecureChannelCredentials.create(), servers.next());
     Engine engine =
-        new Engine(List.of("a:1"), "", Map.of(), () -> opening, server, loop, loop::execute);
-    engine.start();
+        new Engine(servers, "", Map.of(), () -> opening, server, loop, loop::execute);
+    engine.start(Durations.NEVER);
     loop.advance(Duration.ofMillis(3500));
     assertEquals(4, server.streams.size());
   }

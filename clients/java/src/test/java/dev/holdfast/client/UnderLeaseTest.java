@@ -28,7 +28,7 @@ class UnderLeaseTest {
 
   @BeforeEach
   void connect() {
-    engine.start();
+    engine.start(Durations.NEVER);
     engine.ready.join();
   }
 

@@ -67,7 +67,7 @@ class UpdatesTest {
 
   @BeforeEach
   void connect() {
-    engine.start();
+    engine.start(Durations.NEVER);
     Wanted wanted = new Wanted("boss", true);
     wanted.leaderValue = "before";
     wanted.metadata = Map.of("job", "before");
