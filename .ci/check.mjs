@@ -24,6 +24,7 @@ const steps = [
   { title: 'Contract, lint', command: 'buf lint' },
   { title: 'Contract, format', command: 'buf format --diff --exit-code' },
   { title: 'Contract, breaking', command: 'buf breaking --against proto/baseline.binpb' },
+  { title: 'Contract, baseline', command: 'node .ci/baseline.mjs' },
   { title: 'Configuration page', command: 'node dist/tools/configuration-docs.js --check' },
   { title: 'Metrics page', command: 'node dist/tools/metrics-docs.js --check' },
   { title: 'Goals', command: 'node dist/tools/goals-docs.js --check' },
