@@ -16,7 +16,7 @@ import type { AutocompleteLimits } from '../../src/engine/autocomplete/limits';
 import { systemClock } from '../../src/engine/clock';
 import type { Reason } from '../../src/engine/errors';
 import { defaultLimits } from '../../src/engine/leases/limits';
-import { defaultSessionLimits } from '../../src/engine/sessions/session-requests';
+import { defaultSessionLimits, type SessionLimits } from '../../src/engine/sessions/session-requests';
 import { Sessions } from '../../src/engine/sessions/sessions';
 import { openAccess, type AccessSettings, type OpenedAccess } from '../../src/transport/access/open-access';
 import type { CallContext } from '../../src/transport/grpc/call';
@@ -39,6 +39,7 @@ export interface HarnessOptions {
   /** The interval of the pings on each connection, and the timeout of their answers. */
   readonly keepaliveMs?: number;
   readonly autocompleteLimits?: AutocompleteLimits;
+  readonly sessionLimits?: Partial<SessionLimits>;
   readonly intakeLimits?: IntakeLimits;
   /** Who may call. Default: every caller, without TLS. */
   readonly access?: AccessSettings;
@@ -82,7 +83,7 @@ export class Harness {
       sessions: new Sessions({
         engine: permits.engine,
         clock: systemClock,
-        limits: defaultSessionLimits,
+        limits: { ...defaultSessionLimits, ...options.sessionLimits },
         random: Math.random,
       }),
       store: this.store,

@@ -1,11 +1,12 @@
 import type { X509Certificate } from 'node:crypto';
-import type {
-  Http2Server,
-  Http2Session,
-  IncomingHttpHeaders,
-  OutgoingHttpHeaders,
-  ServerHttp2Session,
-  ServerHttp2Stream,
+import {
+  constants,
+  type Http2Server,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -171,6 +172,19 @@ export function endCall(grpcCall: object, status: object): void {
   call.sendStatus(status);
   // grpc-js does not send a second status, but cancels the call for its handler.
   call.sendStatus(status);
+}
+
+/**
+ * Resets the HTTP/2 stream of a call that ends now if its client has not read all messages after this time. The status
+ * follows the messages, so the stream and its messages would otherwise stay in memory until the client closes the stream.
+ */
+export function resetUnread(grpcCall: object, afterMs: number): void {
+  const stream = (grpcCall as { call?: Partial<IncomingCall> }).call?.stream;
+  if (stream === undefined || stream.closed) return;
+  const timer = setTimeout(() => {
+    if (!stream.writableFinished) stream.close(constants.NGHTTP2_CANCEL);
+  }, afterMs).unref();
+  stream.once('close', () => clearTimeout(timer));
 }
 
 /** The private fields of a call of grpc-js that interceptors use. */

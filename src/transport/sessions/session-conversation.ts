@@ -9,6 +9,7 @@ import type { CallContext, HandledCall } from '../grpc/call';
 import { undecodableRequest } from '../grpc/bounded-decoding';
 import type { FailureCounts } from '../grpc/failure-counts';
 import { Violations } from '../grpc/fields';
+import { resetUnread } from '../grpc/grpc-internals';
 import type { CommandTurns } from './command-turns';
 import type { SessionCommands } from './session-commands';
 import { readRisingId, readStart, type CommandDefaults } from './session-fields';
@@ -52,6 +53,8 @@ export class SessionConversation {
   private readCount = 0;
   /** True: the stream ends, and further messages of the client are ignored. */
   private isOver = false;
+  /** True: the client has read nothing for so long that the session ends. */
+  private readsNothing = false;
   private stuckTimer: Timer | undefined;
   private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
 
@@ -90,7 +93,9 @@ export class SessionConversation {
       firstMessage.cancel();
       this.stuckTimer?.cancel();
       this.session?.end(undefined);
-      this.outbox.finish();
+      if (this.readsNothing) this.outbox.close();
+      else this.outbox.finish();
+      resetUnread(stream, this.readsNothing ? 0 : heartbeatTimeoutMs);
     }
   }
 
@@ -205,7 +210,8 @@ export class SessionConversation {
     const sentCount = this.outbox.sentCount;
     this.stuckTimer = this.clock.after(timeoutMs, () => {
       const { outbox } = this;
-      if (wasStuck && outbox.isStuck && outbox.sentCount === sentCount) this.end(sessionSilent(timeoutMs));
+      this.readsNothing = wasStuck && outbox.isStuck && outbox.sentCount === sentCount;
+      if (this.readsNothing) this.end(sessionSilent(timeoutMs));
       else this.watchReader(timeoutMs);
     });
   }

@@ -116,7 +116,8 @@ export class SessionOutbox implements SessionSink {
     this.close();
   }
 
-  private close(): void {
+  /** Drops all that waits. */
+  close(): void {
     this.isClosed = true;
     this.events.clear();
     this.replaceable.clear();
