@@ -51,7 +51,7 @@ export const callMetrics: readonly MetricDefinition[] = [
     labels: { ...METHOD_LABELS, grpc_code: 'name of the status, such as `OK` or `UNAVAILABLE`' },
     help: 'Calls that have ended, by status. A session is one call: its failed commands are in holdfast_session_failures_total. A SuggestStream is one call: its failed queries are in holdfast_query_failures_total.',
     rising:
-      'With `UNAVAILABLE`: the store does not answer, or the server drains. With `RESOURCE_EXHAUSTED`: overload or quotas. With `PERMISSION_DENIED` or `UNAUTHENTICATED`: refused callers, named by the audit log.',
+      'With `UNAVAILABLE`: the store does not answer, or the server drains. With `RESOURCE_EXHAUSTED`: overload or quotas; `holdfast top --callers` shows whose calls are refused. With `PERMISSION_DENIED` or `UNAUTHENTICATED`: refused callers, named by the audit log.',
     read: (sources) => metersOf(sources).flatMap(handledOf),
   },
   {

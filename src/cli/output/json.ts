@@ -3,7 +3,7 @@ import { timeOfDayText } from '../time-of-day';
 
 /** The fields of the contract that are a Timestamp and a Duration. */
 const TIMESTAMP = /Time$/;
-const DURATION = /(ttl|Ttl|Duration|Offset|Interval|Timeout|Staleness|Age|Delay)$/;
+const DURATION = /(^age|ttl|Ttl|Duration|Offset|Interval|Timeout|Staleness|Age|Delay)$/;
 
 interface Parts {
   readonly seconds?: string;
