@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Policy, type PolicyRule } from '../../src/transport/access/policy';
+import { Policy, readMaxTtl, type PolicyRule } from '../../src/transport/access/policy';
 import { decide } from '../../src/transport/access/policy-decision';
 import { SERVICES, VERBS } from '../../src/transport/access/verbs';
 
@@ -11,6 +11,7 @@ const rule: fc.Arbitrary<PolicyRule> = fc.record({
   services: fc.subarray([...SERVICES], { minLength: 1 }),
   names: fc.array(text, { minLength: 1, maxLength: 3 }),
   allow: fc.subarray([...VERBS]),
+  max_ttl: fc.constantFrom(undefined, '1s', '1m'),
 });
 const question = fc.record({
   identity: text,
@@ -23,7 +24,11 @@ it('decides every call as a server does, and names only rules that decide', () =
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 6 }), question, (rules, asked) => {
       const { identity, service, verb, name } = asked;
-      const { isAllowed, prefix, deciding } = decide(rules, asked);
+      const { isAllowed, prefix, deciding, maxTtl } = decide(rules, asked);
+      if (verb === 'use' && isAllowed) {
+        const bound = new Policy(rules).permissionsOf(identity).maxTtlMs(service, name);
+        expect(maxTtl && readMaxTtl(maxTtl)).toBe(bound);
+      } else expect(maxTtl).toBeUndefined();
       expect(isAllowed).toBe(new Policy(rules).permissionsOf(identity).allows(service, verb, name));
       const without = rules.filter((_, index) => !deciding.includes(index));
       if (isAllowed) {

@@ -36,6 +36,30 @@ test('a good text gives its rules', () => {
   expect(readPolicy('rules: []\n')).toEqual({ rules: [], quotas: [], warnings: [] });
 });
 
+test('a rule may bound the ttl of the leases that it allows', () => {
+  const withMax = (text: string) => `${GOOD}    max_ttl: ${text}\n`;
+  expect(readPolicy(withMax('30s'))).toMatchObject({ rules: [{ max_ttl: '30s' }] });
+  for (const text of ['100ms', '24h', '1440m']) expect(readPolicy(withMax(text))).toHaveProperty('rules');
+  for (const text of ['30', '99ms', '25h', '1d', 'long', '-1s', '1.5s', '0s']) {
+    expect(problemsOf(withMax(text))).toEqual([
+      'line 7: rules[0].max_ttl: must be a span from 100ms to 24h, such as 500ms, 30s or 2m',
+    ]);
+  }
+});
+
+test.each([
+  ['the verb use', '    allow: [read, use]', '    allow: [read]'],
+  [
+    'a service with leases',
+    '    services: [LockService, SemaphoreService]',
+    '    services: [AutocompleteService]',
+  ],
+])('max_ttl needs %s', (_title, line, to) => {
+  expect(problemsOf(`${changed(line, to)}    max_ttl: 30s\n`)).toEqual([
+    'line 7: rules[0].max_ttl: needs the verb use, and LockService or SemaphoreService, because only leases have a ttl',
+  ]);
+});
+
 test('a text may have quotas, for some identities and for all', () => {
   const quotas = `quotas:
   - identities: ["token:team-a-*"]

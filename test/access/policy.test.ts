@@ -46,6 +46,41 @@ test('the permissions of equal prefixes unite', () => {
   expect(allowed(rules, 'a/x', 'revoke')).toBe(false);
 });
 
+describe('max_ttl', () => {
+  const bound = (rules: readonly PolicyRule[], name = 'a/x') =>
+    new Policy(rules).permissionsOf('token:a').maxTtlMs('LockService', name);
+
+  test('bounds the names below the prefix of its rule, and no other names', () => {
+    const rules = [rule({ max_ttl: '30s' }), rule({ names: ['b/'] })];
+    expect(bound(rules)).toBe(30_000);
+    expect(bound(rules, 'b/x')).toBeUndefined();
+    expect(bound(rules, 'c')).toBeUndefined();
+    expect(new Policy(rules).permissionsOf('token:a').maxTtlMs('SemaphoreService', 'a/x')).toBeUndefined();
+  });
+
+  test('of a longer prefix decides alone, also if the longer prefix has none', () => {
+    const rules = [
+      rule({ max_ttl: '1m' }),
+      rule({ names: ['a/b/'], max_ttl: '2m' }),
+      rule({ names: ['a/c/'] }),
+    ];
+    expect([bound(rules), bound(rules, 'a/b/x'), bound(rules, 'a/c/x')]).toEqual([
+      60_000,
+      120_000,
+      undefined,
+    ]);
+  });
+
+  test('of equal prefixes is the longest, and a rule without a bound lifts it, but only a rule with use', () => {
+    for (const order of [(rules: PolicyRule[]) => rules, (rules: PolicyRule[]) => rules.reverse()]) {
+      const two = [rule({ max_ttl: '10s' }), rule({ max_ttl: '500ms' })];
+      expect(bound(order([...two]))).toBe(10_000);
+      expect(bound(order([...two, rule({ allow: ['read'] })]))).toBe(10_000);
+      expect(bound(order([...two, rule({ allow: ['use', 'read'] })]))).toBeUndefined();
+    }
+  });
+});
+
 test('a star in a name stands for itself', () => {
   expect(allowed([rule({ names: ['a/*'] })], 'a/x')).toBe(false);
   expect(allowed([rule({ names: ['a/*'] })], 'a/*x')).toBe(true);

@@ -81,6 +81,20 @@ describe('holdfast check-config', () => {
 });
 
 describe('holdfast check-policy', () => {
+  it('says the longest ttl that the deciding rule allows', async () => {
+    const file = join(scratchFolder(), 'policy');
+    writeFileSync(
+      file,
+      'rules: [{identities: ["token:a"], services: [LockService], names: [""], allow: [read, use], max_ttl: 30s}]\n',
+    );
+    const ask = (verb: string) =>
+      holdfast([
+        ...['check-policy', file, '--identity', 'token:a', '--service', 'LockService', '--verb', verb],
+      ]);
+    expect((await ask('use')).stdout).toBe('allowed: rules[0], by the prefix ""; ttl at most 30s\n');
+    expect((await ask('read')).stdout).toBe('allowed: rules[0], by the prefix ""\n');
+  });
+
   const folder = { path: '' };
   const file = (name: string) => join(folder.path, name);
   const ask = (name: string, verb: string, more: readonly string[] = []) =>

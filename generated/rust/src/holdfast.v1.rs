@@ -3518,7 +3518,8 @@ pub struct GetServerInfoResponse {
     /// The smallest `ttl` that a request may have.
     #[prost(message, optional, tag = "2")]
     pub min_ttl: ::core::option::Option<::prost_types::Duration>,
-    /// The largest `ttl` that a request may have.
+    /// The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+    /// less for some names; such a request gets INVALID_FIELD with the bound.
     #[prost(message, optional, tag = "3")]
     pub max_ttl: ::core::option::Option<::prost_types::Duration>,
     /// The default `ttl`, for requests without a `ttl`.

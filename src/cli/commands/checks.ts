@@ -37,7 +37,7 @@ export function addChecks(program: Command, terminal: Terminal): void {
     .command('check-policy')
     .summary('check a policy file')
     .description(
-      `Checks a policy file and prints each problem. With --identity, says whether the policy allows a call, and which rules decide; exit code ${EXIT.denied} if the call is denied.`,
+      `Checks a policy file and prints each problem. With --identity, says whether the policy allows a call, which rules decide, and the longest ttl; exit code ${EXIT.denied} if the call is denied.`,
     )
     .argument('<file>', 'policy file (HOLDFAST_POLICY)')
     .option('--identity <identity>', 'identity of the caller, for example token:alice')
@@ -90,12 +90,14 @@ async function checkPolicy(terminal: Terminal, file: string, flags: QuestionFlag
 
 async function answer(terminal: Terminal, { rules }: PolicyContent, question: PolicyQuestion): Promise<void> {
   const { decide } = await import('../../transport/access/policy-decision.js');
-  const { isAllowed, prefix, deciding } = decide(rules, question);
+  const { isAllowed, prefix, deciding, maxTtl } = decide(rules, question);
   const why =
     prefix === undefined
       ? `no rule has the identity, ${question.service} and a prefix of the name`
       : `${deciding.map((index) => `rules[${index}]`).join(', ')}, by the prefix ${JSON.stringify(prefix)}`;
-  terminal.out.write(`${isAllowed ? 'allowed' : 'denied'}: ${escapeText(why)}\n`);
+  terminal.out.write(
+    `${isAllowed ? 'allowed' : 'denied'}: ${escapeText(why)}${maxTtl === undefined ? '' : `; ttl at most ${maxTtl}`}\n`,
+  );
   if (!isAllowed) terminal.exitWith(EXIT.denied);
 }
 

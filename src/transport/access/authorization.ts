@@ -144,6 +144,11 @@ export class CallPermissions implements NameChecks {
     return this.first !== undefined && !this.mayRead(this.first.name);
   }
 
+  /** The longest ttl of a lease of the call's first name (ms). Undefined: that of the server. */
+  get maxTtlMs(): number | undefined {
+    return this.first && this.present.maxTtlMs(this.rule.service, this.first.name);
+  }
+
   /** The policy has changed. */
   recheck(): void {
     const missing = this.missing() ?? this.missingForAll();

@@ -16,7 +16,8 @@ export type CommandCaller = AuditedCaller;
 export type NamedByCommand = { readonly request: unknown } | { readonly name: string };
 
 /** The rights of a caller without a policy. */
-export const EVERY_RIGHT: CommandRights = {
+export const EVERY_RIGHT: CommandRights & Pick<CheckedRights, 'maxTtlMs'> = {
+  maxTtlMs: undefined,
   hidesHolders: false,
   onNotAllowed: () => undefined,
   close: () => undefined,
@@ -47,6 +48,11 @@ export class CheckedRights implements CommandRights, CheckedCall {
 
   get hidesHolders(): boolean {
     return this.permissions.hidesHolders;
+  }
+
+  /** The longest ttl of a lease of the command's name (ms). Undefined: that of the server. */
+  get maxTtlMs(): number | undefined {
+    return this.permissions.maxTtlMs;
   }
 
   onNotAllowed(listener: (error: HoldfastError) => void): void {

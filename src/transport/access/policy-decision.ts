@@ -1,5 +1,5 @@
 import { identityGlob } from './identity-glob';
-import type { PolicyRule } from './policy';
+import { unitedMaxTtl, type PolicyRule } from './policy';
 import type { ServiceName, Verb } from './verbs';
 
 export interface PolicyQuestion {
@@ -16,6 +16,8 @@ export interface PolicyDecision {
   readonly prefix: string | undefined;
   /** The indexes of the rules with this prefix. If the call is allowed: only the rules that allow it. */
   readonly deciding: readonly number[];
+  /** The longest ttl that the deciding rules allow to the call. Undefined: that of the server, or the call has none. */
+  readonly maxTtl: string | undefined;
 }
 
 /**
@@ -29,10 +31,12 @@ export function decide(rules: readonly PolicyRule[], question: PolicyQuestion): 
       rule.services.includes(service) && rule.identities.some((glob) => identityGlob(glob)(identity)),
   );
   const prefixes = matching.flatMap(([, rule]) => rule.names.filter((prefix) => name.startsWith(prefix)));
-  if (prefixes.length === 0) return { isAllowed: false, prefix: undefined, deciding: [] };
+  if (prefixes.length === 0) return { isAllowed: false, prefix: undefined, deciding: [], maxTtl: undefined };
   const longest = prefixes.reduce((one, other) => (other.length > one.length ? other : one));
   const equal = matching.filter(([, rule]) => rule.names.includes(longest));
   const allowing = equal.filter(([, rule]) => rule.allow.includes(verb));
   const isAllowed = allowing.length > 0;
-  return { isAllowed, prefix: longest, deciding: (isAllowed ? allowing : equal).map(([index]) => index) };
+  const maxTtl = isAllowed && verb === 'use' ? unitedMaxTtl(allowing.map(([, rule]) => rule)) : undefined;
+  const deciding = (isAllowed ? allowing : equal).map(([index]) => index);
+  return { isAllowed, prefix: longest, deciding, maxTtl };
 }

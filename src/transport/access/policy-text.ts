@@ -4,7 +4,7 @@ import { MAX_NAME_BYTES } from '../../engine/names';
 import { escapeText } from '../../wire/escape-text';
 import { QUOTA_NAMES } from '../../engine/quotas';
 import { globProblem } from './identity-forms';
-import type { PolicyRule } from './policy';
+import { readMaxTtl, type PolicyRule } from './policy';
 import type { QuotaRule } from './quota-rules';
 import { SERVICES, VERBS, type ServiceName } from './verbs';
 
@@ -53,14 +53,32 @@ const list = <T extends z.ZodType>(item: T, what: string) =>
 const oneOf = <T extends readonly [string, ...string[]]>(values: T) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
 
+const MAX_TTL_TEXT = 'must be a span from 100ms to 24h, such as 500ms, 30s or 2m';
+
 const notEmpty = 'must have at least one item; "" in names stands for every name';
 
-const ruleSchema = z.strictObject({
-  identities: list(glob, 'globs').min(1, notEmpty),
-  services: list(oneOf(SERVICES), 'services').min(1, notEmpty),
-  names: list(text(MAX_NAME_BYTES), 'prefixes of names').min(1, notEmpty),
-  allow: list(oneOf(VERBS), 'verbs'),
-});
+const maxTtl = z
+  .string({ error: MAX_TTL_TEXT })
+  .refine((value) => readMaxTtl(value) !== undefined, MAX_TTL_TEXT)
+  .optional();
+
+const ruleSchema = z
+  .strictObject({
+    identities: list(glob, 'globs').min(1, notEmpty),
+    services: list(oneOf(SERVICES), 'services').min(1, notEmpty),
+    names: list(text(MAX_NAME_BYTES), 'prefixes of names').min(1, notEmpty),
+    allow: list(oneOf(VERBS), 'verbs'),
+    max_ttl: maxTtl,
+  })
+  .refine(
+    ({ max_ttl, allow, services }) =>
+      max_ttl === undefined ||
+      (allow.includes('use') && services.some((one) => one === 'LockService' || one === 'SemaphoreService')),
+    {
+      path: ['max_ttl'],
+      message: 'needs the verb use, and LockService or SemaphoreService, because only leases have a ttl',
+    },
+  );
 
 /** The smallest value of each quota. With a quota of 0 commands per second, a caller could not make any call. */
 const SMALLEST = {

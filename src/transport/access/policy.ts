@@ -12,6 +12,26 @@ export interface PolicyRule {
   readonly names: readonly string[];
   /** Empty: nothing is allowed. */
   readonly allow: readonly Verb[];
+  /** The longest ttl of the leases that this rule allows, such as "30s". Undefined: that of the server. */
+  readonly max_ttl?: string | undefined;
+}
+
+const MS_OF_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** The span of a `max_ttl` (ms). Undefined: the text is no such span. */
+export function readMaxTtl(text: string): number | undefined {
+  const [, amount, unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
+  const ms = Number(amount) * (MS_OF_UNIT[unit] ?? NaN);
+  return ms >= 100 && ms <= 86_400_000 ? ms : undefined;
+}
+
+/** The bound of several rules that allow the same: the longest, because what they allow unites. */
+export function unitedMaxTtl(rules: readonly Pick<PolicyRule, 'max_ttl'>[]): string | undefined {
+  return rules.map(({ max_ttl }) => max_ttl).reduce((one, other) => (msOf(one) >= msOf(other) ? one : other));
+}
+
+function msOf(maxTtl: string | undefined): number {
+  return (maxTtl === undefined ? undefined : readMaxTtl(maxTtl)) ?? Infinity;
 }
 
 /** The identities with compiled rules. Other identities are compiled again at their next call. */
@@ -35,11 +55,21 @@ function has(verbs: VerbSet, verb: Verb): boolean {
 export class Permissions {
   private readonly readable = new Map<CalledService, AllowedPlaces>();
 
-  constructor(private readonly tables: ReadonlyMap<CalledService, PrefixTable>) {}
+  /** @param ttlTables only of services whose rules bound the ttl, with the prefixes of `tables` */
+  constructor(
+    private readonly tables: ReadonlyMap<CalledService, PrefixTable>,
+    private readonly ttlTables: ReadonlyMap<CalledService, PrefixTable>,
+  ) {}
 
   /** The longest prefix of the name decides. A name without a prefix in the rules is denied. */
   allows(service: CalledService, verb: Verb, name: string): boolean {
     return has(this.tables.get(service)?.find(name) ?? NOTHING, verb);
+  }
+
+  /** The longest ttl that the rules with `use` allow for the name (ms). Undefined: the rules have no bound. */
+  maxTtlMs(service: CalledService, name: string): number | undefined {
+    const bound = this.ttlTables.get(service)?.find(name) ?? NO_PREFIX;
+    return bound > 0 && bound < Infinity ? bound : undefined;
   }
 
   /** Whether any name of the service may be allowed. */
@@ -70,6 +100,20 @@ interface CompiledRule {
   readonly services: readonly ServiceName[];
   readonly names: readonly string[];
   readonly verbs: VerbSet;
+  /** Infinity: no bound. */
+  readonly maxTtlMs: number;
+}
+
+/** The bound of a name without a prefix in the rules. */
+const NO_PREFIX = 0;
+/** The bound of a prefix in rules without `use` only, which allow no lease at all. */
+const NO_USE = -1;
+
+/** What the rules say of one service, by prefix. */
+interface ServiceRules {
+  readonly verbs: Map<string, VerbSet>;
+  readonly maxTtls: Map<string, number>;
+  hasMaxTtl: boolean;
 }
 
 /** The rules of a policy file. They never change: a reload makes a new policy. */
@@ -80,12 +124,13 @@ export class Policy {
 
   constructor(rules: readonly PolicyRule[]) {
     const rulesOfGlob = new Map<string, CompiledRule[]>();
-    for (const { identities, services, names, allow } of rules) {
+    for (const { identities, services, names, allow, max_ttl } of rules) {
       const verbs = allow.reduce((set, verb) => set | bitOf(verb), NOTHING);
+      const compiled = { services, names, verbs, maxTtlMs: msOf(max_ttl) };
       for (const glob of identities) {
         const known = rulesOfGlob.get(glob);
-        if (known === undefined) rulesOfGlob.set(glob, [{ services, names, verbs }]);
-        else known.push({ services, names, verbs });
+        if (known === undefined) rulesOfGlob.set(glob, [compiled]);
+        else known.push(compiled);
       }
     }
     this.globs = [...rulesOfGlob].map(([glob, compiled]) => [identityGlob(glob), compiled]);
@@ -101,24 +146,40 @@ export class Policy {
   }
 
   private compile(identity: string): Permissions {
-    const verbs = new Map<ServiceName, Map<string, VerbSet>>();
+    const services = new Map<ServiceName, ServiceRules>();
     for (const [matches, rules] of this.globs) {
       if (!matches(identity)) continue;
-      for (const rule of rules) unite(verbs, rule);
+      for (const rule of rules) unite(services, rule);
     }
+    const found = [...services];
     return new Permissions(
-      new Map([...verbs].map(([service, values]) => [service, new PrefixTable(values, NOTHING)])),
+      new Map(found.map(([service, { verbs }]) => [service, new PrefixTable(verbs, NOTHING)])),
+      new Map(
+        found
+          .filter(([, { hasMaxTtl }]) => hasMaxTtl)
+          .map(([service, { maxTtls }]) => [service, new PrefixTable(maxTtls, NO_PREFIX)]),
+      ),
     );
   }
 }
 
 function unite(
-  verbsOf: Map<ServiceName, Map<string, VerbSet>>,
-  { services, names, verbs }: CompiledRule,
+  found: Map<ServiceName, ServiceRules>,
+  { services, names, verbs, maxTtlMs }: CompiledRule,
 ): void {
+  const allowsUse = has(verbs, 'use');
   for (const service of services) {
-    let values = verbsOf.get(service);
-    if (values === undefined) verbsOf.set(service, (values = new Map()));
-    for (const name of names) values.set(name, (values.get(name) ?? NOTHING) | verbs);
+    let rules = found.get(service);
+    if (rules === undefined) {
+      rules = { verbs: new Map(), maxTtls: new Map(), hasMaxTtl: false };
+      found.set(service, rules);
+    }
+    for (const name of names) {
+      rules.verbs.set(name, (rules.verbs.get(name) ?? NOTHING) | verbs);
+      // A prefix without `use` has a value too, because only the longest prefix of a name counts.
+      const known = rules.maxTtls.get(name) ?? NO_USE;
+      rules.maxTtls.set(name, Math.max(known, allowsUse ? maxTtlMs : NO_USE));
+    }
+    rules.hasMaxTtl ||= allowsUse && maxTtlMs < Infinity;
   }
 }

@@ -52,6 +52,8 @@ export interface HandledCall extends StreamCall, ReadableNames {
   readonly peer: string;
   /** Read from the headers at each use. */
   readonly trace: CallTrace;
+  /** The longest ttl that the policy allows for the first name of the call (ms). Undefined: that of the server. */
+  readonly maxTtlMs: number | undefined;
   /**
    * Checks the names of one message. Throws NOT_ALLOWED. The wrapper checks the request of a call with one message. The
    * handler of a call that reads a stream must pass each message before its use.
@@ -118,6 +120,10 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
 
   get hidesHolders(): boolean {
     return this.permissions?.hidesHolders ?? false;
+  }
+
+  get maxTtlMs(): number | undefined {
+    return this.permissions?.maxTtlMs;
   }
 
   get cancelled(): boolean {

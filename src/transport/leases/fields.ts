@@ -88,6 +88,15 @@ export function checkCount(
 export interface TtlBounds {
   readonly minTtlMs: number;
   readonly maxTtlMs: number;
+  /** Whether the policy has a smaller bound for the caller and the name than the server has for everybody. */
+  readonly isOwn?: boolean;
+}
+
+/** A bound of the policy counts if it is smaller than that of the server, and never goes below the server's least ttl. */
+export function ttlBounds(limits: TtlBounds, maxTtlMs: number | undefined): TtlBounds {
+  if (maxTtlMs === undefined || maxTtlMs >= limits.maxTtlMs) return limits;
+  const { minTtlMs } = limits;
+  return { minTtlMs, maxTtlMs: Math.max(minTtlMs, maxTtlMs), isOwn: true };
 }
 
 /** Rounds down to whole milliseconds, so that no lease is longer than requested. Undefined: the ttl is unset. */
@@ -106,7 +115,8 @@ export function checkTtl(
   const ms = Math.floor(exact);
   if (ms >= bounds.minTtlMs && ms <= bounds.maxTtlMs) return ms;
   const range = `from ${timeSpan(bounds.minTtlMs)} to ${timeSpan(bounds.maxTtlMs)}`;
-  violations.add(field, `is ${timeSpan(exact)} and must be ${range}`);
+  const whose = bounds.isOwn === true ? ', the bound for this caller and name' : '';
+  violations.add(field, `is ${timeSpan(exact)} and must be ${range}${whose}`);
   return undefined;
 }
 

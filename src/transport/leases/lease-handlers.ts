@@ -5,7 +5,7 @@ import type { ResourcePage } from '../../engine/leases/requests';
 import type { Limits } from '../../engine/leases/limits';
 import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import { serverStream, unary, type CallContext, type HandledCall } from '../grpc/call';
-import { checkLeaseId, checkMetadata, checkTtl } from './fields';
+import { checkLeaseId, checkMetadata, checkTtl, ttlBounds } from './fields';
 import { EventStream, type EventShape } from '../grpc/event-stream';
 import { Violations } from '../grpc/fields';
 import {
@@ -46,7 +46,7 @@ export function leaseHandlers<Request extends AcquireFields>(
   const { readAcquire, readStart } = leaseRequestReaders(limits, readAmount);
   return {
     acquire: unary<Request, { lease: proto.Lease | undefined }>(context, async (request, call) => {
-      const lease = await engine.acquire(call, service, readAcquire(request, '', false));
+      const lease = await engine.acquire(call, service, readAcquire(request, '', false, call.maxTtlMs));
       return { lease: leaseMessage(lease, call.receivedAt) };
     }),
 
@@ -54,7 +54,7 @@ export function leaseHandlers<Request extends AcquireFields>(
       const { leaseId, ttl, metadataUpdate } = request;
       const violations = new Violations();
       const renewal = {
-        ttlMs: checkTtl(violations, 'ttl', ttl, limits),
+        ttlMs: checkTtl(violations, 'ttl', ttl, ttlBounds(limits, call.maxTtlMs)),
         metadata:
           metadataUpdate && checkMetadata(violations, 'metadata_update.entries', metadataUpdate.entries),
       };
@@ -80,7 +80,7 @@ export function leaseHandlers<Request extends AcquireFields>(
     hold: serverStream<HoldStartMessage<Request>, { holdEvent: proto.HoldEvent | undefined }>(
       context,
       async (request, call, stream) => {
-        const start = readStart(request);
+        const start = readStart(request, call.maxTtlMs);
         const events = new EventStream(stream, holdEvents(call));
         try {
           await engine.hold(call, service, start, events);

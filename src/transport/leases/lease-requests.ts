@@ -2,7 +2,14 @@ import type { Duration } from '../../../generated/typescript/google/protobuf/dur
 import type { Limits } from '../../engine/leases/limits';
 import type { AcquireRequest, HoldStart } from '../../engine/leases/requests';
 import { checkName, Violations } from '../grpc/fields';
-import { checkHolderId, checkMetadata, checkRequestId, checkTtl, checkWaitTimeout } from './fields';
+import {
+  checkHolderId,
+  checkMetadata,
+  checkRequestId,
+  checkTtl,
+  checkWaitTimeout,
+  ttlBounds,
+} from './fields';
 
 /** The fields that the acquire requests of both services share. */
 export interface AcquireFields {
@@ -26,17 +33,31 @@ export interface HoldStartMessage<Request> {
 }
 
 export interface LeaseRequestReaders<Request> {
-  readAcquire(request: Request, path: FieldPath, needsRequestId: boolean): AcquireRequest;
-  readStart(message: HoldStartMessage<Request>): HoldStart;
+  readAcquire(
+    request: Request,
+    path: FieldPath,
+    needsRequestId: boolean,
+    maxTtlMs: number | undefined,
+  ): AcquireRequest;
+  readStart(message: HoldStartMessage<Request>, maxTtlMs: number | undefined): HoldStart;
 }
 
-/** The functions that check an acquire or hold request and translate it for the engine. They throw INVALID_FIELD. */
+/**
+ * The functions that check an acquire or hold request and translate it for the engine. They throw INVALID_FIELD.
+ * `maxTtlMs` is the bound of the policy for the caller and the name; undefined: none.
+ */
 export function leaseRequestReaders<Request extends AcquireFields>(
   limits: Limits,
   readAmount: ReadAmount<Request>,
 ): LeaseRequestReaders<Request> {
-  const readAcquire = (request: Request, path: FieldPath, needsRequestId: boolean): AcquireRequest => {
+  const readAcquire = (
+    request: Request,
+    path: FieldPath,
+    needsRequestId: boolean,
+    maxTtlMs: number | undefined,
+  ): AcquireRequest => {
     const violations = new Violations();
+    const bounds = ttlBounds(limits, maxTtlMs);
     checkName(violations, `${path}name`, request.name);
     checkHolderId(violations, `${path}holder_id`, request.holderId);
     const { mode, permitCount, initialLimit } = readAmount(violations, request, path);
@@ -48,17 +69,19 @@ export function leaseRequestReaders<Request extends AcquireFields>(
       initialLimit,
       holderId: request.holderId,
       metadata: checkMetadata(violations, `${path}metadata`, request.metadata),
-      ttlMs: checkTtl(violations, `${path}ttl`, request.ttl, limits) ?? limits.defaultTtlMs,
+      ttlMs:
+        checkTtl(violations, `${path}ttl`, request.ttl, bounds) ??
+        Math.min(limits.defaultTtlMs, bounds.maxTtlMs),
       waitTimeoutMs: checkWaitTimeout(violations, `${path}wait_timeout`, request.waitTimeout),
     };
     violations.throwIfAny();
     return acquire;
   };
 
-  const readStart = ({ start }: HoldStartMessage<Request>): HoldStart => {
+  const readStart = ({ start }: HoldStartMessage<Request>, maxTtlMs: number | undefined): HoldStart => {
     switch (start?.$case) {
       case 'acquire': {
-        const acquire = readAcquire(start.value, 'acquire.', true);
+        const acquire = readAcquire(start.value, 'acquire.', true, maxTtlMs);
         return { kind: 'acquire', request: { ...acquire, requestId: acquire.requestId as string } };
       }
       case 'leaseId':

@@ -39,7 +39,7 @@ export class SessionCommands {
     if (message === undefined) throw unknownCommand();
     const rights = this.rightsFor(message, call, leases);
     try {
-      const command = this.reader.read(message, defaults);
+      const command = this.reader.read(message, defaults, rights.maxTtlMs);
       if (command.kind === 'acquire') call.takeCommand();
       return { command, rights };
     } catch (error) {
@@ -48,7 +48,7 @@ export class SessionCommands {
     }
   }
 
-  private rightsFor(message: Command, call: HandledCall, leases: NumberedLeases): CommandRights {
+  private rightsFor(message: Command, call: HandledCall, leases: NumberedLeases): typeof EVERY_RIGHT {
     const { control } = this.context;
     if (control?.authorization === undefined) return EVERY_RIGHT;
     const named = namedCall(message, leases);

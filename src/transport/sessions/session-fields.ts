@@ -71,10 +71,12 @@ export class CommandReader {
     this.semaphores = leaseRequestReaders(limits, readPermits);
   }
 
-  read(command: Command, defaults: CommandDefaults): SessionCommand {
+  /** @param maxTtlMs the bound of the policy for the caller and the name; undefined: none */
+  read(command: Command, defaults: CommandDefaults, maxTtlMs?: number): SessionCommand {
     switch (command.$case) {
       case 'acquireLock': {
-        const request = this.locks.readAcquire(withDefaults(command.value, defaults), 'acquire_lock.', true);
+        const fields = withDefaults(command.value, defaults);
+        const request = this.locks.readAcquire(fields, 'acquire_lock.', true, maxTtlMs);
         return {
           kind: 'acquire',
           service: 'lock',
@@ -83,7 +85,7 @@ export class CommandReader {
       }
       case 'acquirePermits': {
         const fields = withDefaults(command.value, defaults);
-        const request = this.semaphores.readAcquire(fields, 'acquire_permits.', true);
+        const request = this.semaphores.readAcquire(fields, 'acquire_permits.', true, maxTtlMs);
         const { requestId } = request;
         return {
           kind: 'acquire',

@@ -344,7 +344,8 @@ type GetServerInfoResponse struct {
 	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
 	// The smallest `ttl` that a request may have.
 	MinTtl *durationpb.Duration `protobuf:"bytes,2,opt,name=min_ttl,json=minTtl,proto3" json:"min_ttl,omitempty"`
-	// The largest `ttl` that a request may have.
+	// The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+	// less for some names; such a request gets INVALID_FIELD with the bound.
 	MaxTtl *durationpb.Duration `protobuf:"bytes,3,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`
 	// The default `ttl`, for requests without a `ttl`.
 	DefaultTtl *durationpb.Duration `protobuf:"bytes,4,opt,name=default_ttl,json=defaultTtl,proto3" json:"default_ttl,omitempty"`

@@ -235,7 +235,9 @@ class GetServerInfoResponse(google.protobuf.message.Message):
 
     @property
     def max_ttl(self) -> google.protobuf.duration_pb2.Duration:
-        """The largest `ttl` that a request may have."""
+        """The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+        less for some names; such a request gets INVALID_FIELD with the bound.
+        """
 
     @property
     def default_ttl(self) -> google.protobuf.duration_pb2.Duration:

@@ -204,7 +204,10 @@ export interface GetServerInfoResponse {
   minTtl:
     | Duration
     | undefined;
-  /** The largest `ttl` that a request may have. */
+  /**
+   * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+   * less for some names; such a request gets INVALID_FIELD with the bound.
+   */
   maxTtl:
     | Duration
     | undefined;

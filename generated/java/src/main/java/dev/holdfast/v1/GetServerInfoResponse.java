@@ -138,7 +138,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration maxTtl_;
   /**
    * <pre>
-   * The largest `ttl` that a request may have.
+   * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+   * less for some names; such a request gets INVALID_FIELD with the bound.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -150,7 +151,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The largest `ttl` that a request may have.
+   * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+   * less for some names; such a request gets INVALID_FIELD with the bound.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -162,7 +164,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The largest `ttl` that a request may have.
+   * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+   * less for some names; such a request gets INVALID_FIELD with the bound.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1399,7 +1402,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> maxTtlBuilder_;
     /**
      * <pre>
-     * The largest `ttl` that a request may have.
+     * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+     * less for some names; such a request gets INVALID_FIELD with the bound.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1410,7 +1414,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest `ttl` that a request may have.
+     * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+     * less for some names; such a request gets INVALID_FIELD with the bound.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1425,7 +1430,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest `ttl` that a request may have.
+     * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+     * less for some names; such a request gets INVALID_FIELD with the bound.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1445,7 +1451,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest `ttl` that a request may have.
+     * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+     * less for some names; such a request gets INVALID_FIELD with the bound.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1463,7 +1470,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest `ttl` that a request may have.
+     * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+     * less for some names; such a request gets INVALID_FIELD with the bound.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1488,7 +1496,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest `ttl` that a request may have.
+     * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+     * less for some names; such a request gets INVALID_FIELD with the bound.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1505,7 +1514,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest `ttl` that a request may have.
+     * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+     * less for some names; such a request gets INVALID_FIELD with the bound.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1517,7 +1527,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest `ttl` that a request may have.
+     * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+     * less for some names; such a request gets INVALID_FIELD with the bound.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1532,7 +1543,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest `ttl` that a request may have.
+     * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+     * less for some names; such a request gets INVALID_FIELD with the bound.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>

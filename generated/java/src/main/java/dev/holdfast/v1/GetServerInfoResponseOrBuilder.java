@@ -57,7 +57,8 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The largest `ttl` that a request may have.
+   * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+   * less for some names; such a request gets INVALID_FIELD with the bound.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -66,7 +67,8 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasMaxTtl();
   /**
    * <pre>
-   * The largest `ttl` that a request may have.
+   * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+   * less for some names; such a request gets INVALID_FIELD with the bound.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -75,7 +77,8 @@ public interface GetServerInfoResponseOrBuilder extends
   com.google.protobuf.Duration getMaxTtl();
   /**
    * <pre>
-   * The largest `ttl` that a request may have.
+   * The largest `ttl` that a request may have on this server. The policy of the server may allow a caller
+   * less for some names; such a request gets INVALID_FIELD with the bound.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
