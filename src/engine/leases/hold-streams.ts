@@ -69,6 +69,8 @@ class StreamOwner implements LeaseOwner {
 export class HoldStreams {
   private readonly held = new Map<string, HeldLease>();
   private readonly heldContext: HeldLeaseContext;
+  /** The number of calls that attach, or that are about to hold a lease, by request. */
+  private readonly arriving = new Map<string, number>();
   private openCount = 0;
 
   constructor(
@@ -140,6 +142,11 @@ export class HoldStreams {
     return held !== undefined;
   }
 
+  /** Whether a call is about to hold the request's lease. A hint then also waits for this call. */
+  isArriving(resource: Resource, requestId: string): boolean {
+    return this.arriving.has(requestKey(resource, requestId));
+  }
+
   private async acquire(
     call: Call,
     service: Service,
@@ -192,10 +199,26 @@ export class HoldStreams {
     const { context } = this;
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
     const ref = { requestId, attach: context.newAttach(call, true), leaseId };
-    const confirmed = await this.renew(call, resource, ref, secret, true);
-    // An acquire counts its lease itself.
-    context.countedLeases.lives(call, requestKey(resource, requestId), confirmed.granted.remainingMs);
-    await this.keep(call, resource, ref, confirmed, owner);
+    const arrived = this.arrive(requestKey(resource, requestId));
+    try {
+      const confirmed = await this.renew(call, resource, ref, secret, true);
+      // An acquire counts its lease itself.
+      context.countedLeases.lives(call, requestKey(resource, requestId), confirmed.granted.remainingMs);
+      await this.keep(call, resource, ref, confirmed, owner);
+    } finally {
+      arrived();
+    }
+  }
+
+  /** A call of the request arrives until the returned function is called. */
+  private arrive(key: string): () => void {
+    const { arriving } = this;
+    arriving.set(key, (arriving.get(key) ?? 0) + 1);
+    return () => {
+      const left = (arriving.get(key) ?? 0) - 1;
+      if (left > 0) arriving.set(key, left);
+      else arriving.delete(key);
+    };
   }
 
   /** Renews the lease for a call that takes the lease over, or that speaks for the lease already. */
@@ -240,12 +263,17 @@ export class HoldStreams {
   ): Promise<boolean> {
     const key = requestKey(resource, ref.requestId);
     let { granted, confirmedAt } = confirmed;
-    while (!call.cancelled && !speaksLater(confirmedAt, this.held.get(key))) {
-      ({ granted, confirmedAt } = await this.renew(call, resource, ref, granted.secret, false));
+    const arrived = this.arrive(key);
+    try {
+      while (!call.cancelled && !speaksLater(confirmedAt, this.held.get(key))) {
+        ({ granted, confirmedAt } = await this.renew(call, resource, ref, granted.secret, false));
+      }
+      if (call.cancelled) return false;
+      this.begin(call, resource, ref, granted, owner);
+      return true;
+    } finally {
+      arrived();
     }
-    if (call.cancelled) return false;
-    this.begin(call, resource, ref, granted, owner);
-    return true;
   }
 
   private begin(

@@ -258,10 +258,16 @@ export class Permits implements PermitsEngine {
     };
   }
 
-  /** Wakes the request's wait or stream. A hint may come before the reply that makes the request known here. */
+  /**
+   * Wakes the request's wait and stream, which may be two calls. A hint may come before the reply that makes the request
+   * known here.
+   */
   private recheck(resource: Resource, requestId: string): void {
+    const { streams } = this;
     const { queue } = this.context;
-    if (queue.recheck(resource, requestId) || this.streams.recheck(resource, requestId)) return;
+    const isWaiting = queue.recheck(resource, requestId);
+    const isHeld = streams.recheck(resource, requestId);
+    if ((isWaiting || isHeld) && !streams.isArriving(resource, requestId)) return;
     queue.keepEarlyHint(resource, requestId);
   }
 

@@ -175,6 +175,20 @@ describe('two streams of one request on one server', () => {
     expect(on.permits.stats()).toMatchObject({ heldCount: 0, givingBackCount: 0 });
   });
 
+  it('learn at once of a release that was answered while the store was asked who speaks', async () => {
+    const leaseId = leaseIdOf(await granted(elsewhere));
+    const attached = on.attach(leaseId);
+    const acquired = on.hold({ requestId: REQUEST });
+    delayReply('renew');
+    await clock.advance(1);
+    expect([attached.sink.kinds, acquired.sink.kinds]).toEqual([['granted'], []]);
+    void on.permits.release(attached.call, 'lock', leaseId);
+    await clock.advance(LATE_MS);
+    expect([attached.outcome, acquired.outcome]).toEqual(['OK', 'OK']);
+    expect(acquired.sink.kinds).toEqual(['granted', 'released']);
+    for (const engine of [on, elsewhere]) engine.expectRest(true);
+  });
+
   it('end the older stream at its next renewal if the reply to the newer stream is lost', async () => {
     const older = await granted();
     world.outcomeOf = (verb) => (verb === 'renew' ? 'reply-lost' : 'answered');

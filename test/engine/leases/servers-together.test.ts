@@ -197,13 +197,16 @@ describe('two servers', () => {
         { weight: 1, arbitrary: fc.constant<CommandOutcome>('not-arrived') },
       ),
     );
+    // Undefined: in the order of the commands. Otherwise replies overtake each other.
+    const replyTimes = fc.infiniteStream(fc.constantFrom(undefined, undefined, 0, 8, 40));
     const history = fc.array(action, { minLength: 1, maxLength: 25 });
     await assertWithinTime(
-      fc.tuple(history, outcomes, fc.constantFrom(0, 4), fc.boolean()),
-      async ([actions, outcome, latencyMs, hints]) => {
+      fc.tuple(history, outcomes, fc.constantFrom(0, 4), fc.boolean(), replyTimes),
+      async ([actions, outcome, latencyMs, hints, replyTime]) => {
         clock = new ManualClock(1_000_000);
         world = new ModelWorld(clock);
         Object.assign(world, { latencyMs, hints, outcomeOf: () => outcome.next().value });
+        world.replyMsOf = () => replyTime.next().value;
         const engines = ['s1', 's2'].map(
           (server) => new EngineFixture(clock, world.store(server), {}, server),
         );
@@ -224,7 +227,7 @@ describe('two servers', () => {
           await clock.advance(drawn.kind === 'pass' ? drawn.ms : 0);
           expectExclusion(calls);
         }
-        Object.assign(world, { outcomeOf: () => 'answered', latencyMs: 0 });
+        Object.assign(world, { outcomeOf: () => 'answered', replyMsOf: () => undefined, latencyMs: 0 });
         for (const { call } of calls) call.cancel();
         await clock.advance(20_000);
         for (const engine of engines) {
