@@ -19,7 +19,7 @@ type calls struct {
 	// ctx ends when the client is closed.
 	ctx        context.Context
 	cancel     context.CancelFunc
-	goroutines sync.WaitGroup // of the TypeAheads
+	goroutines sync.WaitGroup // of the TypeAheads and of work in the background
 
 	mu      sync.Mutex
 	current *connection
@@ -136,6 +136,20 @@ func (c *calls) close() {
 	}
 	c.mu.Unlock()
 	c.goroutines.Wait()
+}
+
+// begin runs work in the background. Its context ends when the client is closed.
+func (c *calls) begin(work func(context.Context)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return
+	}
+	c.goroutines.Add(1)
+	go func() {
+		defer c.goroutines.Done()
+		work(c.ctx)
+	}()
 }
 
 // join returns a context that also ends when the client is closed.

@@ -15,6 +15,7 @@ import (
 type Client struct {
 	engine *engine
 	calls  *calls
+	limits *limits
 	tracer Tracer
 }
 
@@ -50,6 +51,7 @@ func Connect(ctx context.Context, addresses []string, options ...Option) (*Clien
 		calls:  newCalls(addresses, set),
 		tracer: set.tracer,
 	}
+	c.limits = newLimits(c.calls, c.engine.notes)
 	if err := c.engine.connected(ctx, set.connect); err != nil {
 		_ = c.Close(canceled())
 		return nil, err

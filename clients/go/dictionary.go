@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -9,6 +10,9 @@ import (
 
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
+
+// maxPageSize is the greatest number of suggestions in one answer.
+const maxPageSize = 100
 
 // A Dictionary is a set of entries that all callers share.
 type Dictionary struct {
@@ -107,12 +111,14 @@ func (d *Dictionary) Suggest(ctx context.Context, query string, options ...Sugge
 }
 
 // Suggestions yields all matches, the best first, and reads one page after the
-// other. It ends after an error.
+// other: WithMaxSuggestions is the size of a page, by default 100. It ends after an error.
 func (d *Dictionary) Suggestions(
 	ctx context.Context, query string, options ...SuggestOption,
 ) iter.Seq2[Suggestion, error] {
 	return func(yield func(Suggestion, error) bool) {
-		request := newSuggestSettings(options).request(d.name, query)
+		set := newSuggestSettings(options)
+		set.limit = cmp.Or(set.limit, maxPageSize)
+		request := set.request(d.name, query)
 		for {
 			answer, err := d.suggest(ctx, request)
 			if err != nil {

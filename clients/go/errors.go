@@ -31,7 +31,8 @@ var (
 	ErrLimitReached = errors.New("holdfast: limit reached")
 	// ErrNoSuchSemaphore: the semaphore has no limit yet. See WithLimit.
 	ErrNoSuchSemaphore = errors.New("holdfast: no such semaphore")
-	// ErrLimitMismatch: the semaphore has another limit. See Error.Limit.
+	// ErrLimitMismatch: the semaphore has another limit. See Error.Limit, ExpectedLimit and
+	// WithExactLimit.
 	ErrLimitMismatch = errors.New("holdfast: limit mismatch")
 	// ErrNeverFits: more permits are wanted than the semaphore has.
 	ErrNeverFits = errors.New("holdfast: more permits than the limit")
@@ -123,6 +124,11 @@ func (e *Error) Limit() int {
 	return e.number("limit")
 }
 
+// ExpectedLimit returns the limit that the caller demands, after ErrLimitMismatch.
+func (e *Error) ExpectedLimit() int {
+	return e.number("expected_limit")
+}
+
 func (e *Error) number(key string) int {
 	n, _ := strconv.Atoi(e.Metadata[key])
 	return n
@@ -168,7 +174,7 @@ func errorOfCommand(failed *holdfastv1.CommandFailed) *Error {
 	e := &Error{
 		Reason:   failed.GetReasonText(),
 		Code:     codes.Code(failed.GetCode()),
-		Message:  failed.GetMessage(),
+		Message:  ownNames(failed.GetMessage()),
 		Metadata: failed.GetMetadata(),
 	}
 	for _, v := range failed.GetViolations() {
@@ -192,7 +198,7 @@ func errorOfCall(err error) *Error {
 	if s.Code() == codes.OK || errors.Is(err, io.EOF) {
 		return &Error{Code: codes.Unavailable, Message: "the stream ended without a reason"}
 	}
-	e := &Error{Code: s.Code(), Message: s.Message(), cause: err}
+	e := &Error{Code: s.Code(), Message: ownNames(s.Message()), cause: err}
 	for _, detail := range s.Details() {
 		e.addDetail(detail)
 	}

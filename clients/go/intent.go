@@ -16,7 +16,9 @@ type wanted struct {
 	mode     holdfastv1.LockMode
 	permits  *int
 	limit    *int
+	isExact  bool // the limit is demanded
 	ttl      time.Duration
+	hasTTL   bool
 	wait     *time.Duration
 	maxHold  *time.Duration
 	metadata map[string]string

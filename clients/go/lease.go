@@ -186,6 +186,13 @@ func (l *Lease) Release(ctx context.Context) (released bool, err error) {
 	}
 }
 
+// giveBack releases a lease that nobody gets, and does not wait for the answer.
+func (l *Lease) giveBack() {
+	l.e.mu.Lock()
+	defer l.e.mu.Unlock()
+	l.e.releaseLease(l)
+}
+
 // UpdateMetadata replaces the metadata that other callers see, and waits for the
 // answer until ctx ends, at most 10 s. Updates of one lease take turns, and the wait
 // for the turn counts. The value of a leader stays. It returns a *LeaseLostError if the

@@ -36,9 +36,10 @@ func (o onlySemaphore) semaphoreOption(w *wanted) { o(w) }
 
 // WithTTL sets the time for which a lease lasts after its last renewal, for
 // example after this process has vanished. The client renews the lease long
-// before. From 100 ms to 2 min. Default: 30 s, of the server.
+// before. From 100 ms to 2 min; 0 and less are refused with ErrInvalidRequest. Default:
+// 30 s, of the server.
 func WithTTL(ttl time.Duration) LeaseOption {
-	return func(w *wanted) { w.ttl = ttl }
+	return func(w *wanted) { w.ttl = ttl; w.hasTTL = true }
 }
 
 // WithWait bounds the wait in the queue. After the wait the error is
@@ -61,8 +62,10 @@ func (w *wanted) check() error {
 	switch {
 	case w.maxHold != nil && *w.maxHold <= 0:
 		return invalidOption("max_hold", fmt.Sprintf("must be greater than 0, not %v", *w.maxHold))
-	case w.ttl < 0:
-		return invalidOption("ttl", fmt.Sprintf("must not be negative, as %v is", w.ttl))
+	case w.hasTTL && w.ttl <= 0:
+		return invalidOption("ttl", fmt.Sprintf("must be greater than 0, not %v", w.ttl))
+	case w.isExact && w.limit == nil:
+		return invalidOption("exact_limit", "needs WithLimit")
 	case w.wait != nil && *w.wait < 0:
 		return invalidOption("wait", fmt.Sprintf("must not be negative, as %v is", *w.wait))
 	}
@@ -83,7 +86,7 @@ func invalidOption(field, description string) *Error {
 	return &Error{
 		Reason:     "INVALID_FIELD",
 		Code:       codes.InvalidArgument,
-		Message:    field + " " + description,
+		Message:    optionName(field) + " " + description,
 		Violations: []Violation{{field, description}},
 	}
 }
@@ -123,8 +126,16 @@ func WithPermits(n int) SemaphoreOption {
 }
 
 // WithLimit creates the semaphore with this number of permits if it does not exist
-// yet. 0 pauses it. If the semaphore exists, its own limit holds. Default: the
-// semaphore must exist, otherwise the error is ErrNoSuchSemaphore.
+// yet. 0 pauses it. If the semaphore exists, its own limit holds, and the logger is told
+// of another one once for each name. Default: the semaphore must exist, otherwise the
+// error is ErrNoSuchSemaphore.
 func WithLimit(limit int) SemaphoreOption {
 	return onlySemaphore(func(w *wanted) { w.limit = &limit })
+}
+
+// WithExactLimit demands the limit of WithLimit: if the semaphore has another limit when
+// the permits are asked for, the error is ErrLimitMismatch. Needs the permission read,
+// otherwise the error is ErrNotAllowed. A later change of the limit is not noticed.
+func WithExactLimit() SemaphoreOption {
+	return onlySemaphore(func(w *wanted) { w.isExact = true })
 }

@@ -16,7 +16,7 @@ type resource struct {
 func (r resource) acquire(ctx context.Context) (lease *Lease, err error) {
 	ctx, end := r.client.tracer(ctx, r.kind+".acquire", r.wanted.name)
 	defer func() { end(err) }()
-	return r.client.engine.acquire(ctx, r.wanted)
+	return r.client.limits.acquire(ctx, r.wanted, r.client.engine.acquire)
 }
 
 func (r resource) tryAcquire(ctx context.Context) (lease *Lease, ok bool, err error) {
@@ -29,6 +29,9 @@ func (r resource) tryAcquire(ctx context.Context) (lease *Lease, ok bool, err er
 }
 
 func (r resource) do(ctx context.Context, f func(context.Context, *Lease) error) (err error) {
+	if f == nil {
+		return invalidOption("the function", "must not be nil")
+	}
 	ctx, end := r.client.tracer(ctx, r.kind, r.wanted.name)
 	defer func() { end(err) }()
 	lease, err := r.acquire(ctx)

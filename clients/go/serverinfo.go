@@ -27,6 +27,26 @@ type ServerInfo struct {
 	StoreWarnings []string
 }
 
+// Call makes one idempotent unary call of the contract, for what this package does not
+// offer. It repeats run at the next server where a repetition helps, for at most 10 s:
+//
+//	err := hf.Call(ctx, func(ctx context.Context, cc grpc.ClientConnInterface) (err error) {
+//		answer, err = holdfastv1.NewSemaphoreServiceClient(cc).GetSemaphore(ctx, request)
+//		return err
+//	})
+func (c *Client) Call(ctx context.Context, run func(context.Context, grpc.ClientConnInterface) error) error {
+	if run == nil {
+		return invalidOption("the function", "must not be nil")
+	}
+	_, err := call(ctx, c.calls, operation[struct{}]{
+		method: "Call",
+		run: func(ctx context.Context, cc grpc.ClientConnInterface) (struct{}, error) {
+			return struct{}{}, run(ctx, cc)
+		},
+	})
+	return err
+}
+
 // ServerInfo asks one server about itself.
 func (c *Client) ServerInfo(ctx context.Context) (ServerInfo, error) {
 	info, err := call(ctx, c.calls, operation[*holdfastv1.GetServerInfoResponse]{

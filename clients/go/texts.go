@@ -3,6 +3,8 @@ package holdfast
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -43,4 +45,65 @@ func checkCount(field string, n *int) *Error {
 // a number beyond its bound.
 func nearestInt32(n int) int32 {
 	return int32(max(math.MinInt32, min(n, math.MaxInt32)))
+}
+
+// optionNames are the names of this package for the fields and the advice in the texts of
+// a server, the longer ones first.
+var optionNames = []struct{ field, own string }{
+	{"repeat the call with the same request_id", "call again"},
+	{"use a new request_id", "call again"},
+	{"wait_timeout", "WithWait"},
+	{"permit_count", "WithPermits"},
+	{"initial_limit", "WithLimit"},
+	{"expected_limit", "WithLimit"},
+	{"exact_limit", "WithExactLimit"},
+	{"holder_id", "WithHolderID"},
+	{"max_hold", "WithMaxHold"},
+	{"page_size", "WithMaxSuggestions"},
+	{"match_kinds", "WithMatchKinds"},
+	{"recents_list", "WithRecents"},
+	{"max_staleness", "WithMaxStaleness"},
+	{"entry_ids", "the ids"},
+	{"entry_id", "EntryID"},
+	{"typo_matching", "NoTypos"},
+}
+
+// otherNames are words of texts too, so only a whole field has them.
+var otherNames = map[string]string{
+	"ttl": "WithTTL", "wait": "WithWait", "permits": "WithPermits", "limit": "WithLimit",
+}
+
+// fieldsInText also finds names in quotes, which stay, and the commands before a field.
+var fieldsInText = func() *regexp.Regexp {
+	parts := []string{`"(?:[^"\\]|\\.)*"`, `\b(?:acquire_lock|acquire_permits|start)\.[a-z_]+\b`}
+	for _, one := range optionNames {
+		parts = append(parts, `\b`+one.field+`\b`)
+	}
+	return regexp.MustCompile(strings.Join(parts, "|"))
+}()
+
+// ownNames returns the text of a server with the names of the options of this package.
+func ownNames(text string) string {
+	return fieldsInText.ReplaceAllStringFunc(text, func(part string) string {
+		if strings.HasPrefix(part, `"`) {
+			return part
+		}
+		if _, field, ok := strings.Cut(part, "."); ok {
+			return optionName(field)
+		}
+		return optionName(part)
+	})
+}
+
+// optionName returns the name of the option that sets the field.
+func optionName(field string) string {
+	for _, one := range optionNames {
+		if one.field == field {
+			return one.own
+		}
+	}
+	if own, ok := otherNames[field]; ok {
+		return own
+	}
+	return field
 }

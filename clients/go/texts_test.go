@@ -120,3 +120,17 @@ func TestACallWithATextThatNoMessageCanHaveIsAnInvalidRequest(t *testing.T) {
 		})
 	}
 }
+
+func TestTheTextsOfServersNameTheOptions(t *testing.T) {
+	for text, want := range map[string]string{
+		`acquire_permits.initial_limit must be at least 0`: `WithLimit must be at least 0`,
+		`acquire_lock.ttl must be at least 100ms`:          `WithTTL must be at least 100ms`,
+		`the lock "holder_id" is held, with holder_id "x"`: `the lock "holder_id" is held, with WithHolderID "x"`,
+		`repeat the call with the same request_id`:         `call again`,
+		`the ttl has passed, and the limit is 3`:           `the ttl has passed, and the limit is 3`,
+	} {
+		if got := ownNames(text); got != want {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+}

@@ -58,6 +58,9 @@ func describe(ctx context.Context, err error) result {
 	case errors.As(err, &failed):
 		description["reason"] = failed.Reason
 		description["code"] = int(failed.Code)
+		if errors.Is(err, holdfast.ErrLimitMismatch) {
+			description["limit"], description["expected_limit"] = failed.Limit(), failed.ExpectedLimit()
+		}
 	case errors.Is(err, holdfast.ErrClosed):
 		description["reason"] = "CLOSED"
 		description["code"] = int(codes.Canceled)

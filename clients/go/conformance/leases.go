@@ -66,6 +66,9 @@ func (hf *client) acquirer(c command) acquirer {
 	if c.Limit != nil {
 		options = append(options, holdfast.WithLimit(*c.Limit))
 	}
+	if c.ExactLimit {
+		options = append(options, holdfast.WithExactLimit())
+	}
 	return hf.Semaphore(c.Name, options...)
 }
 

@@ -35,6 +35,8 @@ type command struct {
 	Metadata         map[string]string `json:"metadata"`
 	Permits          *int              `json:"permits"`
 	Limit            *int              `json:"limit"`
+	ExactLimit       bool              `json:"exact_limit"`
+	PageSize         int               `json:"page_size"`
 	IgnoreCancel     bool              `json:"ignore_cancel"`
 	Fail             *string           `json:"fail"`
 	Election         string            `json:"election"`
@@ -93,6 +95,7 @@ var handlers = map[string]handler{
 	"end_work":          (*driver).endWork,
 	"cancel":            (*driver).cancel,
 	"campaign":          (*driver).campaign,
+	"update_value":      (*driver).updateValue,
 	"leader":            (*driver).leader,
 	"observe":           (*driver).observe,
 	"add_recent":        (*driver).addRecent,
@@ -102,6 +105,7 @@ var handlers = map[string]handler{
 	"put":               (*driver).put,
 	"import":            (*driver).importEntries,
 	"suggest":           (*driver).suggest,
+	"suggest_all":       (*driver).suggestAll,
 	"record_selection":  (*driver).recordSelection,
 	"type_ahead":        (*driver).typeAhead,
 	"type":              (*driver).typeQuery,

@@ -25,6 +25,14 @@ func (d *driver) campaign(ctx context.Context, c command) (result, error) {
 	return d.granted(c, held), nil
 }
 
+func (d *driver) updateValue(ctx context.Context, c command) (result, error) {
+	l, err := d.lease(c)
+	if err != nil {
+		return nil, err
+	}
+	return result{"updated": true}, new(holdfast.Election).UpdateValue(ctx, l.Lease, c.Value)
+}
+
 func (d *driver) leader(ctx context.Context, c command) (result, error) {
 	hf, err := d.client(c)
 	if err != nil {
@@ -115,6 +123,25 @@ func (d *driver) suggest(ctx context.Context, c command) (result, error) {
 	}
 	found, err := hf.Dictionary(c.Dictionary).Suggest(ctx, c.Query, limit(c)...)
 	return suggestions(found), err
+}
+
+func (d *driver) suggestAll(ctx context.Context, c command) (result, error) {
+	hf, err := d.client(c)
+	if err != nil {
+		return nil, err
+	}
+	var options []holdfast.SuggestOption
+	if c.PageSize > 0 {
+		options = append(options, holdfast.WithMaxSuggestions(c.PageSize))
+	}
+	var all []holdfast.Suggestion
+	for found, err := range hf.Dictionary(c.Dictionary).Suggestions(ctx, c.Query, options...) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found)
+	}
+	return suggestions(all), nil
 }
 
 func (d *driver) recordSelection(ctx context.Context, c command) (result, error) {
