@@ -8,6 +8,9 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -102,22 +105,41 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
    */
   public final Lease acquire() throws InterruptedException {
     Tracing.Span span = startSpan();
-    Intent intent = client.engine.acquire(wanted);
     try {
-      return intent.answer.get();
-    } catch (ExecutionException e) {
-      RuntimeException error = Await.unwrapped(e.getCause());
-      span.fail(error);
-      throw error;
-    } catch (CancellationException e) {
+      Integer expected = exactLimit();
+      if (expected != null) {
+        return client.limits.acquireExactly(wanted, expected, this::granted);
+      }
+      Lease lease = granted(wanted);
+      client.limits.compareLater(wanted.name, wanted.limit);
+      return lease;
+    } catch (RuntimeException | InterruptedException e) {
       span.fail(e);
-      throw new CancellationException(e.getMessage());
-    } catch (InterruptedException e) {
-      span.fail(e);
-      client.engine.abandon(intent, e);
       throw e;
     } finally {
       span.end();
+    }
+  }
+
+  /** Null: no limit is demanded. */
+  private @Nullable Integer exactLimit() {
+    if (wanted.isExact && wanted.limit == null) {
+      throw new IllegalArgumentException("exactLimit needs limit");
+    }
+    return wanted.isExact ? wanted.limit : null;
+  }
+
+  private Lease granted(Wanted now) throws InterruptedException {
+    Intent intent = client.engine.acquire(now);
+    try {
+      return intent.answer.get();
+    } catch (ExecutionException e) {
+      throw Await.unwrapped(e.getCause());
+    } catch (CancellationException e) {
+      throw new CancellationException(e.getMessage());
+    } catch (InterruptedException e) {
+      client.engine.abandon(intent, e);
+      throw e;
     }
   }
 
@@ -131,10 +153,13 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
   }
 
   /**
-   * Waits for the lease without a thread. A future that is cancelled, or completed by its owner,
+   * Waits for the lease without a thread, unless an exact limit is demanded. A future that is cancelled, or completed by its owner,
    * ends the wait. A grant that was under way is then released.
    */
   public final CompletableFuture<Lease> acquireAsync() {
+    if (exactLimit() != null) {
+      return acquireOnThread();
+    }
     Tracing.Span span = startSpan();
     Intent intent = client.engine.acquire(wanted);
     CompletableFuture<Lease> future = client.engine.tasks.callbacks.copyOf(intent.answer);
@@ -146,8 +171,43 @@ public abstract class AcquireRequest<R extends AcquireRequest<R>> {
           } else if (!intent.isAnsweredBy(lease)) {
             client.engine.abandon(
                 intent, new CancellationException("the owner has completed the future"));
+          } else {
+            client.limits.compareLater(wanted.name, wanted.limit);
           }
           span.end();
+        });
+    return future;
+  }
+
+  private CompletableFuture<Lease> acquireOnThread() {
+    CompletableFuture<Lease> future = new CompletableFuture<>();
+    AtomicBoolean isAnswered = new AtomicBoolean();
+    FutureTask<Void> task =
+        new FutureTask<>(
+            () -> {
+              try {
+                Lease lease = acquire();
+                isAnswered.set(true);
+                if (!future.complete(lease)) {
+                  lease.releaseAsync();
+                }
+              } catch (RuntimeException | InterruptedException e) {
+                isAnswered.set(true);
+                future.completeExceptionally(e);
+              }
+              return null;
+            });
+    try {
+      client.callbacks.execute(task);
+    } catch (RejectedExecutionException e) {
+      future.completeExceptionally(new ClosedException());
+    }
+    // Interrupts the wait if the owner has completed the future.
+    future.whenComplete(
+        (lease, error) -> {
+          if (!isAnswered.get()) {
+            task.cancel(true);
+          }
         });
     return future;
   }

@@ -22,6 +22,7 @@ final class Client {
 
   final Channels channels;
   final CallChannel calls;
+  final SemaphoreLimits limits;
   final Engine engine;
   final Tracing tracing;
 
@@ -34,6 +35,7 @@ final class Client {
     metadata = options.metadata;
     tracing = new QuietTracing(options.tracing);
     calls = new CallChannel(servers(options), channels, tokens, tracing);
+    limits = new SemaphoreLimits(calls, callbacks);
     Servers servers = servers(options);
     engine =
         new Engine(

@@ -103,6 +103,19 @@ public final class Dictionary {
   }
 
   /**
+   * All suggestions for a query, the best first. Read page by page while the stream is consumed;
+   * {@link SuggestOptions#limit} is the size of a page, by default 100.
+   */
+  public Stream<Suggestion> suggestAll(String query, SuggestOptions options) {
+    return Pages.suggestions(calls, options.request(name).setQuery(query));
+  }
+
+  /** All suggestions for a query, as {@link #suggestAll(String, SuggestOptions)}. */
+  public Stream<Suggestion> suggestAll(String query) {
+    return suggestAll(query, SuggestOptions.DEFAULTS);
+  }
+
+  /**
    * Suggestions while somebody types, with a debounce of 30 ms. Close the result with the input
    * field.
    */

@@ -87,7 +87,7 @@ final class Errors {
             failed.getMetadataMap(),
             retryAfter,
             violations);
-    return of(failed.getMessage(), facts, null);
+    return of(OptionNames.in(failed.getMessage()), facts, null);
   }
 
   /**
@@ -106,7 +106,7 @@ final class Errors {
             ? status.getCode().name()
             : description.replaceFirst("\nChannel Pipeline: .*", "");
     ErrorFacts facts = factsOf(status.getCode().value(), trailers);
-    return of(text + reasonOf(status.getCause()), facts, status.getCause());
+    return of(OptionNames.in(text) + reasonOf(status.getCause()), facts, status.getCause());
   }
 
   /** Why a connection has failed, for example an expired certificate: the innermost cause. */

@@ -1,6 +1,6 @@
 package dev.holdfast.client;
 
-/** LIMIT_MISMATCH: the semaphore has another limit. */
+/** LIMIT_MISMATCH: the semaphore has another limit than the caller demands. */
 public final class LimitMismatchException extends HoldfastException {
   private static final long serialVersionUID = 1L;
 
@@ -11,5 +11,10 @@ public final class LimitMismatchException extends HoldfastException {
   /** The limit in force. */
   public int limit() {
     return number("limit");
+  }
+
+  /** The limit that the caller demands. */
+  public int expectedLimit() {
+    return number("expected_limit");
   }
 }

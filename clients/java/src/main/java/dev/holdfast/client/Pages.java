@@ -5,6 +5,8 @@ import dev.holdfast.v1.ListDictionariesRequest;
 import dev.holdfast.v1.ListDictionariesResponse;
 import dev.holdfast.v1.ListEntriesRequest;
 import dev.holdfast.v1.ListEntriesResponse;
+import dev.holdfast.v1.SuggestRequest;
+import dev.holdfast.v1.SuggestResponse;
 import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -22,6 +24,9 @@ final class Pages {
     }
   }
 
+  /** The most suggestions of one page. */
+  private static final int MAX_SUGGESTIONS = 100;
+
   private Pages() {}
 
   static Stream<ListedEntry> entries(CallChannel calls, String dictionary) {
@@ -38,6 +43,20 @@ final class Pages {
           return new Page<>(
               page.getEntriesList().stream().map(ListedEntry::new).collect(Collectors.toList()),
               page.getNextPageToken());
+        });
+  }
+
+  static Stream<Suggestion> suggestions(CallChannel calls, SuggestRequest.Builder request) {
+    int size = request.getPageSize() == 0 ? MAX_SUGGESTIONS : request.getPageSize();
+    SuggestRequest first = request.setPageSize(size).build();
+    return all(
+        token -> {
+          SuggestResponse page =
+              calls.unary(
+                  AutocompleteServiceGrpc.getSuggestMethod(),
+                  first.toBuilder().setPageToken(token).build());
+          return new Page<>(
+              Suggestion.listOf(page.getSuggestionsList()), page.getNextPageToken());
         });
   }
 

@@ -17,6 +17,10 @@ final class Wanted implements Cloneable {
   LockMode mode = LockMode.LOCK_MODE_EXCLUSIVE;
   @Nullable Integer permits;
   @Nullable Integer limit;
+
+  /** Whether the limit is demanded. */
+  boolean isExact;
+
   @Nullable Duration ttl;
 
   /** Null: without bound. */

@@ -121,7 +121,10 @@ final class Commands {
             ? client.permits(name, fields.number("permits"))
             : client.permits(name);
     request = options(request, fields);
-    return fields.has("limit") ? request.limit(fields.number("limit")) : request;
+    if (fields.has("limit")) {
+      request = request.limit(fields.number("limit"));
+    }
+    return fields.has("exact_limit") ? request.exactLimit(true) : request;
   }
 
   static <R extends AcquireRequest<R>> R options(R request, Fields fields) {

@@ -3,6 +3,7 @@ package dev.holdfast.conformance;
 import com.google.gson.JsonObject;
 import dev.holdfast.client.HoldfastException;
 import dev.holdfast.client.LeaseLostException;
+import dev.holdfast.client.LimitMismatchException;
 import io.grpc.Status;
 
 /** The error of a result. */
@@ -30,6 +31,10 @@ final class Failures {
     failure.addProperty("class", classOf(known));
     failure.addProperty("reason", known.reason());
     failure.addProperty("code", known.code());
+    if (known instanceof LimitMismatchException) {
+      failure.addProperty("limit", ((LimitMismatchException) known).limit());
+      failure.addProperty("expected_limit", ((LimitMismatchException) known).expectedLimit());
+    }
     if (known instanceof LeaseLostException) {
       Throwable inner = known.getCause();
       failure.addProperty("cause", ((LeaseLostException) known).lossCause().name());

@@ -19,9 +19,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /** The commands about elections, recents and dictionaries. */
 final class Products {
+  /** The elections of the campaigns, by the name of the lease. */
+  private static final Map<String, Election> ELECTIONS = new ConcurrentHashMap<>();
+
   private Products() {}
 
   static Map<String, Command> all() {
@@ -37,6 +42,8 @@ final class Products {
         "import",
         ok((desk, fields) -> dictionary(desk, fields).importAll(entries(fields).iterator())));
     all.put("suggest", Products::suggest);
+    all.put("suggest_all", Products::suggestAll);
+    all.put("update_value", Products::updateValue);
     all.put(
         "record_selection",
         ok((desk, fields) -> dictionary(desk, fields).recordSelection(fields.text("entry_id"))));
@@ -69,7 +76,13 @@ final class Products {
     return desk.client(fields).election(fields.text("election"));
   }
 
+  private static JsonObject updateValue(Desk desk, Fields fields) {
+    ELECTIONS.get(fields.text("lease")).updateValue(desk.held(fields).lease, fields.text("value"));
+    return Output.flag("updated");
+  }
+
   private static JsonObject campaign(Desk desk, Fields fields) throws InterruptedException {
+    ELECTIONS.put(fields.text("lease"), election(desk, fields));
     return Commands.acquire(
         desk,
         fields,
@@ -119,6 +132,17 @@ final class Products {
 
   private static JsonObject suggest(Desk desk, Fields fields) {
     return suggested(dictionary(desk, fields).suggest(fields.text("query"), options(fields)));
+  }
+
+  private static JsonObject suggestAll(Desk desk, Fields fields) {
+    SuggestOptions options =
+        fields.has("page_size")
+            ? SuggestOptions.DEFAULTS.limit(fields.number("page_size"))
+            : SuggestOptions.DEFAULTS;
+    return suggested(
+        dictionary(desk, fields)
+            .suggestAll(fields.text("query"), options)
+            .collect(Collectors.toList()));
   }
 
   private static SuggestOptions options(Fields fields) {

@@ -1,0 +1,46 @@
+package dev.holdfast.client;
+
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The names of this package for the fields and the advice in the texts of a server. */
+final class OptionNames {
+  private static final Map<String, String> NAMES =
+      Map.ofEntries(
+          Map.entry("repeat the call with the same request_id", "call again"),
+          Map.entry("use a new request_id", "call again"),
+          Map.entry("wait_timeout", "waitFor"),
+          Map.entry("permit_count", "permits"),
+          Map.entry("initial_limit", "limit"),
+          Map.entry("expected_limit", "limit"),
+          Map.entry("holder_id", "holderId"),
+          Map.entry("page_size", "limit"),
+          Map.entry("match_kinds", "matchKinds"),
+          Map.entry("recents_list", "recents"),
+          Map.entry("max_staleness", "maxStaleness"),
+          Map.entry("entry_ids", "ids"),
+          Map.entry("entry_id", "id"),
+          Map.entry("typo_matching", "typos"));
+
+  /** Also finds names in quotes, which stay, and the commands before a field. */
+  private static final Pattern PARTS =
+      Pattern.compile(
+          "\"(?:[^\"\\\\]|\\\\.)*\"|\\b(?:acquire_lock|acquire_permits|start)\\.(?=[a-z_]+\\b)"
+              + "|\\b(?:"
+              + String.join("|", NAMES.keySet())
+              + ")\\b");
+
+  private OptionNames() {}
+
+  static String in(String text) {
+    return PARTS
+        .matcher(text)
+        .replaceAll(
+            part -> {
+              String found = part.group();
+              String own = found.startsWith("\"") ? found : NAMES.getOrDefault(found, "");
+              return Matcher.quoteReplacement(own);
+            });
+  }
+}
