@@ -9,7 +9,9 @@ use holdfast_proto::holdfast::v1::LockMode;
 use tracing::Instrument;
 
 use crate::error::{Error, Result};
+use crate::failure::Failure;
 use crate::lease::Lease;
+use crate::limits::SemaphoreLimits;
 use crate::run;
 use crate::session::{Acquire, Kind, QueuePlace, SessionClient};
 
@@ -19,6 +21,10 @@ struct Request {
     session: Arc<SessionClient>,
     acquire: Acquire,
     is_cooperative: bool,
+    /// Of a semaphore.
+    limits: Option<Arc<SemaphoreLimits>>,
+    /// Whether the limit is demanded.
+    is_exact: bool,
 }
 
 impl Request {
@@ -37,12 +43,36 @@ impl Request {
             session,
             acquire,
             is_cooperative: false,
+            limits: None,
+            is_exact: false,
         }
     }
 
     async fn acquire(self) -> Result<Lease> {
         let span = tracing::info_span!("holdfast.acquire", name = %self.acquire.name);
-        self.session.acquire(self.acquire).instrument(span).await
+        self.granted().instrument(span).await
+    }
+
+    async fn granted(self) -> Result<Lease> {
+        let limit = match self.acquire.kind {
+            Kind::Permits { limit, .. } => limit,
+            Kind::Lock(_) => None,
+        };
+        let (Some(limits), Some(limit)) = (self.limits, limit) else {
+            if self.is_exact {
+                return Err(Failure::of_option("exact_limit", "needs limit").into());
+            }
+            return self.session.acquire(self.acquire).await;
+        };
+        if self.is_exact {
+            return limits
+                .acquire_exactly(&self.session, self.acquire, limit)
+                .await;
+        }
+        let name = self.acquire.name.clone();
+        let lease = self.session.acquire(self.acquire).await?;
+        limits.compare_later(&name, limit);
+        Ok(lease)
     }
 
     async fn try_acquire(mut self) -> Result<Option<Lease>> {
@@ -187,15 +217,18 @@ impl Lock {
 pub struct Semaphore(Request);
 
 impl Semaphore {
-    pub(crate) fn new(session: Arc<SessionClient>, name: String) -> Semaphore {
-        Semaphore(Request::new(
-            session,
-            Kind::Permits {
-                count: None,
-                limit: None,
-            },
-            name,
-        ))
+    pub(crate) fn new(
+        session: Arc<SessionClient>,
+        limits: Arc<SemaphoreLimits>,
+        name: String,
+    ) -> Semaphore {
+        let kind = Kind::Permits {
+            count: None,
+            limit: None,
+        };
+        let mut request = Request::new(session, kind, name);
+        request.limits = Some(limits);
+        Semaphore(request)
     }
 
     /// The number of permits to acquire. Default: 1.
@@ -206,7 +239,16 @@ impl Semaphore {
         self
     }
 
-    /// The limit of a semaphore that does not exist yet. An existing semaphore keeps its limit.
+    /// Demands the [`limit`](Semaphore::limit): if the semaphore has another one when the permits are asked
+    /// for, the error is [`Error::LimitMismatch`]. Needs the permission `read`, otherwise the error is
+    /// [`Error::NotAllowed`]. A later change of the limit is not noticed. Default: false.
+    pub fn exact_limit(mut self, is_exact: bool) -> Semaphore {
+        self.0.is_exact = is_exact;
+        self
+    }
+
+    /// The limit of a semaphore that does not exist yet. An existing semaphore keeps its limit, and the log
+    /// tells of another one once for each name.
     pub fn limit(mut self, number: u32) -> Semaphore {
         if let Kind::Permits { limit, .. } = &mut self.0.acquire.kind {
             *limit = Some(number);

@@ -12,6 +12,7 @@ use crate::autocomplete::{Dictionary, Recents};
 use crate::calls::{Calls, Limits, pages};
 use crate::election::Election;
 use crate::error::Result;
+use crate::limits::SemaphoreLimits;
 use crate::numbers::PAGE_SIZE;
 use crate::session::SessionClient;
 
@@ -21,6 +22,7 @@ use crate::session::SessionClient;
 pub struct Holdfast {
     session: Arc<SessionClient>,
     calls: Arc<Calls>,
+    limits: Arc<SemaphoreLimits>,
 }
 
 /// What a server says about itself.
@@ -36,7 +38,12 @@ pub struct ServerInfo {
 
 impl Holdfast {
     pub(crate) fn new(session: Arc<SessionClient>, calls: Arc<Calls>) -> Holdfast {
-        Holdfast { session, calls }
+        let limits = Arc::new(SemaphoreLimits::new(calls.clone()));
+        Holdfast {
+            session,
+            calls,
+            limits,
+        }
     }
 
     /// A lock. Nothing is acquired yet.
@@ -46,7 +53,7 @@ impl Holdfast {
 
     /// A semaphore. Nothing is acquired yet.
     pub fn semaphore(&self, name: impl Into<String>) -> Semaphore {
-        Semaphore::new(self.session.clone(), name.into())
+        Semaphore::new(self.session.clone(), self.limits.clone(), name.into())
     }
 
     /// An election: the holder of the lock with this name is the leader.

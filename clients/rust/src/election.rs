@@ -1,5 +1,6 @@
 //! Leader election.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use crate::acquire::Lock;
 use crate::calls::{Limits, watch};
 use crate::client::Holdfast;
 use crate::error::Result;
+use crate::failure::Failure;
 use crate::lease::Lease;
 use crate::session::QueuePlace;
 
@@ -104,6 +106,20 @@ impl Election {
     /// entry keeps the value.
     pub fn candidacy(&self, value: impl Into<String>) -> Lock {
         self.lock.clone().kept_metadata(VALUE, value.into())
+    }
+
+    /// Replaces the value of a lease of [`campaign`](Election::campaign), and leaves its other metadata.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Lease::update_metadata`]. [`Error::InvalidRequest`](crate::Error::InvalidRequest) if the
+    /// lease is not the lease of a leader.
+    pub async fn update_value(&self, lease: &Lease, value: impl Into<String>) -> Result<()> {
+        if !lease.keeps(VALUE) {
+            return Err(Failure::of_option("lease", "is not the lease of a leader").into());
+        }
+        let value = BTreeMap::from([(VALUE.to_owned(), value.into())]);
+        lease.update(value, true).await
     }
 
     /// The present leader. None: nobody leads.

@@ -12,6 +12,7 @@ use prost::Message;
 use tonic::{Code, Status};
 
 use crate::clock;
+use crate::texts::own_names;
 
 const DOMAIN: &str = "holdfast";
 const REASON_TRAILER: &str = "holdfast-reason";
@@ -77,11 +78,16 @@ impl Failure {
         self
     }
 
+    pub(crate) fn with_metadata(mut self, metadata: BTreeMap<String, String>) -> Failure {
+        Arc::make_mut(&mut self.0).metadata = metadata;
+        self
+    }
+
     pub(crate) fn of_command(failed: CommandFailed) -> Failure {
         Failure(Arc::new(Facts {
             reason: failed.reason_text,
             code: Code::from_i32(failed.code),
-            message: failed.message,
+            message: own_names(&failed.message),
             metadata: failed.metadata,
             retry_delay: clock::span(failed.retry_delay.as_ref()),
             violations: failed
@@ -127,7 +133,7 @@ impl Failure {
         };
         let message = match status.message() {
             "" => "the call ended without a text".to_owned(),
-            text => text.to_owned(),
+            text => own_names(text),
         };
         let mut failure = Failure::new(reason.unwrap_or_default(), code, message);
         let pushback = trailer(PUSHBACK_TRAILER).and_then(|text| text.parse().ok());
@@ -154,6 +160,33 @@ impl Failure {
     /// The facts that error_reason.proto lists for the reason, for example `holder_id`.
     pub fn metadata(&self) -> &BTreeMap<String, String> {
         &self.0.metadata
+    }
+
+    /// The limit in force, of [`Error::LimitMismatch`](crate::Error::LimitMismatch) and
+    /// [`Error::NeverFits`](crate::Error::NeverFits).
+    pub fn limit(&self) -> Option<i32> {
+        self.number("limit")
+    }
+
+    /// The limit that the caller demands, of [`Error::LimitMismatch`](crate::Error::LimitMismatch).
+    pub fn expected_limit(&self) -> Option<i32> {
+        self.number("expected_limit")
+    }
+
+    /// The label of one holder, of [`Error::Contended`](crate::Error::Contended). None: it has none, or the
+    /// caller may not read the name.
+    pub fn holder_id(&self) -> Option<&str> {
+        let label = self.0.metadata.get("holder_id")?;
+        Some(label.as_str()).filter(|label| !label.is_empty())
+    }
+
+    /// The number of waiters, of [`Error::Contended`](crate::Error::Contended).
+    pub fn waiter_count(&self) -> Option<i32> {
+        self.number("waiter_count")
+    }
+
+    fn number(&self, key: &str) -> Option<i32> {
+        self.0.metadata.get(key)?.parse().ok()
     }
 
     /// The delay before a retry. None: the server advises no retry.

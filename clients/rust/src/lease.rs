@@ -106,13 +106,22 @@ impl Lease {
             .into_iter()
             .map(|(key, value)| (key.into(), value.into()))
             .collect();
+        self.update(metadata, false).await
+    }
+
+    /// As [`update_metadata`](Lease::update_metadata). The other entries stay if the metadata is partial.
+    pub(crate) async fn update(
+        &self,
+        metadata: BTreeMap<String, String>,
+        is_partial: bool,
+    ) -> Result<()> {
         let state = &self.state;
         if state.is_forked() {
             return Err(state.lost(LossCause::Forked).into());
         }
         let (number, answer) = self
             .client
-            .with_engine(|engine, now| engine.update(state, metadata, now))?;
+            .with_engine(|engine, now| engine.update(state, metadata, is_partial, now))?;
         let _pending = PendingUpdate {
             lease: self,
             number,
@@ -124,6 +133,11 @@ impl Lease {
             // Also if the runtime of the client stands still.
             cause = over(state, &client) => Err(state.lost(cause).into()),
         }
+    }
+
+    /// Whether an update keeps the entry of the metadata.
+    pub(crate) fn keeps(&self, key: &str) -> bool {
+        self.state.keeps(key)
     }
 
     /// Releases the lease, after the work has ended, and waits up to 5 s for the answer. The release is

@@ -10,6 +10,7 @@ mod election;
 mod error;
 mod failure;
 mod lease;
+mod limits;
 mod loss;
 mod numbers;
 mod options;

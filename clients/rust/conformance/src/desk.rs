@@ -85,7 +85,6 @@ impl Desk {
     }
 
     /// For a command that names no client.
-    #[cfg(unix)]
     pub fn only_client(&self) -> Result<Holdfast, Failure> {
         let client = self.names().clients.values().next().cloned();
         client.ok_or_else(|| Failure::other("there is no client"))

@@ -35,7 +35,12 @@ impl From<Error> for Failure {
             Error::Closed => "closed",
             _ => "other",
         };
-        Failure(json!({ "class": class, "reason": reason, "code": code, "text": text }))
+        let mut shown = json!({ "class": class, "reason": reason, "code": code, "text": text });
+        if let Error::LimitMismatch(failure) = &error {
+            shown["limit"] = json!(failure.limit());
+            shown["expected_limit"] = json!(failure.expected_limit());
+        }
+        Failure(shown)
     }
 }
 

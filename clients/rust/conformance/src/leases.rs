@@ -34,6 +34,7 @@ fn permits_of(client: &Holdfast, fields: &Fields) -> Semaphore {
         .into_iter()
         .fold(permits, Semaphore::permits);
     permits = count("limit").into_iter().fold(permits, Semaphore::limit);
+    permits = permits.exact_limit(fields.0["exact_limit"].as_bool() == Some(true));
     permits = fields
         .time("ttl_ms")
         .into_iter()
@@ -138,6 +139,18 @@ pub async fn release(desk: &Desk, fields: &Fields) -> Reply {
         lease
     };
     Ok(json!({ "released": lease.release().await?.released }))
+}
+
+pub async fn update_value(desk: &Desk, fields: &Fields) -> Reply {
+    let lease = {
+        let kept = desk.kept(fields)?;
+        let kept = kept.lock().expect("no command panics with the lock");
+        kept.lease.clone().ok_or_else(released)?
+    };
+    // The name of the election does not matter to an update.
+    let election = desk.only_client()?.election("boss");
+    election.update_value(&lease, fields.text("value")).await?;
+    Ok(json!({ "updated": true }))
 }
 
 pub async fn update(desk: &Desk, fields: &Fields) -> Reply {

@@ -61,6 +61,7 @@ async fn run(desk: &Arc<Desk>, leaks: &leaks::Baseline, fields: &Fields) -> Repl
         "check" => leases::check(desk, fields),
         "release" => leases::release(desk, fields).await,
         "update" => leases::update(desk, fields).await,
+        "update_value" => leases::update_value(desk, fields).await,
         "with_lock" => work::with_lock(desk, fields).await,
         "end_work" => work::end_work(desk, fields),
         "cancel" => {

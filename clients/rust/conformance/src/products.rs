@@ -22,6 +22,7 @@ pub async fn run(verb: &str, desk: &Arc<Desk>, fields: &Fields) -> Option<Reply>
         "put" => put(desk, fields).await,
         "import" => import(desk, fields).await,
         "suggest" => suggest(desk, fields).await,
+        "suggest_all" => suggest_all(desk, fields).await,
         "record_selection" => record_selection(desk, fields).await,
         "delete_dictionary" => delete(desk, fields).await,
         "type_ahead" => type_ahead(desk, fields),
@@ -106,6 +107,20 @@ async fn suggest(desk: &Desk, fields: &Fields) -> Reply {
             .suggest_with(fields.text("query"), &options(fields))
             .await?,
     ))
+}
+
+async fn suggest_all(desk: &Desk, fields: &Fields) -> Reply {
+    let size = fields.number("page_size").map(|size| size as u32);
+    let options = size
+        .into_iter()
+        .fold(SuggestOptions::new(), SuggestOptions::limit);
+    let all = dictionary(desk, fields)?.suggest_all(fields.text("query"), &options);
+    let mut all = std::pin::pin!(all);
+    let mut found = Vec::new();
+    while let Some(one) = all.next().await {
+        found.push(one?);
+    }
+    Ok(shown(found))
 }
 
 async fn record_selection(desk: &Desk, fields: &Fields) -> Reply {

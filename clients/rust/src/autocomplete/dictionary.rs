@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
+use futures_util::Stream;
 use holdfast_proto::holdfast::v1::autocomplete_service_client::AutocompleteServiceClient;
 use holdfast_proto::holdfast::v1::{
     CreateDictionaryRequest, DeleteDictionaryRequest, GetDictionaryRequest, RecordSelectionRequest,
+    SuggestRequest,
 };
 
 use super::profile::{DictionaryInfo, DictionaryProfile};
 use super::suggestions::{SuggestOptions, Suggestion, suggestions_of};
 use super::type_ahead::TypeAhead;
-use crate::calls::{Calls, Limits};
+use crate::calls::{Calls, Limits, pages};
 use crate::error::Result;
+
+/// The most suggestions of one page.
+const MAX_PAGE: i32 = 100;
 
 /// A set of entries that all callers share. Each call fails with
 /// [`Error::Unavailable`] if no server answers within 10 s.
@@ -75,6 +80,36 @@ impl Dictionary {
                     .await
             });
         Ok(suggestions_of(call.await?.suggestions))
+    }
+
+    /// All suggestions for a query, the best first, page by page. [`SuggestOptions::limit`] is the size of a
+    /// page, by default 100. The stream ends after an error.
+    pub fn suggest_all(
+        &self,
+        query: &str,
+        options: &SuggestOptions,
+    ) -> impl Stream<Item = Result<Suggestion>> + Send + use<> {
+        let calls = self.calls.clone();
+        let mut first = options.request(&self.name, query);
+        if first.page_size == 0 {
+            first.page_size = MAX_PAGE;
+        }
+        pages(move |page_token| {
+            let calls = calls.clone();
+            let request = SuggestRequest {
+                page_token,
+                ..first.clone()
+            };
+            async move {
+                let call = calls.unary(Limits::default(), request, |channel, request| async move {
+                    AutocompleteServiceClient::new(channel)
+                        .suggest(request)
+                        .await
+                });
+                let page = call.await?;
+                Ok((suggestions_of(page.suggestions), page.next_page_token))
+            }
+        })
     }
 
     /// Suggestions while somebody types. Nothing is sent before the first query.

@@ -20,7 +20,9 @@ impl World {
     fn update(&mut self, stage: &str) -> Result<(u64, UpdateAnswer), Error> {
         let lease = self.engine.leases.by_deadline().remove(0);
         let metadata = BTreeMap::from([("stage".to_owned(), stage.to_owned())]);
-        let answer = self.engine.update(&lease, metadata, self.clock.now());
+        let answer = self
+            .engine
+            .update(&lease, metadata, false, self.clock.now());
         self.poll();
         answer
     }
@@ -256,7 +258,10 @@ async fn a_value_that_the_server_has_refused_is_not_kept() {
     );
     assert!(refused.try_recv().unwrap().is_err());
     let now = world.clock.now();
-    let _update = world.engine.update(&lease, BTreeMap::new(), now).unwrap();
+    let _update = world
+        .engine
+        .update(&lease, BTreeMap::new(), false, now)
+        .unwrap();
     world.poll();
     assert_eq!(world.updates().last().unwrap().1, "one");
 }

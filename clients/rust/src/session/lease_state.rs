@@ -26,6 +26,8 @@ pub(crate) struct LeaseState {
     pid: u32,
     /// Entries of the metadata that an update without them keeps.
     kept: Mutex<BTreeMap<String, String>>,
+    /// All entries that others see, as far as this process has set them.
+    shown: Mutex<BTreeMap<String, String>>,
     belief: Mutex<Belief>,
     over: watch::Sender<Option<LossCause>>,
 }
@@ -66,6 +68,7 @@ impl LeaseState {
                 .max_hold
                 .map_or(Time::MAX, |max_hold| now + max_hold),
             kept: Mutex::new(acquire.kept.clone()),
+            shown: Mutex::new(acquire.metadata.clone()),
             pid: std::process::id(),
             belief: Mutex::new(Belief {
                 deadline,
@@ -149,9 +152,14 @@ impl LeaseState {
         self.belief().has_work
     }
 
-    /// Adds the entries that the lease keeps, if the metadata has no others.
-    pub(super) fn add_kept(&self, metadata: &mut BTreeMap<String, String>) {
-        for (key, value) in self.kept().iter() {
+    /// Adds the entries that the lease keeps, or all if the metadata is partial, unless the metadata has
+    /// others.
+    pub(super) fn add_kept(&self, metadata: &mut BTreeMap<String, String>, is_partial: bool) {
+        let kept = match is_partial {
+            true => self.shown().clone(),
+            false => self.kept().clone(),
+        };
+        for (key, value) in &kept {
             if !metadata.contains_key(key) {
                 metadata.insert(key.clone(), value.clone());
             }
@@ -160,6 +168,7 @@ impl LeaseState {
 
     /// From now on the lease keeps the values of an update that was carried out.
     pub(super) fn keep(&self, metadata: &BTreeMap<String, String>) {
+        self.shown().clone_from(metadata);
         for (key, value) in self.kept().iter_mut() {
             if let Some(new) = metadata.get(key) {
                 new.clone_into(value);
@@ -198,6 +207,15 @@ impl LeaseState {
     fn set_over(&self, belief: &mut Belief, cause: LossCause) {
         belief.over = Some(cause);
         self.over.send_replace(Some(cause));
+    }
+
+    /// Whether an update keeps the entry.
+    pub(crate) fn keeps(&self, key: &str) -> bool {
+        self.kept().contains_key(key)
+    }
+
+    fn shown(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn kept(&self) -> MutexGuard<'_, BTreeMap<String, String>> {

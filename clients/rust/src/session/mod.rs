@@ -38,5 +38,6 @@ mod world;
 pub(crate) use client::SessionClient;
 pub(crate) use engine::EngineSettings;
 pub(crate) use lease_state::{LeaseState, Verdict};
+pub(crate) use news::other_limit;
 pub(crate) use tasks::{Acquire, Kind};
 pub use tasks::{Holder, QueuePlace, Released};

@@ -40,6 +40,19 @@ pub(super) fn lost(name: &str, cause: LossCause) {
     harmless(|| tracing::warn!(%name, %cause, "holdfast: a lease is lost"));
 }
 
+/// The semaphore keeps its limit.
+pub(crate) fn other_limit(name: &str, limit: i32, wanted: u32) {
+    harmless(|| {
+        tracing::warn!(
+            %name,
+            limit,
+            wanted,
+            "holdfast: a semaphore has another limit: the option limit does not change it, and exact_limit would \
+             have refused the permits"
+        )
+    });
+}
+
 pub(super) fn callback_panicked() {
     harmless(|| tracing::error!("holdfast: a callback has panicked"));
 }

@@ -53,7 +53,9 @@ async fn a_text_larger_than_a_message_reaches_no_session() {
         assert!(matches!(error, Error::InvalidRequest(_)), "{error:?}");
     }
     let metadata = [("job".to_owned(), huge)].into();
-    let error = world.engine.update(&lease, metadata, world.clock.now());
+    let error = world
+        .engine
+        .update(&lease, metadata, false, world.clock.now());
     let error = error.err().unwrap();
     assert!(matches!(error, Error::InvalidRequest(_)), "{error:?}");
     world.poll();

@@ -231,6 +231,8 @@ impl ReleaseTask {
 pub(super) struct UpdateTask {
     pub(super) number: u64,
     pub(super) metadata: BTreeMap<String, String>,
+    /// The other entries stay.
+    pub(super) is_partial: bool,
     pub(super) attempts: u32,
     pub(super) last_error: Option<Error>,
     /// The end of the wait for the turn and the answer.

@@ -20,12 +20,13 @@ use crate::numbers::CALL;
 use crate::texts::check_metadata;
 
 impl Engine {
-    /// Starts an update. Returns its number and its answer. Updates of one lease take turns, in the order
+    /// Starts an update, which leaves the other entries if it is partial. Returns its number and its answer. Updates of one lease take turns, in the order
     /// of the calls.
     pub(crate) fn update(
         &mut self,
         lease: &Arc<LeaseState>,
         metadata: BTreeMap<String, String>,
+        is_partial: bool,
         now: Time,
     ) -> Result<(u64, oneshot::Receiver<Result<(), Error>>), Error> {
         check_metadata(&metadata)?;
@@ -42,6 +43,7 @@ impl Engine {
         held.updates.push_back(UpdateTask {
             number,
             metadata,
+            is_partial,
             attempts: 0,
             last_error: None,
             until,
@@ -60,7 +62,7 @@ impl Engine {
     /// the turn to the next one.
     fn begin_update(&mut self, lease: &Arc<LeaseState>, now: Time) {
         while let Some(update) = self.first_update(lease) {
-            lease.add_kept(&mut update.metadata);
+            lease.add_kept(&mut update.metadata, update.is_partial);
             let error = match check_metadata(&update.metadata) {
                 Ok(()) if now < update.until => return self.place_update(lease),
                 Ok(()) => None,

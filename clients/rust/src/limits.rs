@@ -1,0 +1,124 @@
+//! The limits of semaphores. A server grants permits of an existing semaphore whatever limit the request
+//! has, and a grant does not tell the limit.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use holdfast_proto::holdfast::v1::GetSemaphoreRequest;
+use holdfast_proto::holdfast::v1::semaphore_service_client::SemaphoreServiceClient;
+use tokio::time::Instant;
+use tonic::Code;
+
+use crate::calls::{Calls, Limits};
+use crate::error::{Error, Result};
+use crate::failure::Failure;
+use crate::lease::Lease;
+use crate::numbers::{ANSWER_AFTER_WAIT, CALL};
+use crate::session::{Acquire, SessionClient, other_limit};
+
+/// Further names are not looked up. A program with so many names makes them as it goes.
+const MAX_NAMES: usize = 10_000;
+
+/// Compares the limit of the caller with the limit in force.
+pub(crate) struct SemaphoreLimits {
+    calls: Arc<Calls>,
+    compared: Mutex<HashSet<String>>,
+}
+
+impl SemaphoreLimits {
+    pub(crate) fn new(calls: Arc<Calls>) -> SemaphoreLimits {
+        SemaphoreLimits {
+            calls,
+            compared: Mutex::default(),
+        }
+    }
+
+    /// Acquires permits only if the semaphore has the limit.
+    pub(crate) async fn acquire_exactly(
+        &self,
+        session: &Arc<SessionClient>,
+        mut acquire: Acquire,
+        limit: u32,
+    ) -> Result<Lease> {
+        let begin = Instant::now();
+        let name = acquire.name.clone();
+        let answer = |wait: Duration| CALL.min(wait.saturating_add(ANSWER_AFTER_WAIT));
+        let exists = self
+            .compare(&name, limit, acquire.wait.map_or(CALL, answer))
+            .await?;
+        acquire.wait = acquire
+            .wait
+            .map(|wait| wait.saturating_sub(begin.elapsed()));
+        // Dropping the lease releases it.
+        let lease = session.acquire(acquire).await?;
+        // Another client may have created the semaphore before this acquire.
+        if !exists && !self.compare(&name, limit, CALL).await? {
+            let text = format!("the semaphore {name:?} was deleted meanwhile");
+            return Err(Failure::new("NO_SUCH_SEMAPHORE", Code::NotFound, text).into());
+        }
+        Ok(lease)
+    }
+
+    /// False: there is no semaphore yet.
+    async fn compare(&self, name: &str, expected: u32, timeout: Duration) -> Result<bool> {
+        let Some(limit) = self.limit_of(name, timeout).await? else {
+            return Ok(false);
+        };
+        if i64::from(limit) == i64::from(expected) {
+            return Ok(true);
+        }
+        let text = format!(
+            "the semaphore {name:?} has the limit {limit}, and exact_limit demands {expected}"
+        );
+        let metadata = BTreeMap::from([
+            ("limit".to_owned(), limit.to_string()),
+            ("expected_limit".to_owned(), expected.to_string()),
+        ]);
+        let failure = Failure::new("LIMIT_MISMATCH", Code::FailedPrecondition, text);
+        Err(failure.with_metadata(metadata).into())
+    }
+
+    /// Warns of another limit, once for each name after its first grant. Neither delays nor fails the
+    /// grant, and whoever may not read the limit gets no warning.
+    pub(crate) fn compare_later(self: &Arc<Self>, name: &str, expected: u32) {
+        let mut compared = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
+        if compared.len() >= MAX_NAMES || !compared.insert(name.to_owned()) {
+            return;
+        }
+        let (limits, name) = (Arc::downgrade(self), name.to_owned());
+        tokio::spawn(async move {
+            let Some(limits) = limits.upgrade() else {
+                return;
+            };
+            if let Ok(Some(limit)) = limits.limit_of(&name, CALL).await
+                && i64::from(limit) != i64::from(expected)
+            {
+                other_limit(&name, limit, expected);
+            }
+        });
+    }
+
+    /// None: there is no semaphore.
+    async fn limit_of(&self, name: &str, timeout: Duration) -> Result<Option<i32>> {
+        let limits = Limits {
+            timeout,
+            is_idempotent: true,
+        };
+        let request = GetSemaphoreRequest {
+            name: name.to_owned(),
+        };
+        let call = self
+            .calls
+            .unary(limits, request, |channel, request| async move {
+                SemaphoreServiceClient::new(channel)
+                    .get_semaphore(request)
+                    .await
+            });
+        match call.await {
+            Ok(answer) => Ok(answer.semaphore.map(|semaphore| semaphore.limit)),
+            Err(Error::NoSuchSemaphore(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
