@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ func TestAnOptionThatNoLeaseCanHaveIsAnInvalidRequest(t *testing.T) {
 		"max_hold of 0":     WithMaxHold(0),
 		"negative max_hold": WithMaxHold(-time.Second),
 		"negative ttl":      WithTTL(-time.Second),
+		"ttl of 0":          WithTTL(0),
 		"negative wait":     WithWait(-time.Second),
 		"binary metadata":   WithLeaseMetadata(map[string]string{"job": "\xff"}),
 		"huge metadata":     WithLeaseMetadata(map[string]string{"job": strings.Repeat("x", maxTextBytes)}),
@@ -33,5 +35,19 @@ func TestAWaitOfZeroIsAllowed(t *testing.T) {
 	WithWait(0)(&w)
 	if err := w.check(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAMissingFunctionIsRefusedBeforeAnythingIsAcquired(t *testing.T) {
+	client := &Client{engine: &engine{}}
+	for _, err := range []error{
+		client.Lock("report").Do(context.Background(), nil),
+		client.Semaphore("gpu").Do(context.Background(), nil),
+		client.Election("boss").Lead(context.Background(), "", nil),
+		client.Call(context.Background(), nil),
+	} {
+		if !errors.Is(err, ErrInvalidRequest) {
+			t.Errorf("the error is %v", err)
+		}
 	}
 }
