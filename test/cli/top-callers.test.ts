@@ -154,7 +154,7 @@ test('top --callers draws a table with a row for each caller', async () => {
   const args = ['top', '--callers', '--once', '-a', server.listen, '--token-file', tokenFile];
   const { out, err, code } = await runProgram([...args, '--timeout', '30s']);
   expect(code).toBe(0);
-  expect(err).toMatch(/^holdfast: recent: the last [\d.]+m?s\d*s?\n$/);
+  expect(err).toMatch(/^holdfast: RECENT and REFUSED are of the last \d[\dms.]*\n$/);
   const [titles, ...rows] = out.split('\n');
   expect(titles?.split(/ {2,}/)).toEqual([
     ...['IDENTITY', 'ADDRESS', 'RECENT', 'REFUSED', 'CALLS', 'LEASES', 'WAITS', 'STREAMS', 'LAST REFUSAL'],

@@ -81,7 +81,7 @@ function lookAt(
   return {
     rows: [...callers.map((caller) => ({ caller })), ...(other === undefined ? [] : [{ other }])],
     notes: [
-      `recent: the last ${recent}${left > 0 ? `; ${left} more callers, --limit shows up to 500` : ''}`,
+      `RECENT and REFUSED are of the last ${recent}${left > 0 ? `; ${left} more callers, --limit shows up to 500` : ''}`,
       ...(several === undefined ? [] : [several]),
     ],
     atMs: timeOfDayMs(),
