@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
+import type { HoldStream } from '../support/clients/hold-stream';
 import { lock } from '../support/clients/session-commands';
 import { SessionStream } from '../support/clients/session-stream';
 import { RedisProcess } from '../support/processes/redis-process';
@@ -11,7 +12,8 @@ import { InProcessServer } from './in-process-server';
  * the server handles the replies in another order than Redis has made them. See docs/design/leases.md, rule 3.
  */
 
-const REQUESTS = 20;
+/** Redis is stopped once for each request. */
+const REQUESTS = 12;
 const TTL_MS = 4000;
 const STOPPED_MS = 100;
 
@@ -32,55 +34,62 @@ afterAll(async () => {
 interface Pair {
   readonly name: string;
   readonly requestId: string;
-  readonly leaseId: string;
 }
 
-/** Locks that a client holds. */
-async function heldLocks(title: string): Promise<{ pairs: Pair[]; releaseAll: () => Promise<unknown> }> {
-  const client = server.client();
-  const pairs = await Promise.all(
-    Array.from({ length: REQUESTS }, async (_, index) => {
-      const name = `${title}/${index}`;
-      const { leaseId } = await client.acquire({ name, ttlMs: 60_000 });
-      return { name, requestId: randomUUID(), leaseId };
-    }),
-  );
-  return { pairs, releaseAll: () => Promise.all(pairs.map(({ leaseId }) => client.release(leaseId))) };
-}
-
-/** Runs steps while Redis is stopped, so that the server sends their commands in this order. */
-async function whileStopped(...steps: (() => unknown)[]): Promise<void> {
+/** Stops Redis, releases the lock, runs the next step, and lets Redis continue. */
+async function releaseThen(release: () => Promise<unknown>, next: () => void): Promise<void> {
   await redis.stop();
+  let released: Promise<unknown>;
   try {
-    for (const step of steps) {
-      step();
-      await sleep(STOPPED_MS / steps.length);
-    }
+    released = release();
+    await sleep(STOPPED_MS / 2);
+    next();
+    await sleep(STOPPED_MS / 2);
   } finally {
     await redis.cont();
+  }
+  await released;
+}
+
+/**
+ * For each request: a client holds the lock, `wait` begins to wait for it, and `repeat` asks again just after the release.
+ */
+async function askTwice(
+  title: string,
+  wait: (pair: Pair) => Promise<unknown>,
+  repeat: (pair: Pair) => void,
+): Promise<void> {
+  const holder = server.client();
+  for (let index = 0; index < REQUESTS; index += 1) {
+    const pair = { name: `${title}/${index}`, requestId: randomUUID() };
+    const { leaseId } = await holder.acquire({ name: pair.name, ttlMs: 60_000 });
+    await wait(pair);
+    await releaseThen(
+      () => holder.release(leaseId),
+      () => repeat(pair),
+    );
   }
 }
 
 test('two sessions of one client ask for the same requests: the later session keeps every lease, and the earlier session holds none', async () => {
-  const { pairs, releaseAll } = await heldLocks('sessions');
   const clientId = randomUUID();
   const [earlier, later] = [1n, 2n].map(
     (sessionNumber) => new SessionStream(server.address, { start: { clientId, sessionNumber } }),
   ) as [SessionStream, SessionStream];
   sessions.push(earlier, later);
-  const commands = pairs.map(({ name, requestId }) => lock(name, { requestId, ttlMs: TTL_MS }));
-  const first = earlier.run(...commands);
-  const ids = commands.map((_, index) => first + index);
-  for (const id of ids) await earlier.event(id, 'queued');
-  let released: Promise<unknown> | undefined;
-  await whileStopped(
-    () => (released = releaseAll()),
-    () => later.run(...commands),
+  const ids: number[] = [];
+  const command = ({ name, requestId }: Pair) => lock(name, { requestId, ttlMs: TTL_MS });
+  await askTwice(
+    'sessions',
+    (pair) => earlier.event(earlier.run(command(pair)), 'queued'),
+    (pair) => ids.push(later.run(command(pair))),
   );
-  await released;
   for (const id of ids) await later.event(id, 'granted');
+  const lastGranted = later.responses.length;
   const isRenewed = (id: number): boolean =>
-    later.responses.some(({ renewals }) => renewals.some(({ leaseNumber }) => Number(leaseNumber) === id));
+    later.responses
+      .slice(lastGranted)
+      .some(({ renewals }) => renewals.some(({ leaseNumber }) => Number(leaseNumber) === id));
   await eventually('a renewal of every lease', () => ids.every(isRenewed));
   await eventually('an end of each older command', () =>
     ids.every((id) => earlier.kinds(id).some((kind) => kind === 'failed' || kind === 'ended')),
@@ -89,18 +98,18 @@ test('two sessions of one client ask for the same requests: the later session ke
 });
 
 test('two hold streams of each request: the stream that Redis attached last keeps the lease', async () => {
-  const { pairs, releaseAll } = await heldLocks('streams');
   const [one, other] = [server.client(), server.client()];
-  const hold = ({ name, requestId }: Pair, client = one) => client.hold({ name, requestId, ttlMs: TTL_MS });
-  const older = pairs.map((pair) => hold(pair));
-  for (const stream of older) await stream.next('queued');
-  let newer = older;
-  let released: Promise<unknown> | undefined;
-  await whileStopped(
-    () => (released = releaseAll()),
-    () => (newer = pairs.map((pair) => hold(pair, other))),
+  const older: HoldStream[] = [];
+  const newer: HoldStream[] = [];
+  await askTwice(
+    'streams',
+    (pair) => {
+      const stream = one.hold({ ...pair, ttlMs: TTL_MS });
+      older.push(stream);
+      return stream.next('queued');
+    },
+    (pair) => newer.push(other.hold({ ...pair, ttlMs: TTL_MS })),
   );
-  await released;
   for (const [index, stream] of newer.entries()) {
     await stream.until('renewed');
     expect(stream.kinds.filter((kind) => kind === 'granted')).toHaveLength(1);
