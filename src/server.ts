@@ -14,7 +14,7 @@ import { metricsPage, unmeasured } from './metrics/composition';
 import { Metrics } from './metrics/prometheus';
 import type { MetricSources } from './metrics/sources';
 import type { Security, Store } from './redis';
-import { accessSettings, logExposure } from './startup/access-settings';
+import { accessSettings, logExposure, redisPasswordFile } from './startup/access-settings';
 import { auditLogOf, logHealth, routeGrpcLog } from './startup/logging';
 import { limitsOf } from './startup/limits';
 import { coreCount, defaultDictionaryBytes } from './startup/machine';
@@ -154,7 +154,10 @@ class ComposedServer implements HoldfastServer {
   private async loadFiles(security: Security): Promise<OpenedAccess> {
     const { config, auditLog, certificateEnds } = this;
     const { log } = this.dependencies;
-    const settings = accessSettings(config);
+    const { password } = security;
+    const file = redisPasswordFile(config);
+    const redisPassword = file && password && { file, use: (text: string) => password.use(text) };
+    const settings = { ...accessSettings(config), redisPassword };
     try {
       this.opened = await openAccess(settings, systemClock, log, auditLog, certificateEnds);
       this.measured.access = this.opened;

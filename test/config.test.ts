@@ -161,6 +161,28 @@ test.each([
   expect(problems[0]).toContain(`${name} must be`);
 });
 
+test('a password of Redis may be in a file, for addresses without one', () => {
+  const problems = (env: NodeJS.ProcessEnv) => problemsOf({ HOLDFAST_REDIS_PASSWORD_FILE: '/p', ...env });
+  for (const url of [
+    'redis://u@h',
+    'redis://h',
+    'redis+cluster://u@c1,c2',
+    'redis+sentinel://u%40@s1/m',
+    '/r.sock',
+  ]) {
+    expect(problems({ HOLDFAST_REDIS_URL: url })).toEqual([]);
+  }
+  for (const url of ['redis://u:p@h', 'redis+cluster://:p@c1', 'redis+sentinel://u:p@s1/m']) {
+    expect(problems({ HOLDFAST_REDIS_URL: url })).toEqual([
+      'HOLDFAST_REDIS_PASSWORD_FILE needs an address in HOLDFAST_REDIS_URL without a password',
+    ]);
+  }
+  expect(problems({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_DICTIONARY_REDIS_URL: 'redis://u:p@h' })).toEqual([]);
+  expect(problemsOf({ HOLDFAST_REDIS_URL: 'redis+cluster://u@c1' })).toEqual([
+    'HOLDFAST_REDIS_URL must be an address with a password for its user, unless HOLDFAST_REDIS_PASSWORD_FILE is set',
+  ]);
+});
+
 describe('readConfig refuses the keys of tokens from another machine without TLS', () => {
   const problems = (url: string, insecure = '') =>
     problemsOf({
@@ -207,23 +229,28 @@ describe('the settings give a warning', () => {
   test('of each file that every user of the machine may write or replace', () => {
     const folder = scratchFolder();
     chmodSync(folder, 0o755);
-    const files = ['cert', 'key', 'ca', 'tokens', 'policy', 'rca', 'rcert', 'rkey', 'jwks'].map((name) =>
-      join(folder, name),
+    const files = ['cert', 'key', 'ca', 'tokens', 'policy', 'rca', 'rcert', 'rkey', 'rpass', 'jwks'].map(
+      (name) => join(folder, name),
     );
     for (const file of files) writeFileSync(file, '', { mode: 0o644 });
-    const [cert, key, ca, tokens, policy, redisCa, redisCert, redisKey, keys] = files;
+    const [cert, key, ca, tokens, policy, redisCa, redisCert, redisKey, password, keys] = files;
     const env = {
       ...{ HOLDFAST_REDIS_URL: 'rediss://127.0.0.1', HOLDFAST_TLS_CERT: cert, HOLDFAST_TLS_KEY: key },
       ...{ HOLDFAST_TLS_CLIENT_CA: ca, HOLDFAST_AUTH_TOKENS: tokens, HOLDFAST_POLICY: policy },
       ...{ HOLDFAST_REDIS_TLS_CA: redisCa, HOLDFAST_REDIS_TLS_CERT: redisCert },
-      ...{ HOLDFAST_REDIS_TLS_KEY: redisKey, ...JWT, HOLDFAST_AUTH_JWT_JWKS: keys },
+      ...{
+        HOLDFAST_REDIS_TLS_KEY: redisKey,
+        HOLDFAST_REDIS_PASSWORD_FILE: password,
+        ...JWT,
+        HOLDFAST_AUTH_JWT_JWKS: keys,
+      },
     };
     expect(warnings(env)).toEqual([]);
     for (const file of files) chmodSync(file, 0o646);
     expect(warnings(env).map((text) => text.split(':')[0])).toEqual([
       ...['HOLDFAST_TLS_CERT', 'HOLDFAST_TLS_KEY', 'HOLDFAST_TLS_CLIENT_CA', 'HOLDFAST_AUTH_TOKENS'],
       ...['HOLDFAST_POLICY', 'HOLDFAST_REDIS_TLS_CA', 'HOLDFAST_REDIS_TLS_CERT', 'HOLDFAST_REDIS_TLS_KEY'],
-      ...['HOLDFAST_AUTH_JWT_JWKS'],
+      ...['HOLDFAST_REDIS_PASSWORD_FILE', 'HOLDFAST_AUTH_JWT_JWKS'],
     ]);
     expect(warnings(env)[0]).toContain(`may write ${cert}`);
     for (const file of files) chmodSync(file, 0o600);

@@ -1,3 +1,4 @@
+import type { StoreAddress } from '../redis-address';
 import { CLIENT_VARIABLES, COMMAND_VARIABLES } from './client-variables';
 import type { Option } from './option';
 import { options } from './options';
@@ -151,6 +152,11 @@ function exposures(config: Config): string[] {
   return found;
 }
 
+function hasPassword(address: StoreAddress): boolean {
+  if (address.kind !== 'single') return address.password !== undefined;
+  return URL.canParse(address.url) && new URL(address.url).password !== '';
+}
+
 function contradictionsOfRedis(config: Config): string[] {
   const found: string[] = [];
   const { redis, redisReplica, dictionaryRedis } = config;
@@ -161,6 +167,19 @@ function contradictionsOfRedis(config: Config): string[] {
   // An invalid address is already reported.
   if (redis === undefined) return found;
   const addresses = [redis, redisReplica, dictionaryRedis].flatMap((one) => one?.address ?? []);
+  if (config.redisPasswordFile !== undefined && hasPassword(redis.address)) {
+    found.push('HOLDFAST_REDIS_PASSWORD_FILE needs an address in HOLDFAST_REDIS_URL without a password');
+  }
+  for (const key of ['redis', 'redisReplica', 'dictionaryRedis'] as const) {
+    const address = config[key]?.address;
+    if (config.redisPasswordFile !== undefined || address === undefined || address.kind === 'single')
+      continue;
+    if (address.username !== undefined && address.password === undefined) {
+      found.push(
+        `${options[key].name} must be an address with a password for its user, unless HOLDFAST_REDIS_PASSWORD_FILE is set`,
+      );
+    }
+  }
   const tls = addresses.some((address) => address.tls);
   if (!tls && (redisTlsCa !== undefined || redisTlsCert !== undefined)) {
     found.push(

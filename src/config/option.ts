@@ -54,6 +54,7 @@ export function fileOption(
   name: Option<string>['name'],
   example: string,
   about: string,
+  format = 'path of a PEM file',
 ): Option<string | undefined> {
-  return optional({ name, format: 'path of a PEM file', example, about, schema: filePath() });
+  return optional({ name, format, example, about, schema: filePath() });
 }

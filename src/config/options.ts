@@ -84,6 +84,12 @@ export const options = {
       'The address of the Redis that stores all state: one Redis, the master that Redis Sentinel names, or a Redis Cluster. `npm start` runs a private Redis when this variable is not set.',
     schema: storeAddress(),
   }),
+  redisPasswordFile: fileOption(
+    'HOLDFAST_REDIS_PASSWORD_FILE',
+    '/etc/holdfast/redis-password',
+    'The password of the Redis user, for every address of Redis that has none in its text. At most 4 KiB; a line break at the end does not count. The server loads a changed file again without a restart and without ending a connection, and keeps the password before while Redis refuses the new one (docs/operations/security.md).',
+    'path of a file',
+  ),
   redisPrefix: option({
     name: 'HOLDFAST_REDIS_PREFIX',
     default: 'holdfast',

@@ -88,15 +88,25 @@ function readHostList(text: string, kind: 'sentinel' | 'cluster', defaultPort: n
 
 const NO_USER: RedisUser = { username: undefined, password: undefined };
 
-/** Reads `user:password` or `:password`. Both parts are percent-encoded, as in a URL. */
+/** Reads `user:password`, `:password` or `user`. The parts are percent-encoded, as in a URL. */
 function readUser(text: string): RedisUser | undefined {
   const [, username, password] = /^([^:]*):([^:]+)$/.exec(text) ?? [];
-  if (username === undefined || password === undefined) return undefined;
+  if (username === undefined || password === undefined) return readUserAlone(text);
   try {
     return {
       username: username === '' ? undefined : decodeURIComponent(username),
       password: decodeURIComponent(password),
     };
+  } catch {
+    return undefined; // malformed percent-encoding
+  }
+}
+
+/** The password may be in a file. */
+function readUserAlone(text: string): RedisUser | undefined {
+  if (text === '' || text.includes(':')) return undefined;
+  try {
+    return { username: decodeURIComponent(text), password: undefined };
   } catch {
     return undefined; // malformed percent-encoding
   }
@@ -113,6 +123,7 @@ function readHost(text: string, defaultPort: number): RedisHost | undefined {
 export function sentinelUser(): z.ZodType<{ readonly user: RedisUser }, string> {
   return parsed('user:password or :password, percent-encoded as in a URL', (text) => {
     const user = readUser(text);
+    if (user?.password === undefined) return undefined;
     return user && (hide({}, 'user', user) as { readonly user: RedisUser });
   });
 }

@@ -58,7 +58,7 @@ function hostsOf(address: Config['redis']['address']): readonly string[] {
 /** The settings that name a file with a credential, or with rules about credentials. */
 const FILES = [
   ...['tlsCert', 'tlsKey', 'tlsClientCa', 'authTokens', 'policy'],
-  ...['redisTlsCa', 'redisTlsCert', 'redisTlsKey'],
+  ...['redisTlsCa', 'redisTlsCert', 'redisTlsKey', 'redisPasswordFile'],
 ] as const satisfies readonly (keyof Config)[];
 
 function fileWarnings(config: Config): string[] {

@@ -58,7 +58,7 @@ export const serverMetrics: readonly MetricDefinition[] = [
     name: 'holdfast_reload_failed',
     type: 'gauge',
     unit: '0 or 1',
-    labels: { content: '`certificates`, `tokens`, `issuer-keys`, `policy`' },
+    labels: { content: '`certificates`, `tokens`, `issuer-keys`, `policy`, `redis-password`' },
     help: 'Whether the last change of a file could not be loaded. `issuer-keys`: also a failed request to a URL.',
     rising:
       '1: the last good content stays in use, so removed tokens and rules still count. The log has the problem.',

@@ -9,7 +9,7 @@ import { ClusterNotifications } from './topology/cluster-notifications';
 import type { CommandMeters } from './connection/command-meters';
 import type { Commands } from './connection/command-runner';
 import { RedisConnection } from './connection/connection';
-import { singleEndpoint, tlsOptions, userOptions, type Security } from './connection/endpoint';
+import { singleEndpoint, tlsOptions, redisUserOptions, type Security } from './connection/endpoint';
 import type { Script } from './connection/operation';
 import { loadScripts } from './autocomplete/entry-commands';
 import { entryScripts, RedisEntryStore } from './autocomplete/entry-store';
@@ -22,6 +22,7 @@ import { Sentinels } from './topology/sentinels';
 
 export { CommandMeters } from './connection/command-meters';
 export type { Security } from './connection/endpoint';
+export { RedisPassword } from './connection/redis-password';
 export { NotPermitted } from './connection/rights';
 export { probeStore, type HostFinding } from './store-probe';
 
@@ -141,7 +142,10 @@ function sentinelEndpoint(address: SentinelAddress, options: OpenOptions) {
   const user = options.security.sentinelUser;
   const sentinels = new Sentinels({ ...options, ...address, user, tls });
   const Connector = connectorFor(sentinels, tls);
-  return { sentinels, endpoint: { Connector, db: address.db, ...userOptions(address), ...tls } };
+  return {
+    sentinels,
+    endpoint: { Connector, db: address.db, ...redisUserOptions(address, options.security), ...tls },
+  };
 }
 
 /** Opens the Redis of the dictionaries. This Redis has no leases, so it needs no epochs and no hints. */

@@ -39,6 +39,11 @@ export function accessSettings(config: Config) {
   };
 }
 
+/** The file of the password for Redis. */
+export function redisPasswordFile(config: Config): NamedFile | undefined {
+  return named('HOLDFAST_REDIS_PASSWORD_FILE', config.redisPasswordFile);
+}
+
 /** Undefined: no quota is set. */
 function quotasOf(config: Config): Quotas | undefined {
   const quotas: Quotas = {

@@ -35,7 +35,9 @@ function refusalText(error: string, { kind }: StoreAddress): string | undefined 
     kind === 'sentinel'
       ? 'in HOLDFAST_REDIS_URL for Redis, and in HOLDFAST_REDIS_SENTINEL_AUTH for the sentinels'
       : 'in HOLDFAST_REDIS_URL';
-  if (error.startsWith('WRONGPASS')) return `Redis refuses the user or the password; correct them ${users}`;
+  if (error.startsWith('WRONGPASS')) {
+    return `Redis refuses the user or the password; correct them ${users}, or in HOLDFAST_REDIS_PASSWORD_FILE`;
+  }
   if (error.startsWith('NOAUTH')) return `Redis requires a password; set user and password ${users}`;
   if (error.startsWith('NOPERM')) {
     return `the Redis user lacks a permission (${error}); correct the user ${users} with the line of docs/operations/deploy.md#redis-user, or use another user`;

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Config } from '../config/config';
-import type { Security } from '../redis';
+import { RedisPassword, type Security } from '../redis';
 import { StartError } from './start-error';
 
-/** The TLS files and the Sentinel user for the connections to Redis. */
+/** The TLS files, the Sentinel user and the changing password for the connections to Redis. */
 export function redisSecurity(config: Config): Security {
   const { redisSentinelAuth, redisTlsCa, redisTlsCert, redisTlsKey } = config;
   const tls = {
@@ -20,7 +20,8 @@ export function redisSecurity(config: Config): Security {
       { cause },
     );
   }
-  return { tls, sentinelUser: redisSentinelAuth?.user };
+  const password = config.redisPasswordFile === undefined ? undefined : new RedisPassword();
+  return { tls, sentinelUser: redisSentinelAuth?.user, password };
 }
 
 /** The certificates in use towards Redis, with the names of their settings. */

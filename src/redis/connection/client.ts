@@ -43,9 +43,18 @@ export function safeOptions(commandTimeoutMs: number) {
   } satisfies RedisOptions;
 }
 
+function newClient(endpoint: RedisEndpoint, options: RedisOptions): Redis {
+  if (typeof endpoint === 'string') return new Redis(endpoint, options);
+  const { follows, ...target } = endpoint;
+  // The first connection already needs the password.
+  const password = follows?.present;
+  const client = new Redis({ ...options, ...target, ...(password !== undefined && { password }) });
+  follows?.follow(client);
+  return client;
+}
+
 export function openClient(endpoint: RedisEndpoint, options: RedisOptions): Redis {
-  const client =
-    typeof endpoint === 'string' ? new Redis(endpoint, options) : new Redis({ ...options, ...endpoint });
+  const client = newClient(endpoint, options);
   // ioredis reports a database that Redis does not have, and would continue with database 0, which may have other data.
   client.on('error', (error: Error & { command?: { name: string } }) => {
     if (error.command?.name === 'select') client.disconnect(true);

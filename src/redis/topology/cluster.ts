@@ -4,7 +4,7 @@ import type { ClusterAddress } from '../../redis-address';
 import { ChangeSignal } from '../connection/change-signal';
 import type { Commands } from '../connection/command-runner';
 import { NO_HINTS } from '../connection/connection';
-import { nodeEndpoint, type RedisOptions, type Security } from '../connection/endpoint';
+import { nodeEndpoint, type RedisEndpoint, type Security } from '../connection/endpoint';
 import { absentKey, bucketsBySlot, slotOfKey } from '../keys';
 import { clusterHealth, isSameHealth, type ClusterHealth } from './cluster-health';
 import { ClusterMap } from './cluster-map';
@@ -300,7 +300,7 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     );
   }
 
-  private endpoint(address: string): RedisOptions {
+  private endpoint(address: string): RedisEndpoint {
     return nodeEndpoint(this.options.address, hostOf(address), this.options.security);
   }
 }

@@ -17,7 +17,7 @@ import { PolicyFile } from './policy-file';
 import { QuotaRules } from './quota-rules';
 import { ServerCertificates, type TlsFiles } from './server-certificates';
 import { TokenFile } from './token-file';
-import type { NamedFile } from './watched-files';
+import { UnusableFile, WatchedFiles, type NamedFile } from './watched-files';
 
 export interface JwtSettings {
   readonly issuer: string;
@@ -34,12 +34,15 @@ export interface AccessSettings {
   readonly policy?: NamedFile | undefined;
   /** The quotas of every caller that the policy gives no other quotas. Undefined: none. */
   readonly quotas?: Quotas | undefined;
+  /** The file with the password of Redis, and what uses a password; it rejects while Redis refuses the password. */
+  readonly redisPassword?:
+    { readonly file: NamedFile; readonly use: (password: string) => Promise<void> } | undefined;
   /** How often the policy is looked at (ms). Default: 1000. */
   readonly policyIntervalMs?: number | undefined;
 }
 
 /** What a server loads again when it changes. */
-export type Reloaded = 'certificates' | 'tokens' | 'issuer-keys' | 'policy';
+export type Reloaded = 'certificates' | 'tokens' | 'issuer-keys' | 'policy' | 'redis-password';
 
 export interface OpenedAccess {
   readonly credentials: ServerCredentials;
@@ -60,7 +63,7 @@ export interface OpenedAccess {
  * @param certificateEnds receives the ends of the certificates, and is closed with the rest
  */
 export async function openAccess(
-  { tls, tokens, jwt, policy, quotas, policyIntervalMs }: AccessSettings,
+  { tls, tokens, jwt, policy, quotas, redisPassword, policyIntervalMs }: AccessSettings,
   clock: Clock,
   log: Log,
   auditLog = log,
@@ -87,6 +90,7 @@ export async function openAccess(
     tokens: tokenFile,
     'issuer-keys': jsonWebTokens?.keys,
     policy: policyFile,
+    'redis-password': redisPassword && watchPassword(redisPassword, log),
   };
   const watched = (Object.keys(contents) as Reloaded[]).flatMap((content) => {
     const source = contents[content];
@@ -127,6 +131,25 @@ export async function openAccess(
     reloads: () => watched.map(({ content, source }) => ({ content, hasFailed: source.hasFailed })),
     close,
   };
+}
+
+const MAX_PASSWORD_BYTES = 4096;
+
+function watchPassword({ file, use }: NonNullable<AccessSettings['redisPassword']>, log: Log): WatchedFiles {
+  return new WatchedFiles({
+    files: [file],
+    subject: 'the password of Redis',
+    maxBytes: MAX_PASSWORD_BYTES,
+    load: ([content]) => use(passwordIn(content ?? Buffer.alloc(0), file)),
+    log,
+  });
+}
+
+/** An editor ends the file with a line break. A file that is being written is empty, and is no password. */
+function passwordIn(content: Buffer, { setting, path }: NamedFile): string {
+  const password = content.toString('utf8').replace(/\r?\n$/, '');
+  if (password !== '' && !/[\0\r\n]/.test(password)) return password;
+  throw new UnusableFile(`${setting}: ${path} must have a password, on one line`);
 }
 
 interface Watched {
