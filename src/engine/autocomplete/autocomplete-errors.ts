@@ -44,10 +44,15 @@ export function dictionaryTooNew(name: string, format: number): HoldfastError {
   );
 }
 
-export function dictionaryLoading(name: string): HoldfastError {
+/** `progress`: of the load; undefined if it is not known. */
+export function dictionaryLoading(
+  name: string,
+  progress?: { readonly text: string; readonly retryAfterMs: number },
+): HoldfastError {
   return new HoldfastError(
     'DICTIONARY_LOADING',
-    `this server is still loading ${dictionaryText(name)}; try again, with a longer deadline if you want to wait for the load`,
+    `this server is still loading ${dictionaryText(name)}${progress ? ` (${progress.text})` : ''}; try again, with a longer deadline if you want to wait for the load`,
+    progress && { retryAfterMs: progress.retryAfterMs },
   );
 }
 

@@ -29,7 +29,7 @@ beforeEach(() => {
   indexes = new LoadedDictionaries({
     store,
     memory,
-    builds: new LayerBuilds({ here: thread, small: thread, large: thread }, memory),
+    builds: new LayerBuilds({ here: thread, small: thread, medium: thread, large: thread }, memory),
     search: new CopySearch(thread),
     clock,
     onDefect: (error) => void defects.push(error),

@@ -264,7 +264,7 @@ test('builds again in a new thread if the thread of a build ends', async () => {
   indexes = new LoadedDictionaries({
     store,
     memory,
-    builds: new LayerBuilds({ here: thread, small: thread, large: thread }, memory),
+    builds: new LayerBuilds({ here: thread, small: thread, medium: thread, large: thread }, memory),
     search: new CopySearch(thread),
     clock: systemClock,
     onDefect: (error) => void defects.push(error),

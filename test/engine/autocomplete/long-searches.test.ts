@@ -26,7 +26,7 @@ beforeEach(async () => {
   indexes = new LoadedDictionaries({
     store,
     memory,
-    builds: new LayerBuilds({ here: thread, small: thread, large: thread }, memory),
+    builds: new LayerBuilds({ here: thread, small: thread, medium: thread, large: thread }, memory),
     search: new CopySearch(thread),
     clock,
     onDefect: (error) => expect(error).toBeUndefined(),

@@ -1,5 +1,6 @@
 import type { ExpectedEntries } from './entry-collector';
-import type { LayerShape } from './layer-memory';
+import { sizeOfLayer, type LayerShape } from './layer-memory';
+import { MAX_ALIASES } from '../limits';
 
 const WORD = Uint32Array.BYTES_PER_ELEMENT;
 /** The lengths of id and record in a packed entry. */
@@ -19,6 +20,21 @@ export function collectorBytes({ count, bytes }: ExpectedEntries): number {
   const packedBytes = bytes + PACKED_HEADER * count;
   const formBytes = bytes + count;
   return packedBytes + formBytes + COLLECTED_ROW * count;
+}
+
+/** The memory of a build with its layer (bytes), an upper bound unless folding makes the texts longer. */
+export function mostBuildBytes(expected: ExpectedEntries): number {
+  const { count, bytes } = expected;
+  const formBytes = bytes + count;
+  const beginnings = Math.min((1 + MAX_ALIASES) * count, formBytes);
+  const shape: LayerShape = {
+    entryCount: count,
+    formBytes,
+    entryBytes: bytes + PACKED_HEADER * count,
+    idSeed: 0,
+    lists: { beginnings, wordStarts: 0, otherStarts: formBytes - beginnings },
+  };
+  return collectorBytes(expected) + sortBytes(shape) + sizeOfLayer(shape);
 }
 
 /**

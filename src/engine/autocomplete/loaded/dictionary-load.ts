@@ -1,8 +1,11 @@
 import { StoreFailure } from '../../errors';
 import type { BucketsRead, EntryStore, Head, LoadSource, LoadStart, Missing, Write } from '../entry-store';
 import { GenerationCopy, type CopyOptions } from './generation-copy';
+import type { HeldLayer } from './held-layer';
 import type { BuildInput } from './layer-builds';
+import type { LoadProgress } from './load-progress';
 import type { Position } from './position';
+import { WritesMeanwhile } from './writes-meanwhile';
 
 export type LoadStore = Pick<EntryStore, 'startLoad' | 'readBuckets' | 'writesAfter'>;
 
@@ -24,6 +27,7 @@ export async function loadCopy(
   store: LoadStore,
   options: Omit<CopyOptions, 'profile'>,
   cancelFlag: Int32Array,
+  progress: LoadProgress,
 ): Promise<GenerationCopy | Missing> {
   for (let attempt = 1; ; attempt += 1) {
     // A replica may be too far behind for a load.
@@ -31,7 +35,7 @@ export async function loadCopy(
     const start = await store.startLoad(name, source);
     if (start.kind !== 'start') return start;
     try {
-      return await new DictionaryLoad(name, start, source, store, options).run(cancelFlag);
+      return await new DictionaryLoad(name, start, source, store, options, progress).run(cancelFlag);
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error;
       if (attempt === MOST_ATTEMPTS) throw new StoreFailure('no', 'unavailable', { cause: error });
@@ -52,6 +56,7 @@ class DictionaryLoad {
     private readonly source: LoadSource,
     private readonly store: LoadStore,
     private readonly options: Omit<CopyOptions, 'profile'>,
+    private readonly progress: LoadProgress,
   ) {
     this.#position = { version: start.version, tail: start.tail };
     this.#see(start);
@@ -59,6 +64,31 @@ class DictionaryLoad {
   }
 
   async run(cancelFlag: Int32Array): Promise<GenerationCopy> {
+    const { clock, memory } = this.options;
+    const { generationId } = this.start.head;
+    const read = (after: Position) => this.store.writesAfter(this.name, { generationId, ...after });
+    const meanwhile = new WritesMeanwhile(this.#position, read, clock, memory);
+    try {
+      const held = await this.#build(cancelFlag, meanwhile);
+      return await this.#copyOf(held, meanwhile);
+    } finally {
+      meanwhile.end();
+    }
+  }
+
+  async #copyOf(held: HeldLayer, meanwhile: WritesMeanwhile): Promise<GenerationCopy> {
+    const { generationId, profile } = this.start.head;
+    const copy = new GenerationCopy(generationId, { ...this.#position, held }, { ...this.options, profile });
+    try {
+      await copy.apply(meanwhile.takeAfter(this.#position));
+      return copy;
+    } catch (error) {
+      copy.close();
+      throw error;
+    }
+  }
+
+  #build(cancelFlag: Int32Array, meanwhile: WritesMeanwhile): Promise<HeldLayer> {
     const { head, entryCount, entryBytes } = this.start;
     const { builds, room } = this.options;
     const request = {
@@ -67,12 +97,15 @@ class DictionaryLoad {
       cancelFlag,
       room,
     };
-    const held = await builds.build(request, async (input) => {
+    return builds.build(request, async (input) => {
       await this.#addBuckets(input);
-      if (!this.#isComplete) await this.#addWrites(input);
+      if (!this.#isComplete) {
+        await this.#add(meanwhile.takeAfter(this.#position), input);
+        await this.#addWrites(input);
+      }
+      meanwhile.continueFrom(this.#position);
+      this.progress.onAllRead();
     });
-    const base = { ...this.#position, held };
-    return new GenerationCopy(head.generationId, base, { ...this.options, profile: head.profile });
   }
 
   /** True: the answer to the start has all entries, with every write that ended before the load. */
@@ -85,6 +118,7 @@ class DictionaryLoad {
     let { bucketCount, next } = this.start;
     let adding = added(input, this.start.packed);
     while (next < bucketCount) {
+      this.progress.onRead(next / bucketCount);
       const [read] = await Promise.all([this.#readBuckets(next), adding]);
       adding = added(input, read.packed);
       // A bucket may have been split meanwhile. Then a part of its entries is in a new bucket.
@@ -103,6 +137,15 @@ class DictionaryLoad {
     return read;
   }
 
+  async #add(writes: readonly Write[], input: BuildInput): Promise<void> {
+    const last = writes.at(-1);
+    if (last === undefined) return;
+    for (const write of writes) this.#check(write);
+    const changes = writes.flatMap((write) => write.changes);
+    if (changes.length > 0) await input.addChanges(changes);
+    this.#position = { version: last.version, tail: last.tail };
+  }
+
   /** Applies all writes since the start. The buckets may contain some of the writes, which changes nothing. */
   async #addWrites(input: BuildInput): Promise<void> {
     const { generationId } = this.start.head;
@@ -110,11 +153,8 @@ class DictionaryLoad {
       const read = await this.store.writesAfter(this.name, { generationId, ...this.#position });
       if (read.kind !== 'writes') throw new Interrupted('the latest writes are gone');
       this.#checkGeneration(read.head);
-      for (const write of read.writes) this.#check(write);
-      const changes = read.writes.flatMap((write) => write.changes);
-      if (changes.length > 0) await input.addChanges(changes);
+      await this.#add(read.writes, input);
       const last = read.writes.at(-1);
-      if (last) this.#position = { version: last.version, tail: last.tail };
       if (last === undefined || last.version >= read.head.version) break;
     }
     for (const version of this.#seen.keys()) {

@@ -241,6 +241,7 @@ export class GenerationCopy {
     const request = {
       accents: this.profile.accents,
       expected: { count: entries.length, bytes: changed.bytes },
+      isOfChanges: true,
       cancelFlag: this.#cancelFlag,
       room,
     };

@@ -1,10 +1,11 @@
 import type { EntryChange } from '../entry-store';
 import type { ExpectedEntries } from '../index/entry-collector';
-import { collectorBytes, sortBytes } from '../index/build-memory';
+import { collectorBytes, mostBuildBytes, sortBytes } from '../index/build-memory';
 import { openLayer, sizeOfLayer } from '../index/layer-memory';
 import { ThreadLost } from '../../task-thread';
 import type { Profile } from '../suggestion';
 import type { CollectedEntry, LivingLayer } from '../threads/thread-calls';
+import { BuildShares, BuildTurns, type BuildShare } from './build-turns';
 import { BuildsHere, type BuildThread } from './builds-here';
 import { HeldLayer } from './held-layer';
 import type { FreeSome, IndexMemory, Reservation } from './index-memory';
@@ -26,8 +27,8 @@ export class NoMemory extends Error {
 
 /** The part of the budget that one dictionary may use. */
 export interface DictionaryRoom {
-  /** Frees the indexes of other dictionaries. */
-  readonly freeSome: FreeSome;
+  /** Frees the indexes of other dictionaries; for a long build, only those that nobody has asked lately. */
+  readonly freeSome: (isForLongBuild: boolean) => boolean;
   /** The bytes that the dictionary itself has in use. */
   readonly heldBytes: () => number;
 }
@@ -35,6 +36,8 @@ export interface DictionaryRoom {
 export interface BuildRequest {
   readonly accents: Profile['accents'];
   readonly expected: ExpectedEntries;
+  /** Queries of a loaded dictionary wait for the build. The feed bounds its size: some MiB. */
+  readonly isOfChanges?: boolean;
   /** The bytes of the layer, as far as they are known before the build. Default: 0. */
   readonly layerBytes?: number;
   /** Set to 1 to cancel the build. */
@@ -54,11 +57,14 @@ export interface BuildInput {
 
 /** A build that expects more bytes is small, and not very small. */
 const MOST_BYTES_HERE = 32 * 1024;
-/** A build that expects more bytes is large. */
-const LARGE_BYTES = 2 ** 20;
+/** A build that expects more bytes is medium, and takes seconds. */
+const MEDIUM_BYTES = 2 ** 20;
+/** A build that expects more bytes is large, and may take minutes. */
+const LARGE_BYTES = 2 ** 24;
 
 export interface BuildThreads {
   readonly small: BuildThread;
+  readonly medium: BuildThread;
   readonly large: BuildThread;
   /** For very small layers. Default: the main thread. */
   readonly here?: BuildThread;
@@ -69,14 +75,15 @@ export function newCancelFlag(): Int32Array {
 }
 
 /**
- * Builds layers: very small layers on the main thread, small layers in one thread, one after another, and large layers in
- * another thread. So a large build never delays a small one, and only one large build at a time takes memory.
+ * Builds layers: very small layers on the main thread, and small, medium and large layers each in a thread of their own,
+ * one after another, the smallest first. So no build waits for a much larger one, as long as both fit into the memory.
+ * Builds of changes are small builds, so that loaded dictionaries do not wait for loads.
  */
 export class LayerBuilds {
   #lastBuild = 0;
-  /** The end of the last build of each thread. */
-  readonly #lastEnds = new Map<BuildThread, Promise<unknown>>();
-
+  readonly #turns = new Map<BuildThread, BuildTurns>();
+  /** The medium and large builds. Small builds are not counted, because they take little memory. */
+  readonly #shares: BuildShares;
   readonly #here: BuildThread;
 
   constructor(
@@ -84,6 +91,7 @@ export class LayerBuilds {
     private readonly memory: IndexMemory,
   ) {
     this.#here = threads.here ?? new BuildsHere();
+    this.#shares = new BuildShares(memory.budgetBytes);
   }
 
   /**
@@ -91,32 +99,48 @@ export class LayerBuilds {
    * `ThreadLost`, or with the error of `fill`.
    */
   build(request: BuildRequest, fill: (input: BuildInput) => Promise<void>): Promise<HeldLayer> {
-    const thread = this.#threadFor(request.expected.bytes);
+    const thread = this.#threadFor(request);
     // A very small build takes little memory, so this build need not wait for builds that read from the store.
     if (thread === this.#here) return this.#buildNow(thread, request, fill);
-    const before = this.#lastEnds.get(thread) ?? Promise.resolve();
-    const built = before.then(() => this.#buildNow(thread, request, fill));
-    this.#lastEnds.set(
-      thread,
-      built.catch(() => undefined),
+    const { bytes } = request.expected;
+    const turns = this.#turns.get(thread) ?? new BuildTurns();
+    this.#turns.set(thread, turns);
+    return turns.run(bytes, () =>
+      isLong(request) ? this.#buildInShare(thread, request, fill) : this.#buildNow(thread, request, fill),
     );
-    return built;
   }
 
-  #threadFor(bytes: number): BuildThread {
+  async #buildInShare(
+    thread: BuildThread,
+    request: BuildRequest,
+    fill: (input: BuildInput) => Promise<void>,
+  ): Promise<HeldLayer> {
+    const share = await this.#shares.begin(mostBuildBytes(request.expected));
+    try {
+      return await this.#buildNow(thread, request, fill, share);
+    } finally {
+      share.end();
+    }
+  }
+
+  #threadFor(request: BuildRequest): BuildThread {
+    const { bytes } = request.expected;
     if (bytes <= MOST_BYTES_HERE) return this.#here;
-    return bytes > LARGE_BYTES ? this.threads.large : this.threads.small;
+    if (!isLong(request)) return this.threads.small;
+    return bytes > LARGE_BYTES ? this.threads.large : this.threads.medium;
   }
 
   async #buildNow(
     thread: BuildThread,
     { accents, expected, layerBytes = 0, cancelFlag, room }: BuildRequest,
     fill: (input: BuildInput) => Promise<void>,
+    share?: BuildShare,
   ): Promise<HeldLayer> {
     const build = ++this.#lastBuild;
     const { lossCount } = thread;
+    const freeSome: FreeSome = () => room.freeSome(share !== undefined);
     const forEntries = collectorBytes(expected);
-    const collected = this.#reserve(forEntries, forEntries + layerBytes, room);
+    const collected = this.#reserve(forEntries, forEntries + layerBytes, room, freeSome);
     let forBuild: Reservation | undefined;
     let block: Block | undefined;
     try {
@@ -125,8 +149,9 @@ export class LayerBuilds {
       const shape = await thread.call('planLayer', { build });
       const byteLength = sizeOfLayer(shape);
       const neededBytes = forEntries + sortBytes(shape) + byteLength;
-      forBuild = this.#reserve(sortBytes(shape), neededBytes, room);
-      block = this.memory.allocate(byteLength, room.freeSome);
+      share?.set(neededBytes);
+      forBuild = this.#reserve(sortBytes(shape), neededBytes, room, freeSome);
+      block = this.memory.allocate(byteLength, freeSome);
       if (block === undefined) throw noMemory(neededBytes, room);
       await thread.call('writeLayer', { build, block });
       return this.#held(block, { ...block, shape });
@@ -144,10 +169,10 @@ export class LayerBuilds {
   }
 
   /** `neededBytes`: all memory of the build, as far as it is known. */
-  #reserve(byteLength: number, neededBytes: number, room: DictionaryRoom): Reservation {
+  #reserve(byteLength: number, neededBytes: number, room: DictionaryRoom, freeSome: FreeSome): Reservation {
     // No dictionary is evicted for a build that does not fit into the budget even without all other dictionaries.
     const fits = neededBytes + room.heldBytes() <= this.memory.budgetBytes;
-    const reservation = fits ? this.memory.reserve(byteLength, room.freeSome) : undefined;
+    const reservation = fits ? this.memory.reserve(byteLength, freeSome) : undefined;
     if (reservation === undefined) throw noMemory(neededBytes, room);
     return reservation;
   }
@@ -155,6 +180,11 @@ export class LayerBuilds {
   #held(block: Block, memory: HeldLayer['memory']): HeldLayer {
     return new HeldLayer(openLayer(memory), memory, block.byteLength, () => this.memory.free(block));
   }
+}
+
+/** True: the build takes seconds or minutes, and no query of a loaded dictionary waits for it. */
+function isLong({ expected, isOfChanges = false }: BuildRequest): boolean {
+  return expected.bytes > MEDIUM_BYTES && !isOfChanges;
 }
 
 function noMemory(buildBytes: number, { heldBytes }: DictionaryRoom): NoMemory {

@@ -39,6 +39,8 @@ export interface LoadedDictionariesOptions {
 
 /** A query waits for loads at most for this time, also without a deadline (ms). */
 const LONGEST_PATIENCE_MS = 60_000;
+/** A long build must not evict a dictionary that a query has asked for in this time (ms). */
+const IN_USE_MS = 10_000;
 /** How often a query asks again for a copy that was evicted. */
 const MOST_ATTEMPTS = 3;
 
@@ -152,7 +154,9 @@ export class LoadedDictionaries implements DictionaryIndexes {
 
   #callersError(error: unknown, dictionary: string): unknown {
     if (error instanceof HoldfastError) return error;
-    if (error instanceof OutOfPatience || error instanceof ThreadLost) return dictionaryLoading(dictionary);
+    if (error instanceof OutOfPatience || error instanceof ThreadLost) {
+      return dictionaryLoading(dictionary, this.#dictionaries.get(dictionary)?.progress);
+    }
     if (error instanceof NoMemory) {
       return noMemoryForDictionary(dictionary, error, this.options.memory.budgetBytes);
     }
@@ -163,11 +167,12 @@ export class LoadedDictionaries implements DictionaryIndexes {
     const loaded = this.#dictionaries.get(dictionary) ?? this.#newDictionary(dictionary);
     this.#dictionaries.delete(dictionary);
     this.#dictionaries.set(dictionary, loaded);
+    loaded.onAsked();
     return loaded;
   }
 
   #newDictionary(name: string): LoadedDictionary {
-    const freeSome = () => this.#freeSome(name);
+    const freeSome = (isForLongBuild: boolean) => this.#freeSome(name, isForLongBuild);
     return new LoadedDictionary(name, {
       ...this.options,
       heads: this.#heads,
@@ -177,10 +182,15 @@ export class LoadedDictionaries implements DictionaryIndexes {
     });
   }
 
-  /** Evicts the least recently used dictionary. False: no other dictionary has memory. */
-  #freeSome(exceptName: string): boolean {
+  /**
+   * Evicts the least recently used dictionary. False: no other dictionary has memory that the build may take. After its
+   * eviction a dictionary could not come back until a long build ends, so long builds leave those in use.
+   */
+  #freeSome(exceptName: string, isForLongBuild: boolean): boolean {
+    const inUseSince = isForLongBuild ? this.options.clock.now() - IN_USE_MS : Infinity;
     for (const [name, loaded] of this.#dictionaries) {
       if (name === exceptName || loaded.copy === undefined) continue;
+      if (loaded.askedAt > inUseSince) return false;
       loaded.unload();
       this.#forgetIfEmpty(name);
       return true;

@@ -6,8 +6,8 @@ import type { LoadState } from '../suggestion';
 import type { LoadStore } from './dictionary-load';
 import { GenerationCopy, type CopyOptions } from './generation-copy';
 import { GrowingPause } from './growing-pause';
-import type { FreeSome } from './index-memory';
-import { NoMemory } from './layer-builds';
+import { NoMemory, type DictionaryRoom } from './layer-builds';
+import type { LoadProgress } from './load-progress';
 import { PacedLoads, type PacedLoadsOptions } from './paced-loads';
 import type { Patience } from './patience';
 import { Replacement } from './replacement';
@@ -17,8 +17,7 @@ export interface LoadedOptions
   extends Omit<CopyOptions, 'profile' | 'room' | 'onMergeFailed'>, PacedLoadsOptions {
   readonly store: LoadStore & Pick<EntryStore, 'head'>;
   readonly clock: Clock;
-  /** Frees the indexes of other dictionaries. */
-  readonly freeSome: FreeSome;
+  readonly freeSome: DictionaryRoom['freeSome'];
   readonly onDefect: (error: unknown) => void;
   /** Receives texts for the operator. */
   readonly onWarning: (text: string) => void;
@@ -34,6 +33,7 @@ export class LoadedDictionary {
   #copy: GenerationCopy | undefined;
   /** The copy has every write that was answered before this time (ms, monotonic clock). */
   #currentAt = -Infinity;
+  #askedAt: number;
   /** Undefined: the copy's generation is live. */
   #replacement: Replacement | undefined;
   readonly #pacedLoads: PacedLoads;
@@ -51,6 +51,17 @@ export class LoadedDictionary {
   ) {
     this.#pacedLoads = new PacedLoads(name, options);
     this.#pauseAfterUnload = new GrowingPause(options.clock);
+    this.#askedAt = options.clock.now();
+  }
+
+  /** When a query last asked for the dictionary (ms, monotonic clock). */
+  get askedAt(): number {
+    return this.#askedAt;
+  }
+
+  /** A query asks for the dictionary. */
+  onAsked(): void {
+    this.#askedAt = this.options.clock.now();
   }
 
   get copy(): GenerationCopy | undefined {
@@ -61,6 +72,11 @@ export class LoadedDictionary {
     if (this.#copy) return 'ready';
     if (this.#loads.inProgress) return 'loading';
     return this.#pacedLoads.hasFailed ? 'failed' : 'not-loaded';
+  }
+
+  /** Undefined: no load is in progress. */
+  get progress(): LoadProgress | undefined {
+    return this.#loads.inProgress ? this.#pacedLoads.progress : undefined;
   }
 
   get byteLength(): number {

@@ -25,17 +25,20 @@ export interface OpenIndexesOptions {
 const SEARCH_NICE = 0;
 /** Small builds come before large builds, and after the main thread. */
 const SMALL_BUILD_NICE = 5;
+const MEDIUM_BUILD_NICE = 8;
 const LARGE_BUILD_NICE = 10;
-/** On a single core, a large build runs for at most half of the time. */
+/** On a single core, a medium or large build runs for at most half of the time. */
 const SINGLE_CORE_DUTY = 0.5;
 
-/** The indexes of this server, with three threads that start when they are needed. */
+/** The indexes of this server, with four threads that start when they are needed. */
 export function openIndexes(options: OpenIndexesOptions): LoadedDictionaries {
   const { budgetBytes, coreCount } = options;
+  const longDuty = coreCount < 2 ? SINGLE_CORE_DUTY : 1;
   const threads = {
     search: new IndexThread({ nice: SEARCH_NICE, dutyCycle: 1 }),
     small: new IndexThread({ nice: SMALL_BUILD_NICE, dutyCycle: 1 }),
-    large: new IndexThread({ nice: LARGE_BUILD_NICE, dutyCycle: coreCount < 2 ? SINGLE_CORE_DUTY : 1 }),
+    medium: new IndexThread({ nice: MEDIUM_BUILD_NICE, dutyCycle: longDuty }),
+    large: new IndexThread({ nice: LARGE_BUILD_NICE, dutyCycle: longDuty }),
   };
   const memory = new IndexMemory(budgetBytes);
   return new LoadedDictionaries({

@@ -5,6 +5,7 @@ import type { CopyOptions, GenerationCopy } from './generation-copy';
 import type { HeadReads } from './head-reads';
 import { newCancelFlag } from './layer-builds';
 import { LoadBackoff } from './load-backoff';
+import { LoadProgress } from './load-progress';
 import type { LoadRate } from './load-rate';
 
 export interface PacedLoadsOptions {
@@ -18,6 +19,7 @@ export interface PacedLoadsOptions {
 export class PacedLoads {
   readonly #backoff: LoadBackoff;
   readonly #cancelFlag = newCancelFlag();
+  #progress: LoadProgress | undefined;
 
   constructor(
     private readonly name: string,
@@ -29,6 +31,11 @@ export class PacedLoads {
   /** True: the last load has failed because of the dictionary. */
   get hasFailed(): boolean {
     return this.#backoff.hasFailed;
+  }
+
+  /** Of the load that is in progress, or of the last load. */
+  get progress(): LoadProgress | undefined {
+    return this.#progress;
   }
 
   get isClosed(): boolean {
@@ -52,13 +59,15 @@ export class PacedLoads {
   }
 
   async #loadInTurn(options: Omit<CopyOptions, 'profile'>): Promise<GenerationCopy | Missing> {
-    const { loadRate, heads, store } = this.options;
+    const { loadRate, heads, store, clock } = this.options;
+    const progress = new LoadProgress(clock);
+    this.#progress = progress;
     if (!loadRate.isFree) {
       // Many loads wait. The head is read first, so that a dictionary that does not exist takes no place in the queue.
       const { head } = await heads.read(this.name);
       if (head.kind !== 'head') return head;
     }
     await loadRate.pass();
-    return loadCopy(this.name, store, options, this.#cancelFlag);
+    return loadCopy(this.name, store, options, this.#cancelFlag, progress);
   }
 }
