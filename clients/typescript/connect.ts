@@ -1,13 +1,14 @@
 import { checkedSignal, unlessAborted } from './calls/abort';
 import { CallChannel } from './calls/call-channel';
-import { timeoutOf, type CallOptions } from './calls/call-options';
+import { CALL, timeoutOf, type CallOptions } from './calls/call-options';
+import { withCaller } from './caller-stack';
 import { addressList, type Addresses } from './connection/addresses';
 import { checkTls, type TlsOptions } from './connection/tls';
 import { tokenSource, type TokenOption } from './connection/token';
 import { refuseTokenWithoutTls } from './connection/transport-security';
 import { HoldfastClient, type Holdfast } from './holdfast';
 import { metadataMap, type Metadata } from './leases/metadata';
-import { checkedOptions } from './leases/options';
+import { checkedOptions, type Known } from './known-options';
 import { NUMBERS } from './numbers';
 import { grpcWires } from './sessions/grpc-wire';
 import { SessionClient } from './sessions/session-client';
@@ -33,6 +34,12 @@ export interface ConnectOptions extends CallOptions, Telemetry {
   readonly timeout?: TimeSpan | undefined;
 }
 
+const CONNECT: Known<ConnectOptions> = {
+  ...CALL,
+  ...{ tls: true, token: true, allowInsecureToken: true, holderId: true, metadata: true },
+  ...{ logger: true, tracer: true },
+};
+
 /**
  * Connects to one of several servers of the same store: `await connect('127.0.0.1:50051')`. Rejects with a HoldfastError
  * if no server answers in time, if the servers refuse the credential, or if a token would go without TLS.
@@ -40,7 +47,7 @@ export interface ConnectOptions extends CallOptions, Telemetry {
  * @param addresses "host:port", several as an array or separated by commas
  */
 export async function connect(addresses: Addresses, options: ConnectOptions = {}): Promise<Holdfast> {
-  const { tls, tracer, logger, holderId, metadata = {} } = checkedOptions(options);
+  const { tls, tracer, logger, holderId, metadata = {} } = checkedOptions(options, CONNECT);
   const list = addressList(addresses);
   checkTls(tls);
   checkTelemetry(options);
@@ -48,21 +55,23 @@ export async function connect(addresses: Addresses, options: ConnectOptions = {}
   checkedSignal(options.signal)?.throwIfAborted();
   const token = tokenSource(options.token);
   if (token && tls === undefined && options.allowInsecureToken !== true) refuseTokenWithoutTls(list);
+  const onNews = newsLog(logger);
   const session = new SessionClient({
     addresses: list,
     openWire: grpcWires(tls),
     token,
     holderId: checkedText('holderId', holderId ?? ''),
     metadata: checkedMetadata(metadataMap(metadata)),
-    onNews: newsLog(logger),
+    onNews,
   });
   try {
-    await ready(session, timeoutMs, options.signal);
+    await withCaller(connect, () => ready(session, timeoutMs, options.signal));
   } catch (error) {
     await session.close(0);
     throw error;
   }
-  return new HoldfastClient(session, new CallChannel({ addresses: list, tls, token, tracer }), tracer);
+  const channel = new CallChannel({ addresses: list, tls, token, tracer });
+  return new HoldfastClient(session, channel, onNews, tracer);
 }
 
 /** Rejects with the signal's reason when the signal aborts. The caller closes the session then. */

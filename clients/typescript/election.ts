@@ -1,11 +1,12 @@
 import { LockServiceService, type Lock } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { CallChannel } from './calls/call-channel';
-import type { CallOptions, WatchOptions } from './calls/call-options';
+import { CALL, WATCH, type CallOptions, type WatchOptions } from './calls/call-options';
 import { Iteration } from './calls/iteration';
 import { watch } from './calls/watch';
 import type { LeaderLease } from './lease-types';
 import { metadataMap, type Metadata } from './leases/metadata';
-import { checkedOptions, type AcquireOptions } from './leases/options';
+import { checkedIfGiven, checkedOptions } from './known-options';
+import { ACQUIRE, type AcquireOptions } from './leases/options';
 import { optionsAndBody, runUnderLease } from './leases/run-under-lease';
 import type { Lease } from './sessions/lease';
 import { checkedMetadata, checkedText } from './texts';
@@ -24,6 +25,8 @@ export interface Leader {
 /** What an election needs of the client. */
 export interface Candidates {
   lock(name: string, options: AcquireOptions): Promise<Lease>;
+  /** The lease for a caller who releases it. */
+  handle<Held extends Lease>(lease: Held): Held;
 }
 
 type ShownLease = Lease & Pick<LeaderLease, 'updateValue'>;
@@ -47,8 +50,8 @@ export class ElectionClient {
    * Waits until this process is the leader. `release()` of the lease resigns. The lease has the value as its metadata entry
    * `value`, so the caller's metadata has no such entry.
    */
-  campaign(value: string, options: AcquireOptions = {}): Promise<LeaderLease> {
-    return this.win(value, options);
+  async campaign(value: string, options: AcquireOptions = {}): Promise<LeaderLease> {
+    return this.candidates.handle(await this.win(value, options));
   }
 
   /** Waits until this process is the leader, runs `body`, and resigns. Rejects with a LeaseLostError on a loss. */
@@ -62,6 +65,7 @@ export class ElectionClient {
 
   /** The present leader. Undefined: there is none. */
   async leader(options?: CallOptions): Promise<Leader | undefined> {
+    checkedIfGiven(options, CALL);
     const { lock } = await this.channel.unary(LockServiceService.getLock, { name: this.name }, options);
     return leaderOf(lock);
   }
@@ -71,6 +75,7 @@ export class ElectionClient {
    * ClosedError when the client is closed.
    */
   observe(options: WatchOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
+    checkedOptions(options, WATCH);
     return new Iteration(options.signal, (ends) => this.leaders(ends));
   }
 
@@ -89,7 +94,7 @@ export class ElectionClient {
   }
 
   private async win(value: string, options: AcquireOptions): Promise<ShownLease> {
-    const entries = metadataMap(checkedOptions(options).metadata ?? {});
+    const entries = metadataMap(checkedOptions(options, ACQUIRE).metadata ?? {});
     const shown = { ...options, metadata: withValue(entries, value) };
     return showing(await this.candidates.lock(this.name, shown));
   }

@@ -2,6 +2,7 @@ import { status, type ServiceError } from '@grpc/grpc-js';
 import type { CommandFailed } from '../../generated/typescript/holdfast/v1/session_service';
 import { durationToMs } from './duration';
 import { holdfastError } from './holdfast-error';
+import { ownNames } from './server-texts';
 import type { FieldViolation } from './status-details';
 
 /** What an error says, apart from its text. */
@@ -83,13 +84,18 @@ export class NoSuchSemaphoreError extends HoldfastError {
   override readonly name = 'NoSuchSemaphoreError';
 }
 
-/** LIMIT_MISMATCH: the semaphore has another limit. */
+/** LIMIT_MISMATCH: the semaphore has another limit than the caller demands. */
 export class LimitMismatchError extends HoldfastError {
   override readonly name = 'LimitMismatchError';
 
   /** The limit in force. */
   get limit(): number {
     return this.number('limit');
+  }
+
+  /** The limit that the caller has demanded. */
+  get expectedLimit(): number {
+    return this.number('expected_limit');
   }
 }
 
@@ -174,7 +180,7 @@ export function errorOf(message: string, facts: ErrorFacts, options?: ErrorOptio
 export function errorOfCommand(failed: CommandFailed): HoldfastError {
   const { code, reasonText: reason, message, metadata, retryDelay, violations } = failed;
   const retryAfterMs = retryDelay && durationToMs(retryDelay);
-  return errorOf(message, { reason, code, metadata, retryAfterMs, violations });
+  return errorOf(ownNames(message), { reason, code, metadata, retryAfterMs, violations: own(violations) });
 }
 
 /** The error of a call or a stream. Undefined: the stream ended with status OK. */
@@ -182,7 +188,14 @@ export function errorOfCall(error: ServiceError | HoldfastError | undefined): Ho
   if (error instanceof HoldfastError) return error;
   const text = error?.details || error?.message || 'the stream ended without a reason';
   const code = error?.code ?? status.UNAVAILABLE;
-  return errorOf(text, { code, reason: '', ...holdfastError(error) });
+  const fault = holdfastError(error);
+  if (fault === undefined) return errorOf(text, { code, reason: '' });
+  return errorOf(ownNames(text), { code, ...fault, violations: own(fault.violations) });
+}
+
+/** The path of the field stays as in the contract, because a program may read it. */
+function own(violations: readonly FieldViolation[]): FieldViolation[] {
+  return violations.map(({ field, description }) => ({ field, description: ownNames(description) }));
 }
 
 /** The text of whatever a function of the caller has thrown, or has rejected with. */

@@ -4,25 +4,38 @@ import { featureToJSON, ServerServiceService } from '../../generated/typescript/
 import { DictionaryClient, type Dictionary } from './autocomplete/dictionary';
 import { RecentsClient, type Recents } from './autocomplete/recents';
 import type { CallChannel, Method } from './calls/call-channel';
-import type { CallOptions, RawCallOptions, WatchOptions } from './calls/call-options';
+import {
+  CALL,
+  RAW_CALL,
+  WATCH,
+  type CallOptions,
+  type RawCallOptions,
+  type WatchOptions,
+} from './calls/call-options';
 import { watch } from './calls/watch';
+import { withCaller } from './caller-stack';
 import { ElectionClient, type Election } from './election';
 import { ContendedError } from './errors';
+import { checkedIfGiven, checkedOptions } from './known-options';
 import type { Body, Lease } from './lease-types';
 import {
-  checkedOptions,
   lockAcquire,
   permitsAcquire,
+  TRY_LOCK,
+  TRY_PERMITS,
   type LockOptions,
   type PermitsOptions,
   type TryLockOptions,
   type TryPermitsOptions,
 } from './leases/options';
+import { SemaphoreLimits } from './leases/semaphore-limits';
 import { optionsAndBody, runUnderLease } from './leases/run-under-lease';
 import { NUMBERS } from './numbers';
 import type { Acquire } from './sessions/acquire-intent';
 import type { Lease as HeldLease } from './sessions/lease';
+import { handleOf } from './sessions/lease-handle';
 import type { SessionClient } from './sessions/session-client';
+import type { SessionNews } from './sessions/session-news';
 import { inSpan, type Tracer } from './telemetry';
 
 export interface ServerInfo {
@@ -36,12 +49,17 @@ export type Holdfast = Pick<HoldfastClient, keyof HoldfastClient>;
 
 /** A client of the servers of one store. `connect` makes the client. Close it before the process ends. */
 export class HoldfastClient {
+  private readonly limits: SemaphoreLimits;
+
   /** @internal */
   constructor(
     private readonly session: SessionClient,
     private readonly channel: CallChannel,
+    private readonly tell: (news: SessionNews) => void,
     private readonly tracer: Tracer | undefined,
-  ) {}
+  ) {
+    this.limits = new SemaphoreLimits(channel, tell);
+  }
 
   /**
    * Waits for the lock, runs `body`, and releases the lock. On a loss of the lease, `lease.signal` aborts, and the promise
@@ -64,27 +82,28 @@ export class HoldfastClient {
 
   /** Waits for the lock. Release the lease, or declare it with `await using`. Rejects with a HoldfastError. */
   async lock(name: string, options: LockOptions = {}): Promise<Lease> {
-    return this.acquire(lockAcquire(name, options));
+    return this.handle(await this.acquire(lockAcquire(name, options)));
   }
 
   /** Waits for permits of a semaphore, as `lock` does. */
   async permits(name: string, options: PermitsOptions = {}): Promise<Lease> {
-    return this.acquire(permitsAcquire(name, options));
+    return this.handle(await this.acquire(permitsAcquire(name, options)));
   }
 
   /** Tries once. Resolves with undefined if others hold the lock or wait for it. */
   async tryLock(name: string, options: TryLockOptions = {}): Promise<Lease | undefined> {
-    return unlessContended(this.lock(name, { ...checkedOptions(options), wait: 0 }));
+    return unlessContended(this.lock(name, { ...checkedOptions(options, TRY_LOCK), wait: 0 }));
   }
 
   /** Tries once. Resolves with undefined if too few permits are free, or if others wait for them. */
   async tryPermits(name: string, options: TryPermitsOptions = {}): Promise<Lease | undefined> {
-    return unlessContended(this.permits(name, { ...checkedOptions(options), wait: 0 }));
+    return unlessContended(this.permits(name, { ...checkedOptions(options, TRY_PERMITS), wait: 0 }));
   }
 
   election(name: string): Election {
     const lock = (name: string, options: LockOptions) => this.acquire(lockAcquire(name, options));
-    return new ElectionClient(name, { lock }, this.channel);
+    const handle = <Held extends HeldLease>(lease: Held) => this.handle(lease);
+    return new ElectionClient(name, { lock, handle }, this.channel);
   }
 
   /** The latest choices of one user. */
@@ -98,6 +117,7 @@ export class HoldfastClient {
 
   /** The names of all dictionaries with this prefix, in order. */
   async *dictionaryNames(prefix = '', options?: CallOptions): AsyncGenerator<string, void, undefined> {
+    checkedIfGiven(options, CALL);
     const request = { namePrefix: prefix, pageSize: NUMBERS.entries.pageSize, pageToken: '' };
     do {
       const page = await this.channel.unary(autocomplete.listDictionaries, request, options);
@@ -107,6 +127,7 @@ export class HoldfastClient {
   }
 
   async serverInfo(options?: CallOptions): Promise<ServerInfo> {
+    checkedIfGiven(options, CALL);
     const { version, features } = await this.channel.unary(ServerServiceService.getServerInfo, {}, options);
     return { version, features: features.map((one) => featureToJSON(one).replace('FEATURE_', '')) };
   }
@@ -116,11 +137,12 @@ export class HoldfastClient {
    * with the stub from `@holdfast/client/stubs/lock_service`. Repeated after a broken connection unless `isIdempotent` is false. Rejects with a
    * HoldfastError.
    */
-  call<Request, Response>(
+  async call<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
     options?: RawCallOptions,
   ): Promise<Response> {
+    checkedIfGiven(options, RAW_CALL);
     return this.channel.unary(method, request, options);
   }
 
@@ -133,7 +155,7 @@ export class HoldfastClient {
     request: Request,
     options?: WatchOptions,
   ): AsyncGenerator<Response, void, undefined> {
-    return watch(this.channel, method, request, options);
+    return watch(this.channel, method, request, checkedIfGiven(options, WATCH));
   }
 
   /** The number of leases that this process holds. */
@@ -167,9 +189,16 @@ export class HoldfastClient {
     return `Holdfast ${inspect(this.toJSON())}`;
   }
 
+  private handle<Held extends HeldLease>(lease: Held): Held {
+    return handleOf(lease, ({ name }) => this.tell({ kind: 'forgotten', name }));
+  }
+
   private acquire(acquire: Acquire): Promise<HeldLease> {
     const attributes = { 'holdfast.kind': acquire.kind, 'holdfast.name': acquire.name };
-    return inSpan(this.tracer, 'holdfast.acquire', attributes, () => this.session.acquire(acquire));
+    const grant = (one: Acquire) => this.session.acquire(one);
+    return withCaller(this.acquire, () =>
+      inSpan(this.tracer, 'holdfast.acquire', attributes, () => this.limits.acquire(acquire, grant)),
+    );
   }
 }
 

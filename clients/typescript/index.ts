@@ -7,6 +7,7 @@ export type {
   Profile,
   QueryOptions,
   SelectionOptions,
+  SuggestAllOptions,
   SuggestOptions,
 } from './autocomplete/dictionary';
 export type { RecentOptions, Recents, SuggestRecentsOptions } from './autocomplete/recents';

@@ -11,7 +11,7 @@ function suggestion(text: string, matched = 0): Suggestion {
     { text: text.slice(matched), matched: false },
   ].filter((part) => part.text !== '');
   const payload = new Uint8Array();
-  return { id: text, text, segments, payload, matchKind: 'PREFIX', score: 1n, isRecent: false };
+  return { id: text, text, segments, payload, matchKind: 'PREFIX', score: 1, isRecent: false };
 }
 
 const SIZE = { columns: 20, rows: 10 };

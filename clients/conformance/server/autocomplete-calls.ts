@@ -6,6 +6,7 @@ import {
   type AutocompleteServiceServer,
   type Entry,
   type Profile,
+  type SuggestRequest,
   type SuggestStreamRequest,
   type SuggestStreamResponse,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
@@ -106,9 +107,9 @@ export class AutocompleteCalls {
       suggest: served.unary(
         methodOf(service.suggest),
         name,
-        (request: Named & { query: string; pageSize: number }) => ({
-          suggestions: catalogue.suggest(this.known(request.dictionary), request.query, request.pageSize),
-          ...{ nextPageToken: '', partial: false },
+        ({ dictionary, query, pageSize, pageToken }: SuggestRequest) => ({
+          ...catalogue.suggestPage(this.known(dictionary), query, pageSize, pageToken),
+          partial: false,
         }),
       ),
       listEntries: served.unary(methodOf(service.listEntries), name, ({ dictionary }: Named) => ({

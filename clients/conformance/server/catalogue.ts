@@ -5,6 +5,15 @@ interface Stored {
   selections: bigint;
 }
 
+export interface SuggestionPage {
+  readonly suggestions: Suggestion[];
+  /** Empty: this is the last page. */
+  readonly nextPageToken: string;
+}
+
+/** The most suggestions of a page in the contract. */
+const MAX_PAGE_SIZE = 100;
+
 /** The recents and dictionaries of all servers of a case. A query finds the entries that begin with it. */
 export class Catalogue {
   readonly dictionaries = new Map<string, Map<string, Stored>>();
@@ -52,11 +61,18 @@ export class Catalogue {
   }
 
   suggest(dictionary: string, query: string, count: number): Suggestion[] {
-    return this.entries(dictionary)
+    return this.suggestPage(dictionary, query, count, '').suggestions;
+  }
+
+  /** The token of a page says how many suggestions are on the pages before it. */
+  suggestPage(dictionary: string, query: string, count: number, pageToken: string): SuggestionPage {
+    const start = Number(pageToken);
+    const end = start + Math.min(count || 10, MAX_PAGE_SIZE);
+    const found = this.entries(dictionary)
       .filter(({ entry }) => beginsWith(query)(entry))
-      .sort((a, b) => Number(weightOf(b) - weightOf(a)))
-      .slice(0, count || 10)
-      .map(({ entry }) => suggestion(entry));
+      .sort((a, b) => Number(weightOf(b) - weightOf(a)));
+    const suggestions = found.slice(start, end).map(({ entry }) => suggestion(entry));
+    return { suggestions, nextPageToken: end < found.length ? String(end) : '' };
   }
 
   entries(dictionary: string): Stored[] {

@@ -10,9 +10,13 @@ import {
   GetServerInfoResponse,
   StoreState,
 } from '../../../generated/typescript/holdfast/v1/server_service';
+import {
+  Semaphore,
+  type GetSemaphoreRequest,
+} from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
 import { holderOf } from './command-place';
-import type { ServedCalls } from './served-calls';
+import { refuse, type ServedCalls } from './served-calls';
 import { serviceError, type StatusSpec } from './status-spec';
 import type { Store } from './store';
 
@@ -25,7 +29,16 @@ function lockState(store: Store, name: string): Lock {
   });
 }
 
-/** The calls about locks that clients of sessions use. */
+function semaphoreState(store: Store, name: string): Semaphore {
+  const { limit, holders, queue, lastToken } = store.resource('permits', name);
+  if (limit === 0) throw refuse('NO_SUCH_SEMAPHORE');
+  return Semaphore.create({
+    ...{ name, limit, waiterCount: queue.length, lastFencingToken: lastToken, holderCount: holders.size },
+    usedCount: [...holders].reduce((sum, { wanted }) => sum + wanted.permits, 0),
+  });
+}
+
+/** The calls about locks and semaphores that clients of sessions use. */
 export class LockCalls {
   private readonly watches = new Set<ServerWritableStream<WatchLockRequest, WatchLockResponse>>();
 
@@ -48,6 +61,13 @@ export class LockCalls {
       'ReleaseLock',
       ({ leaseId }: ReleaseLockRequest) => this.store.holdings.get(leaseId)?.wanted.name ?? '',
       ({ leaseId }: ReleaseLockRequest) => ({ released: this.store.release(leaseId).released, lossCause: 0 }),
+    );
+
+  readonly getSemaphore = () =>
+    this.served.unary(
+      'GetSemaphore',
+      (request: GetSemaphoreRequest) => request.name,
+      ({ name }: GetSemaphoreRequest) => ({ semaphore: semaphoreState(this.store, name) }),
     );
 
   readonly serverInfo = () =>

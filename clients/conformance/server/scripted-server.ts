@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { AutocompleteServiceService } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { LockServiceService } from '../../../generated/typescript/holdfast/v1/lock_service';
+import { SemaphoreServiceService } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import { ServerServiceService } from '../../../generated/typescript/holdfast/v1/server_service';
 import {
   OpenSessionResponse,
@@ -64,6 +65,7 @@ export class ScriptedServer {
   static async start(options: ScriptedServerOptions): Promise<ScriptedServer> {
     const one = new ScriptedServer(options);
     const { getLock, releaseLock, watchLock } = LockServiceService;
+    const { getSemaphore } = SemaphoreServiceService;
     const { getServerInfo } = ServerServiceService;
     const { lockCalls, server } = one;
     const locks = {
@@ -73,6 +75,7 @@ export class ScriptedServer {
     };
     server.addService({ openSession }, { openSession: (call: SessionCall) => one.openSession(call) });
     server.addService({ getLock, releaseLock, watchLock }, locks);
+    server.addService({ getSemaphore }, { getSemaphore: lockCalls.getSemaphore() });
     server.addService({ getServerInfo }, { getServerInfo: lockCalls.serverInfo() });
     const autocomplete = one.autocompleteCalls.handlers() as UntypedServiceImplementation;
     server.addService(AutocompleteServiceService, autocomplete);

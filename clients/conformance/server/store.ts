@@ -64,7 +64,6 @@ export class Store {
     if (kind === 'permits') {
       if (resource.limit === 0) resource.limit = limit;
       if (resource.limit === 0) return place.failed(statusSpec('NO_SUCH_SEMAPHORE'));
-      if (limit !== 0 && limit !== resource.limit) return place.failed(limitMismatch(resource.limit));
       if (wanted.permits > resource.limit) return place.failed(statusSpec('NEVER_FITS'));
     }
     const waiting = resource.waiting(requestId);
@@ -250,8 +249,4 @@ function contended(resource: Resource): StatusSpec {
     waiter_count: String(resource.queue.length),
   };
   return statusSpec({ reason: 'CONTENDED', metadata });
-}
-
-function limitMismatch(limit: number): StatusSpec {
-  return statusSpec({ reason: 'LIMIT_MISMATCH', metadata: { limit: String(limit) } });
 }

@@ -102,6 +102,13 @@ async def update(desk: Desk, fields: Fields) -> Fields:
     return {"updated": True}
 
 
+async def update_value(desk: Desk, fields: Fields) -> Fields:
+    lease = desk.leases[fields["lease"]]
+    assert isinstance(lease, aio.LeaderLease)
+    await lease.update_value(fields["value"])
+    return {"updated": True}
+
+
 async def with_lock(desk: Desk, fields: Fields) -> Fields:
     number = fields["id"]
     end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -193,6 +200,12 @@ async def suggest(desk: Desk, fields: Fields) -> Fields:
     return suggestions(await dictionary(desk, fields).suggest(**given))
 
 
+async def suggest_all(desk: Desk, fields: Fields) -> Fields:
+    given = options(fields, query="query", page_size="page_size")
+    found = [one async for one in dictionary(desk, fields).suggest_all(**given)]
+    return suggestions(found)
+
+
 async def record_selection(desk: Desk, fields: Fields) -> Fields:
     await dictionary(desk, fields).record_selection(fields["entry_id"])
     return {"ok": True}
@@ -248,9 +261,10 @@ async def leaks(desk: Desk, fields: Fields) -> Fields:
 COMMANDS: Dict[str, Callable[[Desk, Fields], Awaitable[Fields]]] = {
     work.__name__.rstrip("_"): work
     for work in (
-        connect, lock, try_lock, permits, try_permits, check, release, update, with_lock,
+        connect, lock, try_lock, permits, try_permits, check, release, update, update_value,
+        with_lock,
         end_work, cancel, campaign, leader, observe, add_recent, suggest_recents,
-        create_dictionary, put, import_, suggest, record_selection, delete_dictionary,
+        create_dictionary, put, import_, suggest, suggest_all, record_selection, delete_dictionary,
         type_ahead, type_, server_info, fork, close, leaks,
     )
 }  # fmt: skip

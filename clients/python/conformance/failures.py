@@ -39,7 +39,11 @@ def failure_of(error: Exception) -> Dict[str, Any]:
             "text": str(error),
         }
     if isinstance(error, errors.HoldfastError):
+        limits: Dict[str, Any] = {}
+        if isinstance(error, errors.LimitMismatchError):
+            limits = {"limit": error.limit, "expected_limit": error.expected_limit}
         return {
+            **limits,
             "class": CLASSES.get(type(error), "other"),
             "reason": error.reason,
             "code": error.code.value[0],

@@ -60,7 +60,8 @@ def lock_options(fields: Fields) -> Fields:
 
 def try_permits_options(fields: Fields) -> Fields:
     found = options(fields, ttl="ttl_ms", max_hold="max_hold_ms", metadata="metadata")
-    return {**found, **options(fields, permits="permits", limit="limit")}
+    found.update(options(fields, permits="permits", limit="limit", exact_limit="exact_limit"))
+    return found
 
 
 def permits_options(fields: Fields) -> Fields:

@@ -122,6 +122,13 @@ def update(desk: Desk, fields: Fields) -> Fields:
     return {"updated": True}
 
 
+def update_value(desk: Desk, fields: Fields) -> Fields:
+    lease = desk.leases[fields["lease"]]
+    assert isinstance(lease, holdfast.LeaderLease)
+    lease.update_value(fields["value"])
+    return {"updated": True}
+
+
 def with_lock(desk: Desk, fields: Fields) -> Fields:
     number = fields["id"]
     work = desk.works[number] = Work()
@@ -211,6 +218,12 @@ def suggest(desk: Desk, fields: Fields) -> Fields:
     return suggestions(dictionary(desk, fields).suggest(**given))
 
 
+def suggest_all(desk: Desk, fields: Fields) -> Fields:
+    given = options(fields, query="query", page_size="page_size")
+    found = list(dictionary(desk, fields).suggest_all(**given))
+    return suggestions(found)
+
+
 def record_selection(desk: Desk, fields: Fields) -> Fields:
     dictionary(desk, fields).record_selection(fields["entry_id"])
     return {"ok": True}
@@ -264,9 +277,10 @@ def leaks(desk: Desk, fields: Fields) -> Fields:
 COMMANDS: Dict[str, Callable[[Desk, Fields], Fields]] = {
     work.__name__.rstrip("_"): work
     for work in (
-        connect, lock, try_lock, permits, try_permits, check, release, update, with_lock,
+        connect, lock, try_lock, permits, try_permits, check, release, update, update_value,
+        with_lock,
         end_work, cancel, campaign, leader, observe, add_recent, suggest_recents,
-        create_dictionary, put, import_, suggest, record_selection, delete_dictionary,
+        create_dictionary, put, import_, suggest, suggest_all, record_selection, delete_dictionary,
         type_ahead, type_, server_info, fork, close, leaks,
     )
 }  # fmt: skip

@@ -10,7 +10,7 @@ export interface Entry {
   readonly text: string;
   /** Other texts that find the entry. */
   readonly aliases?: readonly string[] | undefined;
-  /** A greater weight ranks earlier. Default: 0. */
+  /** A greater weight ranks earlier. Default: 0. Maximum: 2^52, so a number is exact. */
   readonly weight?: number | bigint | undefined;
   /** Data for the program that shows the entry: at most 1 KiB. */
   readonly payload?: Uint8Array | undefined;

@@ -1,6 +1,7 @@
 import { AutocompleteServiceService as methods } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import type { CallChannel } from '../calls/call-channel';
-import type { CallOptions } from '../calls/call-options';
+import { CALL, type CallOptions } from '../calls/call-options';
+import { checkedIfGiven, checkedOptions, type Known } from '../known-options';
 import { checkCount } from '../counts';
 import { checkedText } from '../texts';
 import { matchKindCodes, suggestionOf, type MatchKind, type Suggestion } from './suggestions';
@@ -21,6 +22,9 @@ export interface SuggestRecentsOptions extends CallOptions {
   readonly matchKinds?: readonly MatchKind[] | undefined;
 }
 
+const RECENT: Known<RecentOptions> = { ...CALL, entryId: true, payload: true, capacity: true };
+const SUGGEST: Known<SuggestRecentsOptions> = { ...CALL, limit: true, matchKinds: true };
+
 /** A list of recents. The type has public members only, so a test can pass a plain object. */
 export type Recents = Pick<RecentsClient, keyof RecentsClient>;
 
@@ -36,7 +40,7 @@ export class RecentsClient {
 
   /** Puts a text at the front of the list. */
   async add(text: string, options: RecentOptions = {}): Promise<void> {
-    const { entryId = '', payload = new Uint8Array(), capacity } = options;
+    const { entryId = '', payload = new Uint8Array(), capacity } = checkedOptions(options, RECENT);
     checkCount('capacity', capacity);
     const request = { list: this.list, text, entryId, payload: Buffer.from(payload), capacity };
     await this.channel.unary(methods.addRecent, request, options);
@@ -44,6 +48,7 @@ export class RecentsClient {
 
   /** Resolves with false if the list does not have the text. */
   async remove(text: string, options?: CallOptions): Promise<boolean> {
+    checkedIfGiven(options, CALL);
     const request = { list: this.list, entryId: '', text };
     const { removed } = await this.channel.unary(methods.removeRecent, request, options);
     return removed;
@@ -51,7 +56,7 @@ export class RecentsClient {
 
   /** The latest matching texts. An empty query gives the latest texts. */
   async suggest(query: string, options: SuggestRecentsOptions = {}): Promise<Suggestion[]> {
-    const { limit = 0, matchKinds } = options;
+    const { limit = 0, matchKinds } = checkedOptions(options, SUGGEST);
     checkCount('limit', limit);
     const request = { list: this.list, query, pageSize: limit, matchKinds: matchKindCodes(matchKinds) };
     const { suggestions } = await this.channel.unary(methods.suggestRecents, request, options);
@@ -60,6 +65,7 @@ export class RecentsClient {
 
   /** Deletes the whole list. Resolves with false if there is none. */
   async delete(options?: CallOptions): Promise<boolean> {
+    checkedIfGiven(options, CALL);
     const { deleted } = await this.channel.unary(methods.deleteRecents, { list: this.list }, options);
     return deleted;
   }

@@ -18,14 +18,15 @@ export interface Suggestion {
   readonly segments: readonly { readonly text: string; readonly matched: boolean }[];
   readonly payload: Uint8Array;
   readonly matchKind: MatchKind;
-  readonly score: bigint;
+  /** Weight plus selections, below 2^53. */
+  readonly score: number;
   readonly isRecent: boolean;
 }
 
 export function suggestionOf(message: SuggestionMessage): Suggestion {
   const { entryId, text, segments, payload, matchKind, score, recent } = message;
   const kind = matchKindToJSON(matchKind).replace('MATCH_KIND_', '') as MatchKind;
-  return { id: entryId, text, segments, payload, matchKind: kind, score, isRecent: recent };
+  return { id: entryId, text, segments, payload, matchKind: kind, score: Number(score), isRecent: recent };
 }
 
 /** Throws an InvalidRequestError for a kind that this version does not know. */

@@ -9,9 +9,11 @@ import {
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { either, onAbort, type JoinedSignal } from '../calls/abort';
 import type { CallChannel, Prepared } from '../calls/call-channel';
-import { attemptMs, timeoutOf, type CallOptions } from '../calls/call-options';
+import { attemptMs, CALL, timeoutOf, type CallOptions } from '../calls/call-options';
 import { Repetition } from '../calls/repetition';
+import { withCaller } from '../caller-stack';
 import { ClosedError, errorOf, errorOfCall, noAnswer, type HoldfastError } from '../errors';
+import type { Known } from '../known-options';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import { toMs, type TimeSpan } from '../time-span';
 import { suggestionOf, type Suggestion } from './suggestions';
@@ -24,6 +26,8 @@ export interface TypeAheadOptions extends CallOptions {
   /** The longest time of one query, from the keystroke to the answer. Default: 10 s. */
   readonly timeout?: TimeSpan | undefined;
 }
+
+export const TYPE_AHEAD: Known<TypeAheadOptions> = { ...CALL, debounce: true };
 
 interface Query {
   readonly text: string;
@@ -82,13 +86,14 @@ export class TypeAheadClient {
     this.latest = undefined;
     const { signal } = this.closing;
     if (signal.aborted) return Promise.reject(signal.reason as Error);
-    return new Promise((resolve, reject) => {
+    const answer = new Promise<Suggestion[] | undefined>((resolve, reject) => {
       this.lastId += 1n;
       const until = performance.now() + this.timeoutMs;
       this.latest = { text, id: this.lastId, until, resolve, reject };
       this.expectAnswer(this.latest, this.timeoutMs);
       this.sendAfter(this.debounceMs);
     });
+    return withCaller(this.type, () => answer);
   }
 
   /** Ends the stream. A query without an answer rejects with a ClosedError. */

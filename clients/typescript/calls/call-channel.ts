@@ -4,6 +4,7 @@ import { channelCredentials, channelOptions, type TlsOptions } from '../connecti
 import type { TokenSource } from '../connection/token';
 import { ClosedError, errorOfCall, type HoldfastError } from '../errors';
 import { NUMBERS } from '../numbers';
+import { withCaller } from '../caller-stack';
 import { inSpan, type Tracer } from '../telemetry';
 import { either, onAbort, pause, unlessAborted } from './abort';
 import { attemptMs, timeoutOf, type RawCallOptions } from './call-options';
@@ -52,13 +53,14 @@ export class CallChannel {
   ): Promise<Response> {
     const { tracer } = this.settings;
     const name = method.path.slice(1);
-    return inSpan(tracer, name, { 'rpc.system': 'grpc' }, async () => {
+    const run = async (): Promise<Response> => {
       const timeoutMs = timeoutOf(options, defaultMs);
       const ends = either(options.signal, this.closed);
       return this.repeat(method, request, timeoutMs, options.isIdempotent ?? true, ends.signal).finally(() =>
         ends.dispose(),
       );
-    });
+    };
+    return withCaller(this.unary, () => inSpan(tracer, name, { 'rpc.system': 'grpc' }, run));
   }
 
   /**

@@ -1,4 +1,5 @@
 import { NUMBERS } from '../numbers';
+import type { Known } from '../known-options';
 import { toPositiveMs, type TimeSpan } from '../time-span';
 
 /** Options of each call outside of the session. */
@@ -20,6 +21,10 @@ export interface WatchOptions {
   /** Ends the iteration without an error. */
   readonly signal?: AbortSignal | undefined;
 }
+
+export const CALL: Known<CallOptions> = { signal: true, timeout: true };
+export const RAW_CALL: Known<RawCallOptions> = { ...CALL, isIdempotent: true };
+export const WATCH: Known<WatchOptions> = { signal: true };
 
 /** The first message of a watch comes within this time. Then the next server is tried. */
 export const FIRST_MESSAGE_MS = NUMBERS.session.firstAnswerMs;

@@ -46,6 +46,9 @@ export function failureOf(error: unknown): object {
   }
   const { reason, code, message: text } = error;
   const name = CLASSES.find(([Class]) => error instanceof Class)?.[1] ?? 'other';
+  if (error instanceof LimitMismatchError) {
+    return { class: name, reason, code, text, limit: error.limit, expected_limit: error.expectedLimit };
+  }
   if (!(error instanceof LeaseLostError)) return { class: name, reason, code, text };
   const inner = error.cause instanceof Error ? error.cause.message : '';
   return { class: name, reason, code, cause: error.lossCause, inner, text };

@@ -38,5 +38,8 @@ export function lockOptions(fields: Fields): LockOptions {
 }
 
 export function permitsOptions(fields: Fields): PermitsOptions {
-  return { ...lockOptions(fields), ...given({ permits: fields['permits'], limit: fields['limit'] }) };
+  return {
+    ...lockOptions(fields),
+    ...given({ permits: fields['permits'], limit: fields['limit'], exactLimit: fields['exact_limit'] }),
+  };
 }

@@ -1,5 +1,5 @@
-import type { Entry, Suggestion } from '..';
-import type { Fields, Serve } from './options';
+import type { Entry, LeaderLease, Suggestion } from '..';
+import { given, type Fields, type Serve } from './options';
 import type { Desk } from './desk';
 
 interface EntryFields {
@@ -55,6 +55,10 @@ export const PRODUCTS: Readonly<Record<string, Serve>> = {
     return { leader: leader ? { value: leader.value, token: String(leader.fencingToken) } : null };
   },
   observe,
+  update_value: async (desk, { lease, value }) => {
+    await (desk.lease(lease) as LeaderLease).updateValue(String(value));
+    return { updated: true };
+  },
   add_recent: async (desk, fields) => {
     const entryId = fields['entry_id'] as string | undefined;
     await recentsOf(desk, fields).add(String(fields['text']), entryId === undefined ? {} : { entryId });
@@ -76,6 +80,14 @@ export const PRODUCTS: Readonly<Record<string, Serve>> = {
   },
   suggest: async (desk, fields) =>
     suggested(await dictionaryOf(desk, fields).suggest(String(fields['query']), limitOf(fields))),
+  suggest_all: async (desk, fields) => {
+    const options = given({ pageSize: fields['page_size'] });
+    const suggestions: Suggestion[] = [];
+    for await (const one of dictionaryOf(desk, fields).suggestAll(String(fields['query']), options)) {
+      suggestions.push(one);
+    }
+    return suggested(suggestions);
+  },
   record_selection: async (desk, fields) => {
     await dictionaryOf(desk, fields).recordSelection(String(fields['entry_id']));
     return { ok: true };

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
+import { checkedOptions, type Known } from '../known-options';
 import { checkedText } from '../texts';
 import { invalidOption } from '../time-span';
 
@@ -17,6 +18,8 @@ export interface TlsOptions {
   readonly serverName?: string | undefined;
 }
 
+const TLS: Known<TlsOptions> = { ca: true, cert: true, key: true, serverName: true };
+
 /** Throws an InvalidRequestError for a value that says neither TLS nor no TLS, for example `false`, and for wrong fields. */
 export function checkTls(tls: unknown): void {
   if (tls === undefined || tls === true) return;
@@ -24,7 +27,7 @@ export function checkTls(tls: unknown): void {
     const given = tls === null ? 'null' : typeof tls;
     throw invalidOption('tls', `true, { ca, cert, key, serverName }, or left out, not ${given}`);
   }
-  const { ca, cert, key, serverName } = tls as Record<keyof TlsOptions, unknown>;
+  const { ca, cert, key, serverName } = checkedOptions(tls as TlsOptions, TLS);
   for (const [name, pem] of Object.entries({ ca, cert, key })) checkPem(name, pem);
   if ((cert === undefined) !== (key === undefined))
     throw invalidOption('tls', 'given cert and key, or neither');

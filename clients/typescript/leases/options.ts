@@ -4,6 +4,7 @@ import { checkedMetadata, checkedText } from '../texts';
 import { invalidOption, textOfValue, toMs, toPositiveMs, type TimeSpan } from '../time-span';
 import type { Acquire, QueuePlace } from '../sessions/acquire-intent';
 import { checkCount } from '../counts';
+import { checkedOptions, type Known } from '../known-options';
 import { metadataMap, type Metadata } from './metadata';
 
 /** Options of an attempt that does not wait. */
@@ -42,14 +43,33 @@ interface Mode {
 interface Permits {
   /** Default: 1. */
   readonly permits?: number | undefined;
-  /** The limit of a semaphore that does not exist yet. An existing semaphore keeps its limit. */
+  /**
+   * The limit of a semaphore that does not exist yet. An existing semaphore keeps its limit: the logger is then told once
+   * for each name, or the process gets a warning if there is no logger.
+   */
   readonly limit?: number | undefined;
+  /**
+   * Demands `limit`: rejects with a LimitMismatchError if the semaphore has another limit when the permits are asked for.
+   * Needs the permission `read`, and rejects with a NotAllowedError without it. A later change of the limit is not
+   * noticed. Default: false.
+   */
+  readonly exactLimit?: boolean | undefined;
 }
 
 export interface LockOptions extends AcquireOptions, Mode {}
 export interface TryLockOptions extends TryOptions, Mode {}
 export interface PermitsOptions extends AcquireOptions, Permits {}
 export interface TryPermitsOptions extends TryOptions, Permits {}
+
+const TRY: Known<TryOptions> = { ttl: true, maxHold: true, signal: true, metadata: true };
+const WAIT = { wait: true, onQueued: true } as const;
+const COUNTS = { permits: true, limit: true, exactLimit: true } as const;
+
+export const ACQUIRE: Known<AcquireOptions> = { ...TRY, ...WAIT };
+export const LOCK: Known<LockOptions> = { ...ACQUIRE, mode: true };
+export const TRY_LOCK: Known<TryLockOptions> = { ...TRY, mode: true };
+export const PERMITS: Known<PermitsOptions> = { ...ACQUIRE, ...COUNTS };
+export const TRY_PERMITS: Known<TryPermitsOptions> = { ...TRY, ...COUNTS };
 
 const MODES: ReadonlyMap<string, LockMode> = new Map([
   ['exclusive', LockMode.LOCK_MODE_EXCLUSIVE],
@@ -58,7 +78,7 @@ const MODES: ReadonlyMap<string, LockMode> = new Map([
 
 /** Throws an InvalidRequestError for an option that no message can carry. The server checks all else. */
 export function lockAcquire(name: string, options: LockOptions): Acquire {
-  const { mode = 'exclusive', ...others } = checkedOptions(options);
+  const { mode = 'exclusive', ...others } = checkedOptions(options, LOCK);
   const code = MODES.get(mode);
   if (code === undefined) throw invalidOption('mode', `'exclusive' or 'shared', not ${textOfValue(mode)}`);
   return { kind: 'lock', name: checkedText('name', name), mode: code, ...common(others) };
@@ -66,22 +86,22 @@ export function lockAcquire(name: string, options: LockOptions): Acquire {
 
 /** Throws an InvalidRequestError for an option that no message can carry. The server checks all else. */
 export function permitsAcquire(name: string, options: PermitsOptions): Acquire {
-  const { permits, limit, ...others } = checkedOptions(options);
+  const { permits, limit, exactLimit, ...others } = checkedOptions(options, PERMITS);
   checkCount('permits', permits);
   checkCount('limit', limit);
+  if (exactLimit !== undefined && typeof exactLimit !== 'boolean') {
+    throw invalidOption('exactLimit', `true or false, not ${textOfValue(exactLimit)}`);
+  }
+  if (exactLimit === true && limit === undefined)
+    throw invalidOption('exactLimit', 'given together with limit');
   return {
     kind: 'permits',
     name: checkedText('name', name),
     permitCount: permits,
     initialLimit: limit,
+    exactLimit,
     ...common(others),
   };
-}
-
-/** Throws an InvalidRequestError for a value that is no object. */
-export function checkedOptions<Options>(options: Options): Options {
-  if (typeof options === 'object' && options !== null) return options;
-  throw invalidOption('options', `an object, not ${textOfValue(options)}`);
 }
 
 function common({ ttl, wait, maxHold, signal, metadata, onQueued }: AcquireOptions) {

@@ -37,6 +37,7 @@ export interface Acquire {
   /** Only of permits. */
   readonly permitCount?: number | undefined;
   readonly initialLimit?: number | undefined;
+  readonly exactLimit?: boolean | undefined;
 }
 
 /** What an intent asks of the client. */

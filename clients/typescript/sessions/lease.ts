@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { inspect } from 'node:util';
 import type { Lease as LeaseMessage } from '../../../generated/typescript/holdfast/v1/lease';
+import { withCaller } from '../caller-stack';
 import { exactNow, now } from '../clock';
 import { durationToMs } from '../duration';
 import { LeaseLostError, type HoldfastError, type LossCause } from '../errors';
@@ -138,7 +139,7 @@ export class Lease {
    * the background until an answer comes or the lease has ended by its ttl.
    */
   release(): Promise<ReleaseAnswer> {
-    this.releasing ??= this.inTime(this.keeper.release(this));
+    this.releasing ??= withCaller(this.release, () => this.inTime(this.keeper.release(this)));
     return this.releasing;
   }
 
@@ -154,7 +155,7 @@ export class Lease {
 
   /** @internal As `updateMetadata`. The change is made when the turn comes. */
   changeMetadata(change: MetadataChange): Promise<void> {
-    return this.keeper.update(this, change);
+    return withCaller(this.changeMetadata, () => this.keeper.update(this, change));
   }
 
   /**

@@ -110,7 +110,7 @@ export class SessionClient implements SessionKeeper {
 
   private async end(timeoutMs: number): Promise<void> {
     this.onReady?.(new ClosedError());
-    await this.tasks.finish(new ClosedError(), timeoutMs);
+    await this.tasks.finish(timeoutMs);
     this.isEnding = true;
     clearTimeout(this.openTimer);
     clearTimeout(this.tokenTimer);

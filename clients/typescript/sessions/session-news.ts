@@ -8,11 +8,18 @@ export type SessionNews =
   | { readonly kind: 'ended'; readonly address: string; readonly error: HoldfastError }
   | { readonly kind: 'attached'; readonly address: string; readonly lease: Lease }
   | { readonly kind: 'renewalFailed' | 'lost'; readonly lease: Lease }
+  | {
+      readonly kind: 'otherLimit';
+      readonly name: string;
+      readonly limit: number;
+      readonly expectedLimit: number;
+    }
+  | { readonly kind: 'forgotten'; readonly name: string }
   | { readonly kind: 'callbackFailed'; readonly name: string; readonly error: string };
 
 /**
  * Writes the news as messages without secrets. An error of the logger breaks nothing: the process gets one warning, and the
- * log goes on. Without a logger, a failed function of the caller is a warning of the process.
+ * log goes on. Without a logger, a mistake in the caller's program is a warning of the process.
  */
 export function newsLog(logger: Logger = SILENT): (news: SessionNews) => void {
   let hasWarned = false;
@@ -49,13 +56,26 @@ function write(logger: Logger, news: SessionNews): void {
     case 'lost':
       return logger.warn(`holdfast: ${news.lease.loss?.message}`);
     case 'callbackFailed':
-      return callbackFailed(logger, `holdfast: onQueued of ${quoted(news.name)} has failed: ${news.error}`);
+      return mistake(logger, 'error', `holdfast: onQueued of ${quoted(news.name)} has failed: ${news.error}`);
+    case 'otherLimit':
+      return mistake(
+        logger,
+        'warn',
+        `holdfast: the semaphore ${quoted(news.name)} has the limit ${news.limit}, not ${news.expectedLimit}: ` +
+          'the option limit does not change it, and exactLimit would have refused the permits',
+      );
+    case 'forgotten':
+      return mistake(
+        logger,
+        'warn',
+        `holdfast: the lease of ${quoted(news.name)} was forgotten without a release: the client renews it until it is closed`,
+      );
   }
 }
 
-function callbackFailed(logger: Logger, text: string): void {
+function mistake(logger: Logger, level: 'warn' | 'error', text: string): void {
   if (logger === SILENT) process.emitWarning(text);
-  else logger.error(text);
+  else logger[level](text);
 }
 
 /** JSON escapes control characters. */

@@ -71,8 +71,8 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
    * the end of the work. The lease of work that does not end in time is left to the end of its ttl. Does not wait for work
    * whose lease was lost before.
    */
-  async finish(error: HoldfastError, timeoutMs: number): Promise<void> {
-    for (const intent of this.intents) this.abandon(intent, error);
+  async finish(timeoutMs: number): Promise<void> {
+    for (const intent of this.intents) this.abandon(intent, new ClosedError());
     for (const lease of [...this.leases.byDeadline(), ...this.heldTooLong]) {
       lease.end('CLOSED');
       if (this.leases.working.has(lease)) continue;

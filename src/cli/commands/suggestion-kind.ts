@@ -18,7 +18,7 @@ export function suggestionToJson(suggestion: Suggestion): Record<string, unknown
     segments: segments.map((one) => ({ text: one.text, ...(one.matched && { matched: true }) })),
     ...(payload.length > 0 && { payload: Buffer.from(payload).toString('base64') }),
     matchKind: `MATCH_KIND_${matchKind}`,
-    ...(score !== 0n && { score: String(score) }),
+    ...(score !== 0 && { score: String(score) }),
     ...(isRecent && { recent: true }),
   };
 }

@@ -23,7 +23,7 @@ from ._sync.acquiring import Acquiring
 from ._sync.client import Holdfast, connect
 from ._sync.dictionary import Dictionary
 from ._sync.election import Election
-from ._sync.lease import Lease
+from ._sync.lease import LeaderLease, Lease
 from ._sync.recents import Recents
 from ._sync.type_ahead import TypeAhead
 from .errors import (
@@ -64,6 +64,7 @@ __all__ = [
     "ImportConflictError",
     "InvalidRequestError",
     "Leader",
+    "LeaderLease",
     "Lease",
     "LeaseLost",
     "LimitMismatchError",

@@ -7,6 +7,9 @@ from ._core import numbers
 from ._core.durations import TimeSpan, duration, to_seconds
 from .v1 import autocomplete_service_pb2 as pb
 
+#: The server gives no more suggestions at once.
+LARGEST_PAGE = 100
+
 #: The bytes of an entry in a message, beside the entry itself.
 _FRAME_BYTES = 8
 
@@ -21,7 +24,7 @@ class Entry:
     text: str
     #: Other texts that find the entry.
     aliases: Sequence[str] = ()
-    #: A greater weight ranks earlier.
+    #: A greater weight ranks earlier. 0 to 2**52.
     weight: int = 0
     #: Data for the program that shows the entry: at most 1 KiB.
     payload: bytes = b""

@@ -62,6 +62,7 @@ class Requests(ABC, Generic[Acquiring]):
         permits: int = 1,
         *,
         limit: Optional[int] = None,
+        exact_limit: bool = False,
         ttl: Optional[TimeSpan] = None,
         wait: Optional[TimeSpan] = None,
         max_hold: Optional[TimeSpan] = None,
@@ -70,8 +71,14 @@ class Requests(ABC, Generic[Acquiring]):
     ) -> Acquiring:
         """Permits of a semaphore, as `lock`.
 
-        limit: the limit of a semaphore that does not exist yet. An existing one keeps its limit.
+        limit: the limit of a semaphore that does not exist yet. An existing one keeps its limit,
+            and the logger is told once for each name.
+        exact_limit: demands `limit`. Raises a LimitMismatchError if the semaphore has another
+            limit when the permits are asked for. Needs the permission `read`, and raises a
+            NotAllowedError without it. A later change of the limit is not noticed.
         """
+        if exact_limit and limit is None:
+            raise ValueError("exact_limit needs limit")
         acquire = Acquire(
             kind="permits",
             name=name,
@@ -82,6 +89,7 @@ class Requests(ABC, Generic[Acquiring]):
             on_queued=on_queued,
             permit_count=permits,
             initial_limit=limit,
+            exact_limit=exact_limit,
         )
         return self._acquiring(acquire)
 

@@ -92,12 +92,17 @@ class NoSuchSemaphoreError(HoldfastError):
 
 
 class LimitMismatchError(HoldfastError):
-    """LIMIT_MISMATCH: the semaphore has another limit."""
+    """LIMIT_MISMATCH: the semaphore has another limit than the caller demands."""
 
     @property
     def limit(self) -> int:
         """The limit in force."""
         return self._number("limit")
+
+    @property
+    def expected_limit(self) -> int:
+        """The limit that the caller has demanded."""
+        return self._number("expected_limit")
 
 
 class NeverFitsError(HoldfastError):

@@ -123,7 +123,14 @@ describe('an iteration without a next message', () => {
 
   const iterations = (): [string, AsyncGenerator<unknown, void, undefined>][] => [
     ['watch', watch(channel, methods.watchLock, { name: 'x' })],
-    ['observe', new ElectionClient('x', { lock: () => Promise.reject(new Error()) }, channel).observe()],
+    [
+      'observe',
+      new ElectionClient(
+        'x',
+        { lock: () => Promise.reject(new Error()), handle: (lease) => lease },
+        channel,
+      ).observe(),
+    ],
   ];
 
   test('is ended at once by `return`, and so is its stream', async () => {

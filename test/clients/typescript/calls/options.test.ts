@@ -37,7 +37,15 @@ test.each<[string, () => Promise<unknown>]>([
 test.each<[string, (name: string) => unknown]>([
   ['a dictionary', (name) => new DictionaryClient(channel, name)],
   ['a list of recents', (name) => new RecentsClient(channel, name)],
-  ['an election', (name) => new ElectionClient(name, { lock: () => Promise.reject(new Error()) }, channel)],
+  [
+    'an election',
+    (name) =>
+      new ElectionClient(
+        name,
+        { lock: () => Promise.reject(new Error()), handle: (lease) => lease },
+        channel,
+      ),
+  ],
 ])('%s needs a text as its name', (_, make) => {
   expect(() => make(undefined as unknown as string)).toThrow(InvalidRequestError);
   expect(() => make('caf\ud83d')).toThrow(InvalidRequestError);
@@ -45,7 +53,7 @@ test.each<[string, (name: string) => unknown]>([
 
 test('`lead` needs a function as its last argument, and otherwise acquires nothing', async () => {
   const lock = jest.fn(() => Promise.reject(new Error('acquired')));
-  const election = new ElectionClient('scheduler', { lock }, channel);
+  const election = new ElectionClient('scheduler', { lock, handle: (lease) => lease }, channel);
   const lead = election.lead.bind(election) as (...given: unknown[]) => Promise<unknown>;
   const work = () => undefined;
   for (const given of [[], [{}], [{}, 5], [work, { wait: 5 }]]) {

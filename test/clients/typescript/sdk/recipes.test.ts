@@ -104,8 +104,8 @@ describe('a dictionary', () => {
     const listed = [];
     for await (const { id, selectionCount } of ports.entries()) listed.push([id, selectionCount]);
     expect(listed).toEqual([
-      ['ros', 10n],
-      ['rtm', 0n],
+      ['ros', 10],
+      ['rtm', 0],
     ]);
     expect(await ports.deleteEntries(['ros', 'none'])).toBe(1);
     expect((await ports.info())?.entryCount).toBe(1n);

@@ -53,6 +53,7 @@ class Acquire:
     #: Only of permits.
     permit_count: Optional[int] = None
     initial_limit: Optional[int] = None
+    exact_limit: bool = False
 
     def __post_init__(self) -> None:
         checked_text(self.name, "name")

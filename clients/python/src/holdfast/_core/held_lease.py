@@ -24,6 +24,10 @@ _SHORTEST_TIMER = 0.001
 _LONGEST_TIMER = 86_400.0
 
 
+#: Makes the metadata of an update when its turn has come.
+MetadataChange = Callable[[], Mapping[str, str]]
+
+
 class ReleaseAnswer:
     """released: the work was protected until this release. cause: else why the lease had ended."""
 
@@ -54,7 +58,7 @@ class LeaseKeeper(Protocol):
 
     def release(self, lease: "HeldLease") -> Outcome[ReleaseAnswer]: ...
 
-    def update(self, lease: "HeldLease", metadata: Mapping[str, str]) -> Outcome[None]: ...
+    def update(self, lease: "HeldLease", change: MetadataChange) -> Outcome[None]: ...
 
     def release_error(self, lease: "HeldLease") -> Optional[HoldfastError]:
         """Why the last attempt of the release has failed, if known."""
@@ -90,6 +94,8 @@ class HeldLease:
         self.news = keeper.news
         self._belief = Belief(deadline)
         self._kept = acquire.kept
+        #: The metadata that others see, without those of `connect`.
+        self._shown: Mapping[str, str] = dict(acquire.metadata or {})
         max_hold = acquire.max_hold
         self._hold_until = self._runtime.now() + (math.inf if max_hold is None else max_hold)
         self._cause: Optional[LossCause] = None
@@ -200,13 +206,29 @@ class HeldLease:
         if not self._runtime.is_forked():
             self._runtime.call_from_thread(self._release)
 
+    def forgotten(self) -> None:
+        """The caller has no handle any more. Any thread may call, also a garbage collection.
+
+        The renewals go on, because the caller may count on the lease as long as the process
+        lives.
+        """
+        if self._cause is None and not self.has_block and not self._runtime.is_forked():
+            self._runtime.call_from_thread(self._tell_forgotten)
+
     def release(self) -> Outcome[ReleaseAnswer]:
         if self._releasing is None:
             self._releasing = self._keeper.release(self)
         return self._releasing
 
     def update_metadata(self, metadata: Mapping[str, str]) -> Outcome[None]:
-        return self._keeper.update(self, checked_metadata(metadata))
+        """Keeps the entries that an update without them keeps."""
+        entries = dict(checked_metadata(metadata))
+        return self._keeper.update(self, lambda: {**self._kept, **entries})
+
+    def update_entry(self, key: str, value: str) -> Outcome[None]:
+        """Keeps all other entries that others see when the turn of the update comes."""
+        checked_metadata({key: value})
+        return self._keeper.update(self, lambda: {**self._shown, key: value})
 
     def give_up_update(self, outcome: Outcome[None]) -> None:
         """Nobody waits for this update any more. The next one has the turn."""
@@ -214,11 +236,9 @@ class HeldLease:
             if update.outcome is outcome:
                 return update.reject(ClosedError())
 
-    def with_kept(self, metadata: Mapping[str, str]) -> Mapping[str, str]:
-        return {**self._kept, **metadata}
-
     def keep(self, metadata: Mapping[str, str]) -> None:
         """From now on the lease keeps the values of an update that was carried out."""
+        self._shown = metadata
         self._kept = {key: metadata[key] for key in self._kept}
 
     def no_answer(self, what: str, last: Optional[HoldfastError] = None) -> HoldfastError:
@@ -234,6 +254,10 @@ class HeldLease:
 
     def _release(self) -> None:
         self.release()
+
+    def _tell_forgotten(self) -> None:
+        if not self.is_over:
+            self.news.forgotten(self)
 
     def _compare(self) -> Optional[LossCause]:
         now = self._runtime.now()

@@ -31,6 +31,20 @@ class News:
     def lost(self, lease: HeldLease) -> None:
         self._say(logging.WARNING, "%s", lease.loss)
 
+    def other_limit(self, name: str, limit: int, expected: int) -> None:
+        text = (
+            "the semaphore %s has the limit %d, not %d: the option limit does not change it,"
+            " and exact_limit would have refused the permits"
+        )
+        self._say(logging.WARNING, text, json.dumps(name), limit, expected)
+
+    def forgotten(self, lease: HeldLease) -> None:
+        text = (
+            "the lease of %s was forgotten without a release:"
+            " the client renews it until it is closed"
+        )
+        self._say(logging.WARNING, text, _quoted(lease))
+
     def not_released(self, lease: HeldLease, error: HoldfastError) -> None:
         self._say(logging.WARNING, "%s: %s", _quoted(lease), error)
 

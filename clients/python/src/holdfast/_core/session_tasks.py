@@ -1,7 +1,7 @@
 """What outlives a session: leases, acquires without an answer, releases without an answer."""
 
 import json
-from typing import Callable, Dict, Mapping, Optional, Set
+from typing import Callable, Dict, Optional, Set
 
 import grpc
 
@@ -16,7 +16,7 @@ from ..v1.session_service_pb2 import (
 from . import numbers, pauses
 from .acquire_intent import Acquire, AcquireIntent
 from .durations import deadline, seconds_of
-from .held_lease import HeldLease, ReleaseAnswer
+from .held_lease import HeldLease, MetadataChange, ReleaseAnswer
 from .held_leases import HeldLeases
 from .lease_owner import AttachOwner, LeaseOwner
 from .news import News
@@ -241,8 +241,8 @@ class SessionTasks:
         self._tell_empty()
         return outcome
 
-    def update(self, lease: HeldLease, metadata: Mapping[str, str]) -> Outcome[None]:
-        return start_update(lease, metadata, self.runtime, self._repeats)
+    def update(self, lease: HeldLease, change: MetadataChange) -> Outcome[None]:
+        return start_update(lease, change, self.runtime, self._repeats)
 
     def attached(self, lease: HeldLease, session: OpenSession, number: int) -> None:
         lease.failed_attaches = 0

@@ -7,7 +7,7 @@ from ..errors import HoldfastError
 from ..v1.lease_pb2 import MetadataUpdate
 from ..v1.session_service_pb2 import SessionCommand, SessionEvent, UpdateCommand
 from . import numbers
-from .held_lease import HeldLease
+from .held_lease import HeldLease, MetadataChange
 from .open_session import CommandOwner, OpenSession, Receipt
 from .outcome import Outcome, rejected
 from .repeats import Repeats
@@ -28,14 +28,15 @@ class UpdateTask(CommandOwner):
     def __init__(
         self,
         lease: HeldLease,
-        metadata: Mapping[str, str],
+        change: MetadataChange,
         runtime: Runtime,
         repeats: Repeats,
     ) -> None:
         self.outcome: Outcome[None] = Outcome()
         self.attempts = 0
         self._lease = lease
-        self._metadata: Mapping[str, str] = dict(metadata)
+        self._change = change
+        self._metadata: Mapping[str, str] = {}
         self._repeats = repeats
         #: Why the last attempt was repeated.
         self._last_error: Optional[HoldfastError] = None
@@ -50,7 +51,7 @@ class UpdateTask(CommandOwner):
             self.outcome.reject(self._no_answer())
             return False
         try:
-            self._metadata = checked_metadata(self._lease.with_kept(self._metadata))
+            self._metadata = checked_metadata(self._change())
         except (TypeError, ValueError) as error:
             self.outcome.reject(error)
             return False
@@ -116,12 +117,12 @@ def begin_first(lease: HeldLease) -> None:
 
 
 def start_update(
-    lease: HeldLease, metadata: Mapping[str, str], runtime: Runtime, repeats: Repeats
+    lease: HeldLease, change: MetadataChange, runtime: Runtime, repeats: Repeats
 ) -> Outcome[None]:
     cause = lease.cause
     if cause is not None:
         return rejected(lease.lost(cause))
-    update = UpdateTask(lease, metadata, runtime, repeats)
+    update = UpdateTask(lease, change, runtime, repeats)
     lease.updates.append(update)
     if len(lease.updates) == 1:
         begin_first(lease)

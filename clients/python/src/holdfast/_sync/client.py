@@ -81,7 +81,7 @@ def connect(
         raise
 
 
-class Holdfast(Requests[Acquiring]):
+class Holdfast(Requests[Acquiring[Lease]]):
     """A client of the servers of one store. `connect` makes it. Close it in the end.
 
     Any thread may use it.
@@ -115,6 +115,7 @@ class Holdfast(Requests[Acquiring]):
         permits: int = 1,
         *,
         limit: Optional[int] = None,
+        exact_limit: bool = False,
         ttl: Optional[TimeSpan] = None,
         max_hold: Optional[TimeSpan] = None,
         metadata: Optional[Mapping[str, str]] = None,
@@ -125,6 +126,7 @@ class Holdfast(Requests[Acquiring]):
                 name,
                 permits,
                 limit=limit,
+                exact_limit=exact_limit,
                 ttl=ttl,
                 wait=0,
                 max_hold=max_hold,
@@ -216,13 +218,13 @@ class Holdfast(Requests[Acquiring]):
     ) -> None:
         self.close()
 
-    def _acquiring(self, acquire: Acquire) -> Acquiring:
+    def _acquiring(self, acquire: Acquire) -> Acquiring[Lease]:
         if acquire.on_queued is not None:
             acquire = replace(acquire, on_queued=harmless(acquire.on_queued))
-        return Acquiring(self._client._acquiring(acquire), self._portal)
+        return Acquiring(self._client._acquiring(acquire), self._portal, Lease)
 
 
-def _unless_contended(acquiring: Acquiring) -> Optional[Lease]:
+def _unless_contended(acquiring: Acquiring[Lease]) -> Optional[Lease]:
     try:
         return acquiring.acquire()
     except ContendedError:

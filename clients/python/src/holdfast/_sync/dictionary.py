@@ -3,6 +3,7 @@
 from typing import Generator, Iterable, List, Optional, Sequence
 
 from .._autocomplete import (
+    LARGEST_PAGE,
     DictionaryInfo,
     Entry,
     ListedEntry,
@@ -90,6 +91,33 @@ class Dictionary:
                 timeout=timeout,
             )
         )
+
+    def suggest_all(
+        self,
+        query: str,
+        *,
+        page_size: int = LARGEST_PAGE,
+        match_kinds: Sequence[str] = (),
+        recents: str = "",
+        max_staleness: Optional[TimeSpan] = None,
+        timeout: Optional[TimeSpan] = None,
+    ) -> Generator[Suggestion, None, None]:
+        """All suggestions for a query, the best first, page by page.
+
+        page_size: the suggestions of one call. Default and maximum: 100.
+        timeout: of each page.
+
+        The other options are those of `suggest`.
+        """
+        suggestions = self._dictionary.suggest_all(
+            query,
+            page_size=page_size,
+            match_kinds=match_kinds,
+            recents=recents,
+            max_staleness=max_staleness,
+            timeout=timeout,
+        )
+        return self._portal.iterate(suggestions)
 
     def type_ahead(
         self,

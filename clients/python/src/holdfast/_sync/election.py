@@ -7,6 +7,7 @@ from .._leader import Leader
 from .._requests import OnQueued
 from ..aio._election import Election as AioElection
 from .acquiring import Acquiring
+from .lease import LeaderLease
 from .portal import Portal, harmless
 
 
@@ -25,7 +26,7 @@ class Election:
         max_hold: Optional[TimeSpan] = None,
         metadata: Optional[Mapping[str, str]] = None,
         on_queued: Optional[OnQueued] = None,
-    ) -> Acquiring:
+    ) -> Acquiring[LeaderLease]:
         """`with election.campaign(value) as lease:` waits until this process is the leader.
 
         The end of the block resigns. `campaign(value).acquire()` gives the lease itself.
@@ -43,7 +44,7 @@ class Election:
             metadata=metadata,
             on_queued=None if on_queued is None else harmless(on_queued),
         )
-        return Acquiring(acquiring, self._portal)
+        return Acquiring(acquiring, self._portal, LeaderLease)
 
     def leader(self) -> Optional[Leader]:
         """The present leader. None: there is none."""

@@ -7,6 +7,7 @@ from typing import Callable, Mapping, Optional, Type
 from .._core.durations import TimeSpan, optional_seconds
 from .._lease_state import LeaseState
 from ..aio._body import is_loss_of
+from ..aio._lease import LeaderLease as AioLeaderLease
 from ..aio._lease import Lease as AioLease
 from ..errors import ClosedError, LeaseLost
 from .portal import Portal, harmless
@@ -120,3 +121,18 @@ class Lease(LeaseState):
         elif loss is not None and isinstance(error, Exception):
             if not is_loss_of(error, self._held):
                 raise loss from error
+
+
+class LeaderLease(Lease):
+    """The lease of a leader. `update_metadata` keeps the leader's value."""
+
+    def __init__(self, lease: AioLeaderLease, portal: Portal) -> None:
+        super().__init__(lease, portal)
+        self._leader_lease = lease
+
+    def update_value(self, value: str) -> None:
+        """Shows another value to all observers. Keeps the other metadata.
+
+        Raises as `update_metadata` does.
+        """
+        self._portal.run(self._leader_lease.update_value(value))

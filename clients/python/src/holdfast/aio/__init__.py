@@ -5,7 +5,7 @@ from ._client import Holdfast
 from ._connect import connect
 from ._dictionary import Dictionary
 from ._election import Election
-from ._lease import Lease
+from ._lease import LeaderLease, Lease
 from ._recents import Recents
 from ._type_ahead import TypeAhead
 
@@ -14,6 +14,7 @@ __all__ = [
     "Dictionary",
     "Election",
     "Holdfast",
+    "LeaderLease",
     "Lease",
     "Recents",
     "TypeAhead",

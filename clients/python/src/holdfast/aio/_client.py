@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, AsyncGenerator, Mapping, Optional, Type
 from .._core import numbers
 from .._core.acquire_intent import Acquire
 from .._core.durations import TimeSpan
+from .._core.news import News
 from .._core.session_client import SessionClient
 from .._requests import Requests
 from .._server_info import ServerInfo, info_of
@@ -18,7 +19,8 @@ from ._acquiring import Acquiring
 from ._calls import CallChannel, Method, Request, Response
 from ._dictionary import Dictionary
 from ._election import Election
-from ._lease import Lease
+from ._lease import LeaderLease, Lease
+from ._limits import SemaphoreLimits
 from ._recents import Recents
 from ._runtime import future_of
 from ._watch import StreamMethod, watch
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 
-class Holdfast(Requests[Acquiring]):
+class Holdfast(Requests[Acquiring[Lease]]):
     """A client of the servers of one store. `connect` makes it. Close it in the end.
 
     Belongs to the event loop in which it was made.
@@ -39,11 +41,13 @@ class Holdfast(Requests[Acquiring]):
         session: SessionClient,
         wires: GrpcWires,
         calls: CallChannel,
+        news: News,
         tracer: "Optional[Tracer]",
     ) -> None:
         self._session = session
         self._wires = wires
         self._calls = calls
+        self._limits = SemaphoreLimits(calls, news)
         self._tracer = tracer
 
     async def try_lock(
@@ -66,6 +70,7 @@ class Holdfast(Requests[Acquiring]):
         permits: int = 1,
         *,
         limit: Optional[int] = None,
+        exact_limit: bool = False,
         ttl: Optional[TimeSpan] = None,
         max_hold: Optional[TimeSpan] = None,
         metadata: Optional[Mapping[str, str]] = None,
@@ -76,6 +81,7 @@ class Holdfast(Requests[Acquiring]):
                 name,
                 permits,
                 limit=limit,
+                exact_limit=exact_limit,
                 ttl=ttl,
                 wait=0,
                 max_hold=max_hold,
@@ -84,7 +90,7 @@ class Holdfast(Requests[Acquiring]):
         )
 
     def election(self, name: str) -> Election:
-        return Election(name, self._acquiring, self._calls)
+        return Election(name, self._campaigning, self._calls)
 
     def recents(self, name: str) -> Recents:
         """The latest choices of one user."""
@@ -149,12 +155,14 @@ class Holdfast(Requests[Acquiring]):
         finally:
             # Also after a cancellation. The sessions then end in the background.
             await self._calls.close()
+            await self._limits.close()
 
     async def _stop(self) -> None:
         """The process ends without `close`."""
         self._session.stop()
         await self._wires.closed()
         await self._calls.close()
+        await self._limits.close()
 
     async def __aenter__(self) -> "Holdfast":
         return self
@@ -167,11 +175,14 @@ class Holdfast(Requests[Acquiring]):
     ) -> None:
         await self.close()
 
-    def _acquiring(self, acquire: Acquire) -> Acquiring:
-        return Acquiring(self._session, acquire, self._tracer)
+    def _acquiring(self, acquire: Acquire) -> Acquiring[Lease]:
+        return Acquiring(self._session, acquire, self._limits, self._tracer, Lease)
+
+    def _campaigning(self, acquire: Acquire) -> Acquiring[LeaderLease]:
+        return Acquiring(self._session, acquire, self._limits, self._tracer, LeaderLease)
 
 
-async def _unless_contended(acquiring: Acquiring) -> Optional[Lease]:
+async def _unless_contended(acquiring: Acquiring[Lease]) -> Optional[Lease]:
     try:
         return await acquiring
     except ContendedError:

@@ -87,10 +87,11 @@ class connect:
     async def _open(self) -> Holdfast:
         wires = GrpcWires(self._tls)
         tokens = None if self._token is None else Tokens(self._token)
+        news = News(self._logger)
         settings = SessionSettings(
             addresses=self._addresses,
             open_wire=wires.open,
-            news=News(self._logger),
+            news=news,
             fetch_token=None if tokens is None else tokens.fetch,
             holder_id=self._holder_id,
             metadata=self._metadata,
@@ -105,4 +106,4 @@ class connect:
                 await tokens.close()
             raise
         calls = CallChannel(self._addresses, self._tls, tokens, self._tracer)
-        return Holdfast(session, wires, calls, self._tracer)
+        return Holdfast(session, wires, calls, news, self._tracer)

@@ -12,6 +12,7 @@ from typing import (
 )
 
 from .._autocomplete import (
+    LARGEST_PAGE,
     Batches,
     DictionaryInfo,
     Entry,
@@ -101,6 +102,27 @@ class Dictionary:
         request.query = query
         response = await self._calls.unary(lambda on: Stub(on).Suggest, request, timeout=timeout)
         return suggestions_of(response.suggestions)
+
+    async def suggest_all(
+        self,
+        query: str,
+        *,
+        page_size: int = LARGEST_PAGE,
+        match_kinds: Sequence[str] = (),
+        recents: str = "",
+        max_staleness: Optional[TimeSpan] = None,
+        timeout: Optional[TimeSpan] = None,
+    ) -> AsyncGenerator[Suggestion, None]:
+        """All suggestions for a query, as `holdfast.Dictionary.suggest_all`."""
+        request = suggest_request(self.name, page_size, match_kinds, recents, max_staleness)
+        request.query = query
+        while True:
+            page = await self._calls.unary(lambda on: Stub(on).Suggest, request, timeout=timeout)
+            for suggestion in suggestions_of(page.suggestions):
+                yield suggestion
+            request.page_token = page.next_page_token
+            if not request.page_token:
+                return
 
     def type_ahead(
         self,

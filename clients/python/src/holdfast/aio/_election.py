@@ -11,12 +11,16 @@ from ..v1.lock_service_pb2 import GetLockRequest, WatchLockRequest
 from ..v1.lock_service_pb2_grpc import LockServiceStub
 from ._acquiring import Acquiring
 from ._calls import CallChannel
+from ._lease import LeaderLease
 from ._watch import watch
 
 
 class Election:
     def __init__(
-        self, name: str, acquiring: Callable[[Acquire], Acquiring], calls: CallChannel
+        self,
+        name: str,
+        acquiring: Callable[[Acquire], Acquiring[LeaderLease]],
+        calls: CallChannel,
     ) -> None:
         self.name = name
         self._acquiring = acquiring
@@ -31,7 +35,7 @@ class Election:
         max_hold: Optional[TimeSpan] = None,
         metadata: Optional[Mapping[str, str]] = None,
         on_queued: Optional[OnQueued] = None,
-    ) -> Acquiring:
+    ) -> Acquiring[LeaderLease]:
         """Waits until this process is the leader. The release of the lease resigns.
 
         As `async with election.campaign(value) as lease:` a loss cancels the leader's work.

@@ -6,6 +6,9 @@ from typing import Callable, Dict, Mapping, Optional, Type
 
 from .._core import numbers
 from .._core.held_lease import HeldLease, ReleaseAnswer
+from .._core.outcome import Outcome
+from .._core.texts import checked_text
+from .._leader import VALUE
 from .._lease_state import LeaseState
 from ..errors import HoldfastError, LeaseLost, LossCause
 from ..v1 import lease_pb2
@@ -29,6 +32,10 @@ class Lease(LeaseState):
     def __init__(self, held: HeldLease) -> None:
         super().__init__(held)
         self._body: Optional[Body] = None
+
+    def __del__(self) -> None:
+        """The session has the lease itself, so only this handle tells that it is forgotten."""
+        self._held.forgotten()
 
     def on_lost(self, callback: Callable[[LeaseLost], object]) -> None:
         """Calls back in the event loop at a loss. Never after a release.
@@ -65,12 +72,18 @@ class Lease(LeaseState):
         Raises LeaseLost if the lease is over, and an error as `release` does after 10 s without
         an answer, the wait for the turn included. Such an update may still be carried out.
         """
-        outcome = self._held.update_metadata(metadata)
+        await self._updated(self._held.update_metadata(metadata))
+
+    async def _updated(self, outcome: Outcome[None]) -> None:
         try:
             await future_of(outcome)
         except asyncio.CancelledError:
             self._held.give_up_update(outcome)
             raise
+
+    def give_back(self) -> None:
+        """Releases in the background."""
+        self._held.give_back()
 
     async def __aenter__(self) -> "Lease":
         if self._body is not None:
@@ -107,6 +120,17 @@ class Lease(LeaseState):
             callback(loss)
         except Exception as error:
             self._held.news.raised(error)
+
+
+class LeaderLease(Lease):
+    """The lease of a leader. `update_metadata` keeps the leader's value."""
+
+    async def update_value(self, value: str) -> None:
+        """Shows another value to all observers. Keeps the other metadata.
+
+        Raises as `update_metadata` does.
+        """
+        await self._updated(self._held.update_entry(VALUE, checked_text(value, "value")))
 
 
 def _retrieve(answer: "asyncio.Future[ReleaseAnswer]") -> None:
