@@ -1,5 +1,12 @@
 import type { Clock } from './clock';
-import { quotaExceeded, type QuotaName, type Quotas } from './quotas';
+import {
+  NOT_SHARED,
+  quotaExceeded,
+  type CountedQuota,
+  type Quotas,
+  type SharedUse,
+  type SharedUses,
+} from './quotas';
 
 /**
  * The most time for which a caller can save unused commands (ms). The caller may send all saved commands together.
@@ -8,28 +15,66 @@ const BURST_MS = 1000;
 /** Sums of fractions may differ by less than this time (ms). */
 const ROUNDING_MS = 1e-6;
 
+/** In texts. The others are not named. */
+const SHARED_QUOTA = 'the quota that they share';
+
+const COUNTED = ['leases', 'waiters', 'streams', 'sessions'] as const;
+
 /** The use of this server by one caller, and the bounds of this use. */
 export class Account {
-  /** Leases, and requests for leases that are not answered yet. */
-  leaseCount = 0;
-  waiterCount = 0;
-  streamCount = 0;
-  /** The sessions that count for the quota. */
-  private sessionCount = 0;
+  private readonly counts = { leases: 0, waiters: 0, streams: 0, sessions: 0 };
+  /** The shared uses that have the counts of this account. */
+  private joined: SharedUses = NOT_SHARED;
   /** The open sessions of each client process. */
   private readonly sessionsOf = new Map<string, number>();
   /**
    * The commands so far have used the quota up to this time (ms, monotonic clock). Each command adds 1 / quota. The
    * time may be at most BURST_MS in the past, so a caller can save only the commands of this time.
    */
-  private usedUntil = -Infinity;
+  usedUntil = -Infinity;
 
   constructor(
     /** The beginning of error texts: the identity, or "this connection". */
     private readonly subject: string,
     private readonly clock: Clock,
     private readonly readQuotas: () => Quotas,
+    private readonly readShared: () => SharedUses = () => NOT_SHARED,
   ) {}
+
+  /** Leases, and requests for leases that are not answered yet. */
+  get leaseCount(): number {
+    return this.counts.leases;
+  }
+
+  set leaseCount(count: number) {
+    this.setCount('leases', count);
+  }
+
+  get waiterCount(): number {
+    return this.counts.waiters;
+  }
+
+  set waiterCount(count: number) {
+    this.setCount('waiters', count);
+  }
+
+  get streamCount(): number {
+    return this.counts.streams;
+  }
+
+  /** The quotas that this caller shares with others. After a reload, takes the counts there. */
+  get shared(): SharedUses {
+    const present = this.readShared();
+    if (present !== this.joined) {
+      for (const quota of COUNTED) {
+        const [before, after] = [this.joined[quota], present[quota]];
+        if (before !== undefined) before.count -= this.counts[quota];
+        if (after !== undefined) after.count += this.counts[quota];
+      }
+      this.joined = present;
+    }
+    return present;
+  }
 
   get quotas(): Quotas {
     return this.readQuotas();
@@ -46,26 +91,27 @@ export class Account {
     const { commands_per_second: limit } = this.quotas;
     if (limit === undefined) return;
     const now = this.clock.now();
-    const usedUntil = Math.max(this.usedUntil, now - BURST_MS) + 1000 / limit;
+    const use: { usedUntil: number } = this.shared.commands_per_second ?? this;
+    const usedUntil = Math.max(use.usedUntil, now - BURST_MS) + 1000 / limit;
     if (usedUntil > now + ROUNDING_MS) {
       throw quotaExceeded(
         'commands_per_second',
         limit,
-        `${this.subject} sends more than its quota of ${limit} commands per second: nothing was done; send fewer commands, or ask the operator for a higher quota`,
+        `${this.subject} ${use === this ? 'sends more than its quota' : `and others send more than ${SHARED_QUOTA}`} of ${limit} commands per second: nothing was done; send fewer commands, or ask the operator for a higher quota`,
         Math.ceil(usedUntil - now),
       );
     }
-    this.usedUntil = usedUntil;
+    use.usedUntil = usedUntil;
   }
 
   /** Counts one more stream. Throws QUOTA_EXCEEDED, unless the stream attaches to a lease. */
   openStream(attaches: boolean): void {
-    if (!attaches) this.check('streams', this.streamCount, 'open streams', 'end a stream');
-    this.streamCount += 1;
+    if (!attaches) this.check('streams', 'open streams', 'end a stream');
+    this.setCount('streams', this.counts.streams + 1);
   }
 
   closeStream(): void {
-    this.streamCount -= 1;
+    this.setCount('streams', this.counts.streams - 1);
   }
 
   /**
@@ -76,9 +122,9 @@ export class Account {
     const count = this.sessionsOf.get(clientId) ?? 0;
     if (count !== 1) {
       this.takeCommand();
-      this.check('sessions', this.sessionCount, 'open sessions', 'end a session');
+      this.check('sessions', 'open sessions', 'end a session');
       this.openStream(false);
-      this.sessionCount += 1;
+      this.setCount('sessions', this.counts.sessions + 1);
     } else this.openStream(true);
     this.sessionsOf.set(clientId, count + 1);
   }
@@ -88,19 +134,19 @@ export class Account {
     const count = this.sessionsOf.get(clientId) ?? 0;
     if (count > 1) this.sessionsOf.set(clientId, count - 1);
     else this.sessionsOf.delete(clientId);
-    if (count !== 2) this.sessionCount -= 1;
+    if (count !== 2) this.setCount('sessions', this.counts.sessions - 1);
     this.closeStream();
   }
 
   /** Counts one more request for a lease. Throws QUOTA_EXCEEDED. */
   requestLease(): void {
-    this.check('leases', this.leaseCount, 'leases and requests for leases', 'release a lease');
+    this.check('leases', 'leases and requests for leases', 'release a lease');
     this.leaseCount += 1;
   }
 
   /** Whether one more request may wait. */
   get mayWait(): boolean {
-    return this.waiterCount < (this.quotas.waiters ?? Infinity);
+    return this.used('waiters') < (this.quotas.waiters ?? Infinity);
   }
 
   /** The error of a request that finds no free permits, and may not wait. `name` has the kind of the resource. */
@@ -109,17 +155,33 @@ export class Account {
     return quotaExceeded(
       'waiters',
       limit,
-      `${name} is not free, and ${this.subject} has reached its quota of ${limit} waiting requests on this server; try again later, or ask the operator for a higher quota`,
+      `${name} is not free, and ${this.reached('waiters')} of ${limit} waiting requests on this server; try again later, or ask the operator for a higher quota`,
     );
   }
 
-  private check(quota: QuotaName, count: number, things: string, advice: string): void {
+  private check(quota: (typeof COUNTED)[number], things: string, advice: string): void {
     const limit = this.quotas[quota];
-    if (limit === undefined || count < limit) return;
+    if (limit === undefined || this.used(quota) < limit) return;
     throw quotaExceeded(
       quota,
       limit,
-      `${this.subject} has reached its quota of ${limit} ${things} on this server: nothing was done; ${advice}, or ask the operator for a higher quota`,
+      `${this.reached(quota)} of ${limit} ${things} on this server: nothing was done; ${advice}, or ask the operator for a higher quota`,
     );
+  }
+
+  /** The use that is compared with the quota: by this caller, or by all who share the quota. */
+  private used(quota: (typeof COUNTED)[number]): number {
+    return this.shared[quota]?.count ?? this.counts[quota];
+  }
+
+  private reached(quota: CountedQuota): string {
+    const isShared = this.shared[quota] !== undefined;
+    return `${this.subject} ${isShared ? `and others have reached ${SHARED_QUOTA}` : 'has reached its quota'}`;
+  }
+
+  private setCount(quota: (typeof COUNTED)[number], count: number): void {
+    const shared: SharedUse | undefined = this.shared[quota];
+    if (shared !== undefined) shared.count += count - this.counts[quota];
+    this.counts[quota] = count;
   }
 }

@@ -1,6 +1,6 @@
 import { Account } from './account';
 import type { Clock } from './clock';
-import { NO_QUOTAS, type Quotas, type QuotaSource } from './quotas';
+import { NO_QUOTAS, NOT_SHARED, type Quotas, type QuotaSource, type SharedUses } from './quotas';
 
 /** Above this number of identities, accounts that are not used are forgotten. */
 const MAX_UNUSED_ACCOUNTS = 10_000;
@@ -9,6 +9,8 @@ const MAX_UNUSED_ACCOUNTS = 10_000;
  * accounts are removed faster than accounts are added.
  */
 const CHECKED_PER_CALL = 4;
+/** The accounts that read a new policy in one turn: the quotas of an identity are found in well below 1 ms. */
+const REJOINED_PER_TURN = 10;
 
 /** The accounts of all callers of this server: one for each proven identity, or one for each connection without one. */
 export class Accounts {
@@ -28,6 +30,15 @@ export class Accounts {
   /** Uses other quotas from now on. The counts stay. */
   replace(source: QuotaSource): void {
     this.source = source;
+    this.rejoin([...this.ofIdentity.values()], source);
+  }
+
+  /** Also the leases of callers that are silent now count for the quotas that they share. */
+  private rejoin(accounts: readonly Account[], source: QuotaSource, from = 0): void {
+    if (source !== this.source) return;
+    const end = Math.min(from + REJOINED_PER_TURN, accounts.length);
+    for (const account of accounts.slice(from, end)) void account.shared;
+    if (end < accounts.length) this.clock.after(0, () => this.rejoin(accounts, source, end));
   }
 
   of(identity: string, connection: object): Account {
@@ -53,13 +64,22 @@ export class Accounts {
   private newAccount(subject: string, identity: string): Account {
     let source: QuotaSource | undefined;
     let quotas: Quotas = NO_QUOTAS;
-    return new Account(subject, this.clock, () => {
-      if (source !== this.source) {
-        source = this.source;
-        quotas = source.quotasOf(identity);
-      }
+    let shared: SharedUses = NOT_SHARED;
+    const read = (): void => {
+      if (source === this.source) return;
+      source = this.source;
+      quotas = source.quotasOf(identity);
+      shared = source.sharedOf?.(identity) ?? NOT_SHARED;
+    };
+    const readQuotas = (): Quotas => {
+      read();
       return quotas;
-    });
+    };
+    const readShared = (): SharedUses => {
+      read();
+      return shared;
+    };
+    return new Account(subject, this.clock, readQuotas, readShared);
   }
 
   /** Forgets the oldest accounts that are not used. An account in use becomes the newest. */

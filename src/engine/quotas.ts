@@ -35,10 +35,28 @@ export const QUOTA_NAMES = [
 
 export const NO_QUOTAS: Quotas = Object.freeze({});
 
-/** The source of all quotas. A reload of the policy makes a new source. */
+/** The quotas of use on one server, which several identities may share. */
+export type CountedQuota = Exclude<QuotaName, 'entries' | 'bytes'>;
+
+/** The use by all identities that share one quota. */
+export class SharedUse {
+  /** Unused for `commands_per_second`. */
+  count = 0;
+  /** As in Account, for `commands_per_second`. */
+  usedUntil = -Infinity;
+}
+
+/** The quotas that a caller shares with others. Undefined: the caller has the quota alone. */
+export type SharedUses = { readonly [Quota in CountedQuota]?: SharedUse | undefined };
+
+export const NOT_SHARED: SharedUses = Object.freeze({});
+
+/** The source of all quotas. A reload of the policy makes a new source, in which nothing is counted yet. */
 export interface QuotaSource {
   /** `identity` is empty for a caller without a proven identity. */
   quotasOf(identity: string): Quotas;
+  /** Default: no quota is shared. */
+  sharedOf?(identity: string): SharedUses;
 }
 
 export function quotaExceeded(

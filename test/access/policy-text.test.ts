@@ -79,6 +79,21 @@ test('a text may have quotas, for some identities and for all', () => {
   });
 });
 
+test('the identities of an item may share its quotas, except entries and bytes', () => {
+  const item = (text: string) => `${GOOD}quotas:\n  - count: ${text}\n`;
+  expect(readPolicy(item('together\n    leases: 3'))).toMatchObject({
+    quotas: [{ count: 'together', leases: 3 }],
+  });
+  expect(problemsOf(item('all\n    leases: 3'))).toEqual([
+    'line 8: quotas[0].count: must be one of each, together',
+  ]);
+  for (const quota of ['entries', 'bytes']) {
+    expect(problemsOf(item(`together\n    leases: 3\n    ${quota}: 1`))).toEqual([
+      expect.stringContaining('quotas[0].count: together is not for entries and bytes'),
+    ]);
+  }
+});
+
 test.each([
   ['a misspelt quota', '  - lease: 1', 'line 8: quotas[0].lease: is not a known key'],
   ['a text in place of a number', '  - leases: "10"', 'line 8: quotas[0].leases: must be a whole number'],

@@ -33,6 +33,26 @@ test('for each quota, the first rule decides that matches the identity and has t
   expect(rules.quotasOf('')).toMatchObject({ waiters: 50, streams: 7, commands_per_second: 200 });
 });
 
+test('identities share the quotas of an item that counts together, and only those that the item decides', () => {
+  const rules = new QuotaRules(
+    [
+      { identities: ['token:team-vip'], streams: 9 },
+      { identities: ['token:team-*'], count: 'together', leases: 5, streams: 3 },
+      { waiters: 4, count: 'each' },
+    ],
+    { sessions: 2 },
+  );
+  const [one, other, vip, stranger] = ['team-1', 'team-2', 'team-vip', 'x'].map((name) =>
+    rules.sharedOf(`token:${name}`),
+  );
+  expect(one?.leases).toBeDefined();
+  expect(other?.leases).toBe(one?.leases);
+  expect(vip?.leases).toBe(one?.leases);
+  expect(other?.streams).toBe(one?.streams);
+  expect(one?.streams).not.toBe(one?.leases);
+  expect([vip?.streams, one?.waiters, one?.sessions, stranger?.leases]).toEqual(Array(4).fill(undefined));
+});
+
 test('a quota of 0 decides too', () => {
   const rules = new QuotaRules([{ identities: ['token:a'], streams: 0 }, { streams: 9 }], {});
   expect(rules.quotasOf('token:a').streams).toBe(0);

@@ -81,6 +81,18 @@ describe('holdfast check-config', () => {
 });
 
 describe('holdfast check-policy', () => {
+  it('says the quotas of an identity, and which are counted together', async () => {
+    const file = join(scratchFolder(), 'policy');
+    const quotas = '[{identities: ["token:team-*"], count: together, leases: 5}, {leases: 9, waiters: 4}]';
+    writeFileSync(file, `rules: []\nquotas: ${quotas}\n`);
+    const ask = (identity: string) => holdfast(['check-policy', file, '--quotas', '--identity', identity]);
+    expect((await ask('token:team-1')).stdout).toBe(
+      'leases 5: quotas[0], together with all identities of that item\nwaiters 4: quotas[1]\n',
+    );
+    expect((await ask('token:x')).stdout).toBe('leases 9: quotas[1]\nwaiters 4: quotas[1]\n');
+    expect((await holdfast(['check-policy', file, '--quotas'])).code).toBe(64);
+  });
+
   it('says the longest ttl that the deciding rule allows', async () => {
     const file = join(scratchFolder(), 'policy');
     writeFileSync(

@@ -1,7 +1,16 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { credentials } from '@grpc/grpc-js';
+import { holdfastError } from '../../clients/typescript';
+import { LockServiceClient, ReleaseLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
+import { tokenDigest } from '../../src/transport/access/bearer';
+import { acquireRequest, call, failureOf } from '../contract/harness';
+import { metadataOf, writePolicy } from '../contract/policy-harness';
 import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { refusal } from '../support/clients/call-ending';
 import { RedisProcess } from '../support/processes/redis-process';
+import { scratchFolder } from '../support/scratch-folder';
 import { InProcessServer } from './in-process-server';
 
 /** The quotas of leases and waiters, for each connection, with a real Redis. */
@@ -57,4 +66,39 @@ test('a connection has no more waiting requests than its quota, and still acquir
   await client.acquire({ name: 'free', waitMs: 60_000 });
   await other.release(held.leaseId);
   await waiter;
+});
+
+test('identities of an item that counts together share its quota, and a release of one makes room for another', async () => {
+  const folder = scratchFolder();
+  const [tokens, policy] = [join(folder, 'tokens'), join(folder, 'policy.yaml')];
+  const names = ['batch-1', 'batch-2', 'other'];
+  writeFileSync(tokens, names.map((name) => `${name} sha256:${tokenDigest(`secret-of-${name}`)}\n`).join(''));
+  writePolicy(
+    policy,
+    [{ identities: ['token:*'], services: ['LockService'], names: [''], allow: ['use'] }],
+    [{ identities: ['token:batch-*'], count: 'together', leases: 2 }],
+  );
+  const access = { HOLDFAST_AUTH_TOKENS: tokens, HOLDFAST_POLICY: policy };
+  const shared = await InProcessServer.start(redis.url, access);
+  const locks = new LockServiceClient(shared.address, credentials.createInsecure());
+  const acquire = (caller: string, name: string) =>
+    call(locks, locks.acquireLock, acquireRequest({ name }), { metadata: metadataOf(caller) });
+  try {
+    const first = await acquire('batch-1', 'together/1');
+    await acquire('batch-2', 'together/2');
+    expect(holdfastError(await failureOf(acquire('batch-2', 'together/3')))).toMatchObject({
+      reason: 'QUOTA_EXCEEDED',
+      metadata: new Map([
+        ['quota', 'leases'],
+        ['limit', '2'],
+      ]),
+    });
+    await acquire('other', 'together/4');
+    const release = ReleaseLockRequest.create({ leaseId: first.lease?.leaseId ?? '' });
+    await call(locks, locks.releaseLock, release, { metadata: metadataOf('batch-1') });
+    await acquire('batch-2', 'together/3');
+  } finally {
+    locks.close();
+    await shared.closeDespiteWarnings();
+  }
 });

@@ -3,6 +3,7 @@ import type { Account } from '../../src/engine/account';
 import { Accounts } from '../../src/engine/accounts';
 import { HoldfastError } from '../../src/engine/errors';
 import type { Quotas } from '../../src/engine/quotas';
+import { QuotaRules, type QuotaRule } from '../../src/transport/access/quota-rules';
 import { ManualClock } from '../support/manual-clock';
 
 function started(quotas: Quotas) {
@@ -151,5 +152,95 @@ describe('an account', () => {
     for (let number = 0; number < 5000; number++) accounts.of(`token:new-${number}`, {});
     expect(accounts.size).toBeLessThan(11_000);
     expect(accounts.of('token:used', {})).toBe(used);
+  });
+});
+
+describe('a quota that counts together', () => {
+  const team: QuotaRule = { identities: ['token:team-*'], count: 'together' };
+  const opened = (rule: QuotaRule) => {
+    const clock = new ManualClock(1_000_000);
+    const accounts = new Accounts(new QuotaRules([{ ...team, ...rule }], {}), clock);
+    return { clock, accounts, of: (name: string) => accounts.of(`token:${name}`, {}) };
+  };
+
+  it('bounds the leases, streams and sessions of all its identities, and of no others', () => {
+    const { of } = opened({ leases: 2, streams: 3, sessions: 1 });
+    of('team-1').requestLease();
+    of('team-2').requestLease();
+    const refusal = refusalOf(() => of('team-3').requestLease());
+    expect(refusal).toMatchObject({
+      reason: 'QUOTA_EXCEEDED',
+      details: { metadata: { quota: 'leases', limit: '2' } },
+    });
+    expect(refusal?.message).toContain(
+      'token:team-3 and others have reached the quota that they share of 2 leases',
+    );
+    expect(refusalOf(() => of('other').requestLease())).toBeUndefined();
+    of('team-2').leaseCount -= 1;
+    expect(refusalOf(() => of('team-3').requestLease())).toBeUndefined();
+    of('team-1').openSession('process-1');
+    expect(refusalOf(() => of('team-2').openSession('process-2'))).toMatchObject({
+      reason: 'QUOTA_EXCEEDED',
+    });
+    of('team-1').closeSession('process-1');
+    of('team-2').openSession('process-2');
+    of('team-1').openStream(false);
+    of('team-3').openStream(false);
+    expect(refusalOf(() => of('team-1').openStream(false))).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+    // A stream that keeps a lease is never refused.
+    expect(refusalOf(() => of('team-1').openStream(true))).toBeUndefined();
+  });
+
+  it('bounds the waiters and the commands of all its identities', async () => {
+    const { of, clock } = opened({ waiters: 1, commands_per_second: 4 });
+    of('team-1').waiterCount += 1;
+    expect([of('team-2').mayWait, of('other').mayWait]).toEqual([false, true]);
+    expect(takeMany(of('team-1'), 3) + takeMany(of('team-2'), 3)).toBe(4);
+    const refusal = refusalOf(() => of('team-3').takeCommand());
+    expect(refusal?.message).toContain(
+      'token:team-3 and others send more than the quota that they share of 4 commands',
+    );
+    await clock.advance(250);
+    expect(takeMany(of('team-3'), 2)).toBe(1);
+  });
+
+  it('has the counts of before after a reload, also of identities that are silent', async () => {
+    const { of, accounts, clock } = opened({ leases: 100 });
+    for (let i = 0; i < 50; i += 1) of(`team-${i}`).requestLease();
+    accounts.replace(new QuotaRules([{ ...team, leases: 51 }], {}));
+    await clock.advance(1);
+    expect(refusalOf(() => of('team-new').requestLease())).toBeUndefined();
+    expect(refusalOf(() => of('team-new').requestLease())).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+    // Without the sharing, each identity has its own count again.
+    accounts.replace(new QuotaRules([{ identities: ['token:team-*'], leases: 1 }], {}));
+    expect(refusalOf(() => of('team-1').requestLease())).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+    expect(refusalOf(() => of('team-other').requestLease())).toBeUndefined();
+  });
+
+  it('counts exactly the acts that are open, whatever happens and whenever a reload comes', () => {
+    const acts = fc.array(fc.tuple(fc.nat(3), fc.constantFrom('request', 'end', 'reload')), {
+      maxLength: 60,
+    });
+    fc.assert(
+      fc.property(acts, (steps) => {
+        const { of, accounts } = opened({ leases: 5 });
+        const held = new Map<number, number>();
+        const total = () => [...held.values()].reduce((sum, count) => sum + count, 0);
+        for (const [who, act] of steps) {
+          const count = held.get(who) ?? 0;
+          if (act === 'reload') {
+            accounts.replace(new QuotaRules([{ ...team, leases: 5 }], {}));
+            for (const one of [0, 1, 2, 3]) void of(`team-${one}`).shared;
+          } else if (act === 'end' && count > 0) {
+            of(`team-${who}`).leaseCount -= 1;
+            held.set(who, count - 1);
+          } else if (act === 'request') {
+            const isFull = total() >= 5;
+            expect(refusalOf(() => of(`team-${who}`).requestLease()) !== undefined).toBe(isFull);
+            if (!isFull) held.set(who, count + 1);
+          }
+        }
+      }),
+    );
   });
 });

@@ -11,6 +11,7 @@ interface QuestionFlags {
   verb?: PolicyQuestion['verb'];
   service?: PolicyQuestion['service'];
   name?: string;
+  quotas?: boolean;
 }
 
 /** Words of a policy. The test compares them with the policy reader, which is loaded only when a policy is checked. */
@@ -43,6 +44,7 @@ export function addChecks(program: Command, terminal: Terminal): void {
     .option('--identity <identity>', 'identity of the caller, for example token:alice')
     .addOption(new Option('--verb <verb>', 'verb of the call').choices(POLICY_VERBS))
     .addOption(new Option('--service <service>', 'service of the call').choices(POLICY_SERVICES))
+    .option('--quotas', 'the quotas of the identity, in place of a call')
     .option('--name <name>', 'name of the lock, semaphore or dictionary (default: the empty name)')
     .addHelpText(
       'after',
@@ -72,7 +74,13 @@ async function checkConfig(terminal: Terminal, show: boolean): Promise<void> {
 }
 
 async function checkPolicy(terminal: Terminal, file: string, flags: QuestionFlags): Promise<void> {
-  const question = questionOf(flags);
+  const question = flags.quotas === true ? undefined : questionOf(flags);
+  if (
+    flags.quotas === true &&
+    (flags.identity === undefined || (flags.verb ?? flags.service ?? flags.name))
+  ) {
+    throw new UsageError('--quotas needs --identity, and no --verb, --service and --name');
+  }
   const { readPolicy } = await import('../../transport/access/policy-text.js');
   const content = readPolicy(await textOf(file));
   if ('problems' in content) {
@@ -80,12 +88,21 @@ async function checkPolicy(terminal: Terminal, file: string, flags: QuestionFlag
     throw new CliError(count(content.problems, `problem in ${file}`, `problems in ${file}`), EXIT.usage);
   }
   for (const warning of content.warnings) terminal.err.write(`warning: ${warning}\n`);
+  if (flags.quotas === true) return showQuotas(terminal, content, flags.identity ?? '');
   if (question === undefined) {
     const rules = count(content.rules, 'rule', 'rules');
     terminal.err.write(`the policy is valid: ${rules}, ${count(content.quotas, 'quota', 'quotas')}\n`);
     return;
   }
   await answer(terminal, content, question);
+}
+
+async function showQuotas(terminal: Terminal, { quotas }: PolicyContent, identity: string): Promise<void> {
+  const { decideQuotas } = await import('../../transport/access/policy-decision.js');
+  for (const { name, limit, index, isShared } of decideQuotas(quotas, identity)) {
+    const whose = isShared ? ', together with all identities of that item' : '';
+    terminal.out.write(`${name} ${limit}: quotas[${index}]${whose}\n`);
+  }
 }
 
 async function answer(terminal: Terminal, { rules }: PolicyContent, question: PolicyQuestion): Promise<void> {

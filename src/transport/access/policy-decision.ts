@@ -1,5 +1,7 @@
+import { QUOTA_NAMES, type QuotaName } from '../../engine/quotas';
 import { identityGlob } from './identity-glob';
 import { unitedMaxTtl, type PolicyRule } from './policy';
+import type { QuotaRule } from './quota-rules';
 import type { ServiceName, Verb } from './verbs';
 
 export interface PolicyQuestion {
@@ -18,6 +20,28 @@ export interface PolicyDecision {
   readonly deciding: readonly number[];
   /** The longest ttl that the deciding rules allow to the call. Undefined: that of the server, or the call has none. */
   readonly maxTtl: string | undefined;
+}
+
+export interface QuotaDecision {
+  readonly name: QuotaName;
+  readonly limit: number;
+  /** The index of the item that decides. */
+  readonly index: number;
+  /** The identities of the item share the quota. */
+  readonly isShared: boolean;
+}
+
+/** The quotas that the policy gives an identity, as `QuotaRules` finds them. The settings of a server may add others. */
+export function decideQuotas(quotas: readonly QuotaRule[], identity: string): readonly QuotaDecision[] {
+  return QUOTA_NAMES.flatMap((name) => {
+    const index = quotas.findIndex(
+      ({ identities, [name]: limit }) =>
+        limit !== undefined && (identities?.some((glob) => identityGlob(glob)(identity)) ?? true),
+    );
+    const item = quotas[index];
+    const limit = item?.[name];
+    return limit === undefined ? [] : [{ name, limit, index, isShared: item?.count === 'together' }];
+  });
 }
 
 /**

@@ -50,7 +50,7 @@ const glob = text(MAX_IDENTITY_BYTES)
 const list = <T extends z.ZodType>(item: T, what: string) =>
   z.array(item, { error: `must be a list of ${what}, such as [a, b]` });
 
-const oneOf = <T extends readonly [string, ...string[]]>(values: T) =>
+const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
 
 const MAX_TTL_TEXT = 'must be a span from 100ms to 24h, such as 500ms, 30s or 2m';
@@ -96,6 +96,7 @@ const quotaSchema = z
     identities: list(glob, 'globs')
       .min(1, 'must have at least one item; without the key, the quotas hold for every identity')
       .optional(),
+    count: oneOf(['each', 'together']).optional(),
     leases: quota('leases'),
     waiters: quota('waiters'),
     streams: quota('streams'),
@@ -107,7 +108,12 @@ const quotaSchema = z
   .refine(
     (item) => QUOTA_NAMES.some((name) => item[name] !== undefined),
     `must have at least one of ${QUOTA_NAMES.join(', ')}`,
-  );
+  )
+  .refine(({ count, entries, bytes }) => count !== 'together' || (entries ?? bytes) === undefined, {
+    path: ['count'],
+    message:
+      'together is not for entries and bytes, which count for the owner of a dictionary; use another item for them',
+  });
 
 function quota(name: keyof typeof SMALLEST) {
   const expected = `must be a whole number of at least ${SMALLEST[name]}`;
