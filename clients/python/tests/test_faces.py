@@ -1,6 +1,8 @@
 """Blocks under a lease in both faces, over real streams."""
 
 import asyncio
+import gc
+import logging
 import os
 import signal
 import subprocess
@@ -82,6 +84,26 @@ class Asyncio(ServerCase):
                     async with hf.lock("report", ttl=60):
                         await hf.close()
                 self.assertIs(caught.exception.loss_cause, LossCause.CLOSED)
+
+        asyncio.run(test())
+
+    def test_a_handle_that_nobody_has_any_more_is_told(self) -> None:
+        async def test() -> None:
+            logger = logging.getLogger("test.forgotten")
+            with self.assertLogs(logger) as told:
+                async with aio.connect(self.address, logger=logger) as hf:
+                    await hf.lock("forgotten", ttl=60)
+                    lease = await hf.lock("released", ttl=60)
+                    await lease.release()
+                    del lease
+                    async with hf.lock("block", ttl=60):
+                        pass
+                    gc.collect()
+                    await asyncio.sleep(0.1)
+                    self.assertEqual(hf.lease_count, 1)
+            lines = [line for line in told.output if "was forgotten" in line]
+            self.assertEqual(len(lines), 1)
+            self.assertIn('the lease of "forgotten" was forgotten without a release', lines[0])
 
         asyncio.run(test())
 

@@ -1,5 +1,6 @@
 """Options, durations and errors."""
 
+import asyncio
 import pickle
 import unittest
 from datetime import timedelta
@@ -10,11 +11,43 @@ from holdfast import ContendedError, LeaseLost, LossCause, aio
 from holdfast._core import numbers
 from holdfast._core.acquire_intent import Acquire
 from holdfast._core.durations import duration, hold_limit, seconds_of, to_seconds
+from holdfast._core.server_texts import own_names
+from holdfast._core.status import error_of_command
 from holdfast._options import Tls, address_list, channel_options
 from holdfast.errors import Facts
+from holdfast.v1.session_service_pb2 import CommandFailed
+
+
+class ServerTexts(unittest.TestCase):
+    def test_they_have_the_names_of_the_options(self) -> None:
+        for text, own in (
+            ('"a" is held; raise wait_timeout to queue', '"a" is held; raise wait to queue'),
+            ('lock "wait_timeout" is held', 'lock "wait_timeout" is held'),
+            ("acquire_permits.permit_count must be at least 1", "permits must be at least 1"),
+            ("acquire with initial_limit", "acquire with limit"),
+            ("it has ended; acquire again with a new request_id", "it has ended; acquire again"),
+        ):
+            self.assertEqual(own_names(text), own)
+
+    def test_the_fields_of_violations_stay_those_of_the_contract(self) -> None:
+        field = "acquire_lock.wait_timeout"
+        failed = CommandFailed(code=3, reason_text="INVALID_FIELD", message=f"{field} is wrong")
+        failed.violations.add(field=field, description=f"{field} is wrong")
+        error = error_of_command(failed)
+        self.assertEqual(str(error), "wait is wrong")
+        self.assertEqual(error.violations[0].field, field)
+        self.assertEqual(error.violations[0].description, "wait is wrong")
 
 
 class Options(unittest.TestCase):
+    def test_a_demanded_limit_must_be_given(self) -> None:
+        async def test() -> None:
+            hf = aio.Holdfast.__new__(aio.Holdfast)
+            with self.assertRaisesRegex(ValueError, "^exact_limit needs limit"):
+                hf.permits("gpu", exact_limit=True)
+
+        asyncio.run(test())
+
     def test_times_are_seconds_or_a_timedelta(self) -> None:
         self.assertEqual(to_seconds(timedelta(minutes=5), "wait"), 300)
         self.assertEqual(to_seconds(0.5, "wait"), 0.5)

@@ -10,6 +10,7 @@ from google.rpc.status_pb2 import Status
 from ..errors import Facts, FieldViolation, HoldfastError, error_of
 from ..v1.session_service_pb2 import CommandFailed
 from .durations import seconds_of
+from .server_texts import own_names
 
 _DOMAIN = "holdfast"
 _DETAILS = "grpc-status-details-bin"
@@ -29,11 +30,11 @@ def code_of(number: int) -> grpc.StatusCode:
 def error_of_command(failed: CommandFailed) -> HoldfastError:
     """The error of one command of a session."""
     delay = seconds_of(failed.retry_delay) if failed.HasField("retry_delay") else None
-    violations = [FieldViolation(one.field, one.description) for one in failed.violations]
+    violations = [_violation(one.field, one.description) for one in failed.violations]
     facts = Facts(
         failed.reason_text, code_of(failed.code), dict(failed.metadata), delay, violations
     )
-    return error_of(failed.message, facts)
+    return error_of(own_names(failed.message), facts)
 
 
 def error_of_call(
@@ -44,7 +45,14 @@ def error_of_call(
     facts = _facts_of_details(code, values.get(_DETAILS)) or Facts(
         _text(values.get(_REASON)), code, retry_after=_pushback(values.get(_PUSHBACK))
     )
-    return error_of(text or "the stream ended without a reason", facts)
+    # Without a reason, the text is that of the gRPC library or of a proxy.
+    said = own_names(text) if text and facts.reason else text
+    return error_of(said or "the stream ended without a reason", facts)
+
+
+def _violation(field: str, description: str) -> FieldViolation:
+    """The path of the field stays as in the contract, because a program may read it."""
+    return FieldViolation(field, own_names(description))
 
 
 def _by_name(trailers: Optional[Trailers]) -> Dict[str, Union[str, bytes]]:
@@ -73,7 +81,7 @@ def _decode(code: grpc.StatusCode, details: bytes) -> Optional[Facts]:
             delay = seconds_of(RetryInfo.FromString(detail.value).retry_delay)
         elif kind == "google.rpc.BadRequest":
             for one in BadRequest.FromString(detail.value).field_violations:
-                violations.append(FieldViolation(one.field, one.description))
+                violations.append(_violation(one.field, one.description))
     if info is None or info.domain != _DOMAIN:
         return None
     return Facts(info.reason, code, dict(info.metadata), delay, violations)
