@@ -49,7 +49,6 @@ local function shows(part, identity_at)
     local has_label = holder_id == '' or one[1] == holder_id
     if has_label and (identity == '' or one[identity_at] == identity) then return true end
   end
-  return false
 end
 
 local work = 0
