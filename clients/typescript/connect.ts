@@ -15,7 +15,7 @@ import { SessionClient } from './sessions/session-client';
 import { newsLog } from './sessions/session-news';
 import { checkTelemetry, type Telemetry } from './telemetry';
 import { checkedMetadata, checkedText } from './texts';
-import type { TimeSpan } from './time-span';
+import { toPositiveMs, type TimeSpan } from './time-span';
 
 export interface ConnectOptions extends CallOptions, Telemetry {
   /** `true`: TLS with the certificate authorities of Node. Default: no TLS. */
@@ -30,6 +30,11 @@ export interface ConnectOptions extends CallOptions, Telemetry {
   readonly metadata?: Metadata | undefined;
   /** Ends the wait for the first answer. `connect` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * The longest wait of `connect` for one of several addresses, before the next one is asked. Range: greater than 0.
+   * Default: its share of `timeout`, and at most 5 s.
+   */
+  readonly addressTimeout?: TimeSpan | undefined;
   /** The longest wait for the first answer of a server. Default: 10 s. */
   readonly timeout?: TimeSpan | undefined;
 }
@@ -37,7 +42,7 @@ export interface ConnectOptions extends CallOptions, Telemetry {
 const CONNECT: Known<ConnectOptions> = {
   ...CALL,
   ...{ tls: true, token: true, allowInsecureToken: true, holderId: true, metadata: true },
-  ...{ logger: true, tracer: true },
+  ...{ logger: true, tracer: true, addressTimeout: true },
 };
 
 /**
@@ -47,7 +52,7 @@ const CONNECT: Known<ConnectOptions> = {
  * @param addresses "host:port", several as an array or separated by commas
  */
 export async function connect(addresses: Addresses, options: ConnectOptions = {}): Promise<Holdfast> {
-  const { tls, tracer, logger, holderId, metadata = {} } = checkedOptions(options, CONNECT);
+  const { tls, tracer, logger, holderId, metadata = {}, addressTimeout } = checkedOptions(options, CONNECT);
   const list = addressList(addresses);
   checkTls(tls);
   checkTelemetry(options);
@@ -63,6 +68,8 @@ export async function connect(addresses: Addresses, options: ConnectOptions = {}
     holderId: checkedText('holderId', holderId ?? ''),
     metadata: checkedMetadata(metadataMap(metadata)),
     onNews,
+    addressTimeoutMs:
+      addressTimeout === undefined ? undefined : toPositiveMs(addressTimeout, 'addressTimeout'),
   });
   try {
     await withCaller(connect, () => ready(session, timeoutMs, options.signal));
@@ -70,8 +77,14 @@ export async function connect(addresses: Addresses, options: ConnectOptions = {}
     await session.close(0);
     throw error;
   }
-  const channel = new CallChannel({ addresses: list, tls, token, tracer });
+  const channel = new CallChannel({ addresses: beginningWith(session.address, list), tls, token, tracer });
   return new HoldfastClient(session, channel, onNews, tracer);
+}
+
+/** The first calls go to the server that has answered, because an earlier address may hang. */
+function beginningWith(first: string | undefined, addresses: readonly string[]): readonly string[] {
+  const index = Math.max(0, addresses.indexOf(first ?? ''));
+  return [...addresses.slice(index), ...addresses.slice(0, index)];
 }
 
 /** Rejects with the signal's reason when the signal aborts. The caller closes the session then. */

@@ -257,18 +257,21 @@ export type LossCause =
 /** The lease is over: stop the work that it protects. The reason of `lease.signal`. */
 export class LeaseLostError extends HoldfastError {
   override readonly name = 'LeaseLostError';
+  /** What kept the client from a renewal before DEADLINE, for example a silent server. Undefined: not known. */
+  readonly why: string | undefined;
 
   constructor(
     /** The name of the lock or the semaphore. */
     readonly resource: string,
     readonly lossCause: LossCause,
-    options?: ErrorOptions,
+    options?: ErrorOptions & { readonly why?: string | undefined },
   ) {
     super(
-      `the lease of ${JSON.stringify(resource)} is over: ${LOSS_TEXTS[lossCause]}`,
+      `the lease of ${JSON.stringify(resource)} is over: ${LOSS_TEXTS[lossCause]}${options?.why ? `: ${options.why}` : ''}`,
       { reason: 'LEASE_LOST', code: status.ABORTED, metadata: new Map([['cause', lossCause]]) },
       options,
     );
+    this.why = options?.why;
   }
 
   get noticedBy(): NoticedBy {

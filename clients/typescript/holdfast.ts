@@ -15,8 +15,8 @@ import {
 import { watch } from './calls/watch';
 import { withCaller } from './caller-stack';
 import { ElectionClient, type Election } from './election';
-import { ContendedError } from './errors';
-import { checkedIfGiven, checkedOptions } from './known-options';
+import { ContendedError, type HoldfastError } from './errors';
+import { checkedIfGiven, checkedOptions, type Known } from './known-options';
 import type { Body, Lease } from './lease-types';
 import {
   lockAcquire,
@@ -37,12 +37,20 @@ import { handleOf } from './sessions/lease-handle';
 import type { SessionClient } from './sessions/session-client';
 import type { SessionNews } from './sessions/session-news';
 import { inSpan, type Tracer } from './telemetry';
+import { toMs, type TimeSpan } from './time-span';
 
 export interface ServerInfo {
   readonly version: string;
   /** The names of Feature without their prefix, for example SESSIONS. */
   readonly features: readonly string[];
 }
+
+export interface CloseOptions {
+  /** The longest wait for the answers. Default: 5 s. A server without an answer does not hear of the releases. */
+  readonly timeout?: TimeSpan | undefined;
+}
+
+const CLOSE: Known<CloseOptions> = { timeout: true };
 
 /** A client. The type has public members only, so a test can pass a plain object. */
 export type Holdfast = Pick<HoldfastClient, keyof HoldfastClient>;
@@ -163,15 +171,21 @@ export class HoldfastClient {
     return this.session.leaseCount;
   }
 
+  /** Why no server serves the session now. Undefined: a session is open. Leases and waits go on until their deadlines. */
+  get trouble(): HoldfastError | undefined {
+    return this.session.trouble;
+  }
+
   /**
-   * Ends all waits, releases all leases, and waits up to 5 s for the answers. Leaves no timer and no socket. End the
+   * Ends all waits, releases all leases, and waits up to 5 s, or up to `timeout`, for the answers. Leaves no timer and no socket. End the
    * work that needs a lease first: each lease that is still held is lost with the cause CLOSED. The lease of a running
-   * `withLock` is released at the end of its body. If the body does not end within the 5 s, its lease is left to the end of
+   * `withLock` is released at the end of its body. If the body does not end within this time, its lease is left to the end of
    * the ttl. A lease without a body is released at once. A second call waits for the end of the first one. A process that
    * ends without `close` leaves its leases to the ends of their ttl.
    */
-  async close(): Promise<void> {
-    await this.session.close();
+  async close(options?: CloseOptions): Promise<void> {
+    const { timeout } = checkedIfGiven(options, CLOSE) ?? {};
+    await this.session.close(timeout === undefined ? undefined : toMs(timeout, 'timeout'));
     this.channel.close();
   }
 

@@ -40,7 +40,7 @@ export {
   type LossCause,
   type NoticedBy,
 } from './errors';
-export type { Holdfast, ServerInfo } from './holdfast';
+export type { CloseOptions, Holdfast, ServerInfo } from './holdfast';
 export type { Body, LeaderLease, Lease } from './lease-types';
 export type {
   AcquireOptions,

@@ -57,6 +57,9 @@ export function withClient<T>(
   return withClientOfRun(terminal, flags, (hf) => unlessAborted(body(hf), terminal.interrupted), more);
 }
 
+/** The wait for answers at the end, if no server serves the session (ms). */
+const CLOSE_MS = 200;
+
 /** As `withClient`, for a body that ends itself after Ctrl-C, because a lease must not be released before its command ends. */
 export async function withClientOfRun<T>(
   terminal: Terminal,
@@ -72,7 +75,8 @@ export async function withClientOfRun<T>(
   try {
     return await body(hf);
   } finally {
-    await hf.close();
+    // Without a session nobody hears of what is left to say.
+    await hf.close(hf.trouble ? { timeout: CLOSE_MS } : {});
   }
 }
 

@@ -17,6 +17,8 @@ export const EXIT = {
   usage: 64,
   unreachable: 69,
   defect: 70,
+  /** Nothing is granted, because the store may have lost leases. `-E` does not change it: cron must hear of it. */
+  paused: 74,
   notGranted: 75,
   lost: 76,
   denied: 77,
@@ -33,6 +35,7 @@ export const EXIT_TEXTS: readonly (readonly [code: string, meaning: string])[] =
   ['64', 'wrong usage, an invalid value or an invalid configuration'],
   ['69', 'no server answered, or the servers cannot reach their store'],
   ['70', 'a defect of holdfast'],
+  ['74', 'grants are paused, because the store may have lost leases'],
   ['75', 'not granted within --wait; --exit-not-granted sets another code'],
   ['76', 'the lease was lost, or --max-hold passed: the command was ended'],
   ['77', 'the server does not know the caller, or its policy refuses the call'],

@@ -14,7 +14,8 @@ import { addHealth } from './commands/health';
 import { addChecks } from './commands/checks';
 import { addServers } from './commands/servers';
 import { addTop } from './commands/top';
-import { exitCodeHelp } from './exit-codes';
+import { exitCodeHelp, UsageError } from './exit-codes';
+import { quoted } from './output/quoted';
 import { wantsColour, type Terminal } from './terminal';
 
 /** The program with all commands. `parseAsync` rejects with a CommanderError, a CliError or a HoldfastError. */
@@ -52,5 +53,25 @@ export function createProgram(terminal: Terminal): Command {
   addServers(program, terminal);
   addChecks(program, terminal);
   addCompletion(program, terminal);
+  addHelp(program);
   return program;
+}
+
+/** `holdfast help lock run`, as `holdfast lock run --help`. The own command of commander knows one level only. */
+function addHelp(program: Command): void {
+  program
+    .helpCommand(false)
+    .command('help')
+    .summary('print the help of a command')
+    .description('Prints the help of a command, as its --help does.')
+    .argument('[command...]', 'the command, for example "lock run"')
+    .action((words: readonly string[]) => {
+      let found = program;
+      for (const word of words) {
+        const next = found.commands.find((one) => one.name() === word);
+        if (next === undefined) throw new UsageError(`there is no command ${quoted(words.join(' '))}`);
+        found = next;
+      }
+      found.help();
+    });
 }

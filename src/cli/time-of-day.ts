@@ -10,3 +10,11 @@ export function timeOfDayMs(): number {
 export function timeOfDayText(ms = timeOfDayMs()): string {
   return new Date(ms).toISOString();
 }
+
+/** "12:03:20", in the time zone of the machine. */
+export function clockText(ms: number): string {
+  const time = new Date(ms);
+  return [time.getHours(), time.getMinutes(), time.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
+}

@@ -35,3 +35,9 @@ test('elect says how others see the leader, and that holdfast does not stand aga
   expect(shown).toContain('"holdfast lock get NAME" shows the leader and its value');
   expect(shown).toContain('does not stand again');
 });
+
+test('"help" with the words of a command prints the help of the command', async () => {
+  const { out } = await runProgram(['help', 'lock', 'run']);
+  expect(out).toBe((await runProgram(['lock', 'run', '--help'])).out);
+  expect(await runProgram(['help', 'lock', 'walk'])).toMatchObject({ code: 64 });
+});

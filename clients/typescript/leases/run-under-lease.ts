@@ -21,7 +21,7 @@ export async function runUnderLease<T>(lease: Lease, body: Body<T>): Promise<T> 
     const { loss } = lease;
     await lease.finish();
     throw loss && loss !== error
-      ? new LeaseLostError(loss.resource, loss.lossCause, { cause: error })
+      ? new LeaseLostError(loss.resource, loss.lossCause, { cause: error, why: loss.why })
       : error;
   }
   const loss = await lease.finish();

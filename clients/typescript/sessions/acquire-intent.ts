@@ -66,6 +66,8 @@ export class AcquireIntent implements CommandOwner {
   attempts = 0;
   /** Why the last attempt failed. Undefined after an answer that lets the intent wait. */
   lastError: HoldfastError | undefined;
+  /** An earlier attempt may have been granted unseen, so only an answer of a server or the ttl ends the intent. */
+  isUncertain = false;
   /** The latest attempt has failed, and the next one is not sent yet. */
   isPausing = false;
   /** The lease after the grant. */
@@ -108,9 +110,14 @@ export class AcquireIntent implements CommandOwner {
     return true;
   }
 
+  /** What is left of the wait (ms). */
+  get waitLeftMs(): number {
+    return Math.max(0, (this.acquire.waitMs ?? Infinity) - (now() - this.startedAt));
+  }
+
   command(): Command {
     const { kind, name, ttlMs, waitMs, metadata, mode, permitCount, initialLimit } = this.acquire;
-    const leftMs = waitMs === undefined ? undefined : Math.max(0, waitMs - (now() - this.startedAt));
+    const leftMs = waitMs === undefined ? undefined : this.waitLeftMs;
     const common = {
       name,
       requestId: this.requestId,

@@ -33,6 +33,8 @@ export interface LeaseKeeper {
   began(lease: Lease): void;
   release(lease: Lease): Promise<ReleaseAnswer>;
   update(lease: Lease, change: MetadataChange): Promise<void>;
+  /** What keeps the lease from a renewal. Undefined: nothing is known. */
+  whyNotRenewed(lease: Lease): HoldfastError | undefined;
   /** The error of a release without an answer. Tells why, if known. */
   noAnswerToRelease(lease: Lease, what: string): HoldfastError;
 }
@@ -66,6 +68,8 @@ export class Lease {
   ttl: number;
   /** @internal The number of failed attaches in a row. */
   attachFailures = 0;
+  /** @internal Why the last attach has failed. Undefined after an attach. */
+  lastAttachError: HoldfastError | undefined;
   private readonly belief: Belief;
   private readonly holdUntil: number;
   private over: LeaseLostError | undefined;
@@ -233,7 +237,9 @@ export class Lease {
     this.belief.end();
     clearTimeout(this.timer);
     this.isReleased = byRelease && !passed;
-    this.over = new LeaseLostError(this.name, passed ? 'DEADLINE' : cause);
+    const lossCause = passed ? 'DEADLINE' : cause;
+    const why = lossCause === 'DEADLINE' ? this.keeper.whyNotRenewed(this) : undefined;
+    this.over = new LeaseLostError(this.name, lossCause, { cause: why, why: why?.message });
     this.ended?.abort(this.over);
     this.keeper.over(this);
   }

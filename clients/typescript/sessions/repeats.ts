@@ -18,13 +18,23 @@ export interface Repeatable {
 export class Repeats {
   private readonly timers = new Set<NodeJS.Timeout>();
 
-  /** False: a repetition does not help. A session that leaves gets no repetition, because the next one sends all. */
-  repeat(task: Repeatable, error: HoldfastError, session: OpenSession, again: () => unknown): boolean {
+  /**
+   * False: a repetition does not help. A session that leaves gets no repetition, because the next one sends all.
+   *
+   * @param longestMs the longest pause
+   */
+  repeat(
+    task: Repeatable,
+    error: HoldfastError,
+    session: OpenSession,
+    again: () => unknown,
+    longestMs = Infinity,
+  ): boolean {
     if (!isRepeated(error)) return false;
     task.attempts += 1;
     task.lastError = error;
     if (session.isLeaving && error.reason === 'DRAINING') return true;
-    this.later(pauseBeforeRepeat(task.attempts, error.retryAfterMs), again);
+    this.later(Math.min(longestMs, pauseBeforeRepeat(task.attempts, error.retryAfterMs)), again);
     return true;
   }
 

@@ -29,6 +29,8 @@ export interface SessionSettings {
   /** The metadata of each acquire without metadata of its own. */
   readonly metadata?: ReadonlyMap<string, string>;
   readonly onNews?: (news: SessionNews) => void;
+  /** The longest wait for the first answer of one of several addresses, before the first session (ms). */
+  readonly addressTimeoutMs?: number | undefined;
 }
 
 const { credentialLifeUsed, firstAnswerMs, shortestFirstAnswerMs, shortestTokenLifeMs } = NUMBERS.session;
@@ -49,6 +51,7 @@ export class SessionClient implements SessionKeeper {
   private refusals = 0;
   private openTimer: NodeJS.Timeout | undefined;
   private tokenTimer: NodeJS.Timeout | undefined;
+  private endTimer: NodeJS.Timeout | undefined;
   private fetch: TokenFetch | undefined;
   private hasStarted = false;
   private connectUntil = Infinity;
@@ -108,6 +111,16 @@ export class SessionClient implements SessionKeeper {
     return this.closing;
   }
 
+  /** Why no session lasts. Undefined: a session has started. */
+  get trouble(): HoldfastError | undefined {
+    return this.tasks.lastError;
+  }
+
+  /** The address of the present session, or of the last one. */
+  get address(): string | undefined {
+    return this.current?.address;
+  }
+
   private async end(timeoutMs: number): Promise<void> {
     this.onReady?.(new ClosedError());
     await this.tasks.finish(timeoutMs);
@@ -119,9 +132,11 @@ export class SessionClient implements SessionKeeper {
     if (current?.isStarted) {
       await new Promise<void>((resolve) => {
         this.onEnded = resolve;
+        this.endTimer = setTimeout(resolve, timeoutMs);
         // The session ends within a second, with or without an answer.
         current.halfClose();
       });
+      clearTimeout(this.endTimer);
     }
     this.isClosed = true;
     this.current?.leave();
@@ -237,7 +252,8 @@ export class SessionClient implements SessionKeeper {
     const { length } = this.settings.addresses;
     const left = this.sessionCount < length ? length - this.sessionCount : length;
     const shareMs = (this.connectUntil - performance.now()) / left;
-    return Math.min(firstAnswerMs, Math.max(shortestFirstAnswerMs, shareMs));
+    const longestMs = (length > 1 && this.settings.addressTimeoutMs) || firstAnswerMs;
+    return Math.min(longestMs, Math.max(shortestFirstAnswerMs, shareMs));
   }
 
   /** The next attempt may find the token or the certificate. */

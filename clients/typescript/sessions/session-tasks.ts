@@ -20,6 +20,8 @@ import type { SessionNews } from './session-news';
 import { beginFirst, UpdateTask, type UpdateKeeper } from './update-task';
 
 const { maxAcquiresUnanswered } = NUMBERS.session;
+/** The server has refused the attempt before it could be granted. */
+const NOT_CARRIED_OUT: ReadonlySet<string> = new Set(NUMBERS.reasons.callIsRepeated);
 
 /** What outlives a session: leases, acquires without an answer, releases without an answer. */
 export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, UpdateKeeper {
@@ -149,10 +151,18 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
     if (!this.intents.has(intent)) return;
     const error = errorOfCommand(failed);
     if (error.reason === 'REQUEST_FINISHED' && intent.takeNewId()) return this.place(intent, session);
+    if (!NOT_CARRIED_OUT.has(error.reason)) intent.isUncertain = true;
+    if (!intent.isUncertain && isPointless(intent, error)) {
+      const text = `the servers put off the acquire of ${JSON.stringify(intent.acquire.name)}`;
+      return this.settleFailed(intent, noAnswer(text, error));
+    }
     const isDue = () => intent.isPausing && intent.home === session && this.intents.has(intent);
     const again = () => isDue() && this.place(intent, session);
-    intent.isPausing = this.repeats.repeat(intent, error, session, again);
-    if (intent.isPausing) return;
+    intent.isPausing = this.repeats.repeat(intent, error, session, again, longestPause(intent, error));
+    if (!intent.isPausing) this.settleFailed(intent, error);
+  }
+
+  private settleFailed(intent: AcquireIntent, error: HoldfastError): void {
     this.intents.delete(intent);
     intent.reject(error);
     this.tellEmpty();
@@ -161,6 +171,10 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
   acquireIsLate(intent: AcquireIntent): void {
     const text = `no server answered the acquire of ${JSON.stringify(intent.acquire.name)} in time`;
     this.abandon(intent, this.noAnswer(text, intent.lastError));
+  }
+
+  whyNotRenewed(lease: Lease): HoldfastError | undefined {
+    return this.lastError ?? lease.lastAttachError;
   }
 
   noAnswerToRelease(lease: Lease, what: string): HoldfastError {
@@ -234,6 +248,7 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
   repeatAttach(lease: Lease, error: HoldfastError, session: OpenSession): void {
     const again = () => lease.home === session && !lease.isOver && this.attach(lease, session);
     lease.attachFailures += 1;
+    lease.lastAttachError = error;
     const { attachFailures, deadline } = lease;
     this.repeats.later(pauseBeforeAttach(attachFailures, error.retryAfterMs, deadline - now()), again);
   }
@@ -256,10 +271,13 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
     lease.home = session;
     lease.number = number;
     lease.attachFailures = 0;
+    lease.lastAttachError = undefined;
     lease.updates[0]?.place();
   }
 
   private place(intent: AcquireIntent, session: OpenSession): void {
+    // The attempt in an earlier session has no answer.
+    if (intent.home !== undefined && !intent.isPausing) intent.isUncertain = true;
     intent.home = session;
     intent.isPausing = false;
     intent.commandId = session.run(intent.command(), intent);
@@ -276,7 +294,8 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
     intent.isAbandoned = true;
     intent.reject(error);
     this.intents.abandon(intent);
-    if (intent.home === undefined) this.intents.delete(intent);
+    const isSettled = intent.isPausing && !intent.isUncertain;
+    if (intent.home === undefined || isSettled) this.intents.delete(intent);
     else this.cancel(intent, intent.home);
   }
 
@@ -296,6 +315,16 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
       if (this.heldTooLong.delete(lease)) this.releaseUnwanted(lease.id, lease.ttl);
     });
   }
+}
+
+/** Nobody waits for an attempt that was not carried out, or the pause of the servers outlasts the wait. */
+function isPointless(intent: AcquireIntent, { reason }: HoldfastError): boolean {
+  return intent.isAbandoned || (reason === 'QUARANTINED' && intent.waitLeftMs <= 0);
+}
+
+/** The last attempt comes at the end of the wait, because the pause of the servers may end before. */
+function longestPause(intent: AcquireIntent, { reason }: HoldfastError): number {
+  return reason === 'QUARANTINED' && !intent.isUncertain ? intent.waitLeftMs : Infinity;
 }
 
 function ttlOf({ ttl }: LeaseMessage): number {

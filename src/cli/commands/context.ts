@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { outputOf, printing, type OutputFlags } from '../command-setup';
 import { contextPath, readContexts, writeContexts, type Context } from '../connection/context-file';
-import { checkAddresses } from '../connection/settings';
+import { checkAddresses, withPorts } from '../connection/settings';
 import { UsageError } from '../exit-codes';
 import { quoted } from '../output/quoted';
 import type { Terminal } from '../terminal';
@@ -26,7 +26,7 @@ export function addContext(program: Command, terminal: Terminal): void {
     .option('--server-name <name>', "name in the server's certificate")
     .option('--token-file <file>', 'file with a bearer token')
     .action((name: string, flags: Context) => {
-      if (flags.address !== undefined) checkAddresses(flags.address);
+      if (flags.address !== undefined) checkAddresses(withPorts(flags.address));
       const contexts = readContexts(path);
       contexts.contexts.set(name, flags);
       contexts.current ??= name;

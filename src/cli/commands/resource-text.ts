@@ -90,11 +90,13 @@ export function resourceLines<T extends Resource>(
   resource: T,
   screen: Screen,
   nowMs: number,
+  pause?: string,
 ): string[] {
   const { name, holders, holderCount, waiters, waiterCount, lastFencingToken } = resource;
   const lines = fields([
     [kind.word, name],
     ['state', stateText(resource)],
+    ['grants', pause],
     ...kind.fields(resource),
     ['waiters', String(waiterCount)],
     ['last token', lastFencingToken === 0n ? undefined : String(lastFencingToken)],

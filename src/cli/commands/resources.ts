@@ -10,6 +10,7 @@ import { listedPages } from './listed-pages';
 import type { Resource, ResourceKind } from './resource-kind';
 import { firstHolder, firstIdentity, resourceLines } from './resource-text';
 import { addRevoke } from './revoke';
+import { pauseOfServers } from './server-pause';
 import { WatchGap } from './watch-gap';
 
 type Flags = ConnectionFlags & OutputFlags;
@@ -33,9 +34,14 @@ function addGet<T extends Resource>(parent: Command, kind: ResourceKind<T>, term
     .description(`Shows the holders and the queue of a ${kind.word}. At most 16 of each are shown.`)
     .argument('<name>', `name of the ${kind.word}`);
   connected(printing(command)).action(async (name: string, flags: Flags) => {
-    const resource = await withClient(terminal, flags, (hf) => kind.get(hf, name));
+    const [resource, pause] = await withClient(terminal, flags, (hf) =>
+      Promise.all([kind.get(hf, name), pauseOfServers(hf)]),
+    );
+    // JSON is the resource alone.
+    if (pause !== undefined && flags.output !== 'table')
+      terminal.err.write(`holdfast: grants are ${pause}\n`);
     await outputOf(terminal, flags).one(kind.toJson(resource), () =>
-      resourceLines(kind, resource, terminal, timeOfDayMs()),
+      resourceLines(kind, resource, terminal, timeOfDayMs(), pause),
     );
   });
 }

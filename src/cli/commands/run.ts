@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import {
   ContendedError,
   HoldfastError,
+  UnavailableError,
   type Holdfast,
   type Lease,
   type QueuePlace,
@@ -11,11 +12,15 @@ import { exitCodeNumber, timeSpan, wholeNumber } from '../arguments';
 import { connected, withClientOfRun } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
 import { CliError, EXIT, exitCodeHelp, UsageError } from '../exit-codes';
+import { problemText } from '../output/problem-text';
+import { quoted } from '../output/quoted';
 import { spanText } from '../output/spans';
 import { LEAST_TTL_MS, runLimits } from '../run/run-limits';
 import { runUnderLease } from '../run/run-under-lease';
 import type { Terminal } from '../terminal';
+import { RunTrouble } from './run-trouble';
 import { semaphoreKind } from './semaphore-kind';
+import { pauseOfServers } from './server-pause';
 
 interface RunFlags extends ConnectionFlags {
   ttl: number;
@@ -44,6 +49,8 @@ interface Runner<Flags> {
   /** Why nothing was granted, if a holder is not the reason. */
   whyNotGranted?(hf: Holdfast, name: string): Promise<string | undefined>;
 }
+
+const CLOSE_AFTER_LOSS_MS = 200;
 
 const ORDERING_TOKEN = `the token of the lease: pass the token to the
                           protected store, which refuses smaller tokens`;
@@ -126,11 +133,14 @@ function finish<Flags>(command: Command, terminal: Terminal, example: string, ru
     .option('--holder <label>', 'label that others see (default: user@host:pid)')
     .option(
       '-E, --exit-not-granted <code>',
-      'exit code if nothing was granted within --wait',
+      `exit code if nothing was granted within --wait; while grants are paused it stays ${EXIT.paused}`,
       exitCodeNumber,
       EXIT.notGranted,
     )
-    .option('-q, --quiet', 'print neither the place in the queue nor "not granted"');
+    .option(
+      '-q, --quiet',
+      'print neither the place in the queue, nor a trouble of the servers, nor "not granted"',
+    );
   connected(command).addHelpText('after', runHelp(example, runner.tokenHelp));
   command.action(async (name: string, words: [string, ...string[]], flags: RunFlags & Flags) => {
     terminal.exitWith(await run(terminal, name, words, flags, runner));
@@ -147,26 +157,38 @@ async function run<Flags>(
   const { ttl, wait, maxHold } = flags;
   const limits = runLimits(ttl, flags.grace);
   const place = placeLine(terminal, flags);
+  const trouble = new RunTrouble(terminal, flags.quiet === true);
   const acquire = async (hf: Holdfast, signal: AbortSignal): Promise<Lease> => {
     const bound = wait === undefined ? {} : { wait };
     try {
       return await runner.acquire(hf, name, { ttl, signal, onQueued: place, ...bound }, flags);
     } catch (error) {
-      throw error instanceof ContendedError ? await notGranted(hf, name, error, flags, runner) : error;
+      if (error instanceof ContendedError) throw await notGranted(hf, name, error, flags, runner);
+      throw error instanceof UnavailableError ? await notGrantedNow(hf, name, error, runner.word) : error;
     }
   };
   try {
     return await withClientOfRun(
       terminal,
       flags,
-      (hf) =>
-        runUnderLease(terminal, {
-          command,
-          ttlMs: ttl,
-          maxHoldMs: maxHold,
-          limits,
-          acquire: (signal) => acquire(hf, signal),
-        }),
+      async (hf) => {
+        const stop = trouble.follow(hf);
+        try {
+          const code = await runUnderLease(terminal, {
+            command,
+            ttlMs: ttl,
+            maxHoldMs: maxHold,
+            limits,
+            acquire: (signal) => acquire(hf, signal),
+            whyNotRenewed: () => (hf.trouble ? problemText(hf.trouble) : trouble.text),
+          });
+          // The server that must answer may be the reason of the loss.
+          if (code === EXIT.lost) await hf.close({ timeout: CLOSE_AFTER_LOSS_MS });
+          return code;
+        } finally {
+          stop();
+        }
+      },
       { holderId: flags.holder ?? terminal.holderLabel },
     );
   } catch (error) {
@@ -191,6 +213,18 @@ async function notGranted<Flags>(
   const why = found ?? (holderId === '' ? undefined : `held by ${holderId}`);
   const text = `${runner.word} "${name}" was not granted${waited}`;
   return new NotGranted(why === undefined ? text : `${text}: ${why}`, exitNotGranted);
+}
+
+/** No server has decided: the pause of the servers has its own exit code. */
+async function notGrantedNow(
+  hf: Holdfast,
+  name: string,
+  error: UnavailableError,
+  word: string,
+): Promise<UnavailableError | CliError> {
+  if (error.reason !== 'QUARANTINED') return error;
+  const why = (await pauseOfServers(hf)) ?? 'paused';
+  return new CliError(`${word} ${quoted(name)} was not granted: grants are ${why}`, EXIT.paused);
 }
 
 /** The flags that set the fields of a request. */

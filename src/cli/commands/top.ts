@@ -16,6 +16,7 @@ import { timeMs } from './requests';
 import type { Resource } from './resource-kind';
 import { firstHolder } from './resource-text';
 import { semaphoreKind } from './semaphore-kind';
+import { pauseOfServers } from './server-pause';
 import { addCallerOptions, callerLook, type CallerFlags } from './top-callers';
 
 interface TopFlags extends ConnectionFlags, OutputFlags, CallerFlags {
@@ -68,7 +69,8 @@ function nameLook(prefix: string, { limit, by }: TopFlags): (hf: Holdfast) => Pr
 
 async function rank(hf: Holdfast, namePrefix: string, limit: number): Promise<Look<Row>> {
   const query = { namePrefix, holderId: '', identity: '', pageSize: Math.min(500, limit), pageToken: '' };
-  const [locks, semaphores] = await Promise.all([
+  const [pause, locks, semaphores] = await Promise.all([
+    pauseOfServers(hf),
     lockKind.list(hf, { ...query, byWaiterCount: true }),
     semaphoreKind.list(hf, { ...query, byWaiterCount: true }),
   ]);
@@ -80,7 +82,10 @@ async function rank(hf: Holdfast, namePrefix: string, limit: number): Promise<Lo
   const atMs = timeOfDayMs();
   return {
     rows: rows.slice(0, limit),
-    notes: locks.sampled || semaphores.sampled ? [SAMPLED] : [],
+    notes: [
+      ...(pause === undefined ? [] : [`grants are ${pause}`]),
+      ...(locks.sampled || semaphores.sampled ? [SAMPLED] : []),
+    ],
     atMs,
     columns: columns(atMs),
     toJson: rowToJson,

@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import type { ConnectOptions } from '../../../clients/typescript';
+import { isIPv6 } from 'node:net';
 import { addressList } from '../../../clients/typescript/connection/addresses';
 import { MAX_TOKEN_FILE_BYTES, tokenText } from '../../../clients/typescript/connection/token';
 import { CLIENT_VARIABLES } from '../../config/client-variables';
@@ -20,7 +21,10 @@ export interface ConnectionSettings {
   readonly options: ConnectOptions;
 }
 
-export const DEFAULT_ADDRESS = '127.0.0.1:50051';
+const DEFAULT_PORT = 50051;
+export const DEFAULT_ADDRESS = `127.0.0.1:${DEFAULT_PORT}`;
+/** Somebody waits at the terminal, so the next address is asked sooner than a long-lived client would (ms). */
+const ADDRESS_TIMEOUT_MS = 2000;
 
 /**
  * Where to connect, each value by itself: the flag, else the environment variable, else the context. The address of one
@@ -50,17 +54,31 @@ export function connectionSettings(flags: ConnectionFlags, env: NodeJS.ProcessEn
   }
   const tls = Object.keys(files).length > 0 ? files : wantsTls ? (true as const) : undefined;
   const token = tokenOf(flags, variable('token'), variable('tokenFile'), context);
-  const address = value('address');
+  const given = value('address');
+  const address = given === undefined ? undefined : withPorts(given);
   if (address !== undefined) checkAddresses(address);
   return {
     address: address ?? DEFAULT_ADDRESS,
     isDefaultAddress: address === undefined,
     options: {
+      addressTimeout: ADDRESS_TIMEOUT_MS,
       ...(tls && { tls }),
       ...(token && { token }),
       ...(flags.timeout !== undefined && { timeout: flags.timeout }),
     },
   };
+}
+
+/** Adds the default port to each address without one: `lock-1`, `[::1]`, and `::1`, which needs brackets then. */
+export function withPorts(addresses: string): string {
+  return addresses.split(',').map(withPort).join(',');
+}
+
+function withPort(given: string): string {
+  const address = given.trim();
+  if (isIPv6(address)) return `[${address}]:${DEFAULT_PORT}`;
+  const hasNoPort = /^(?:[^\s:/[\]]+|\[[^\]]+\])$/.test(address);
+  return hasNoPort ? `${address}:${DEFAULT_PORT}` : address;
 }
 
 /** Throws a UsageError for an address that no server can have: the client would try to reach it until --timeout. */

@@ -36,6 +36,9 @@ export async function redraw<R>(
   let look = await next();
   let problem: string | undefined;
   out.write(ENTER);
+  // At once, because the process does not wait for an answer under way when a signal ends it.
+  const leave = (): void => void out.write(LEAVE);
+  signal.addEventListener('abort', leave, { once: true });
   try {
     while (!signal.aborted) {
       const lines = screenLines(look, terminal, screenRows(terminal), problem);
@@ -52,7 +55,8 @@ export async function redraw<R>(
       }
     }
   } finally {
-    out.write(LEAVE);
+    signal.removeEventListener('abort', leave);
+    if (!signal.aborted) leave();
   }
 }
 

@@ -1,8 +1,8 @@
 import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HoldfastError, UnavailableError, type Lease } from '../../../clients/typescript';
 import { EARLY_ENDS } from '../../../clients/typescript/sessions/loss-causes';
 import { COMMAND_VARIABLES } from '../../config/client-variables';
-import { escapeText } from '../../wire/escape-text';
 import { EXIT } from '../exit-codes';
 import { problemText } from '../output/problem-text';
 import { quoted } from '../output/quoted';
@@ -23,6 +23,8 @@ export interface GuardedRun {
   readonly limits: RunLimits;
   /** Waits for the lease. */
   acquire(signal: AbortSignal): Promise<Lease>;
+  /** What keeps the servers from a renewal at this moment. Undefined: nothing is known. */
+  whyNotRenewed(): string | undefined;
 }
 
 /** After these losses nobody else gets the lease before its deadline. */
@@ -46,6 +48,8 @@ export async function runUnderLease(terminal: Terminal, run: GuardedRun): Promis
       await release(terminal, lease);
       throw error;
     }
+    // Others may get a lost lease without its release, and the server that must answer may be the reason of the loss.
+    if (code === EXIT.lost) return (await releaseSoon(lease), code);
     return (await release(terminal, lease)) ? code : EXIT.lost;
   } finally {
     guarded.close();
@@ -56,7 +60,7 @@ async function runCommand(
   terminal: Terminal,
   guarded: GuardedCommand,
   lease: Lease,
-  { command: [program, ...args], ttlMs, maxHoldMs, limits }: GuardedRun,
+  { command: [program, ...args], ttlMs, maxHoldMs, limits, whyNotRenewed }: GuardedRun,
 ): Promise<number> {
   await guarded.ready();
   // No line up to `forwardSignals` waits, so no signal is lost: a signal before this line has aborted `interrupted`.
@@ -73,7 +77,7 @@ async function runCommand(
   }, ttlMs / UPDATES_PER_TTL);
   const bound = new HoldBound(maxHoldMs, onLoss);
   try {
-    return exitCode(terminal, lease, await guarded.ended(), bound);
+    return exitCode(terminal, lease, await guarded.ended(), bound, whyNotRenewed);
   } finally {
     lease.signal.removeEventListener('abort', onLoss);
     clearInterval(updates);
@@ -92,25 +96,43 @@ function variables(lease: Lease): NodeJS.ProcessEnv {
 }
 
 /** A command that has ended by itself before the deadline keeps its exit code, although the lease was lost meanwhile. */
-function exitCode(terminal: Terminal, lease: Lease, ended: Ended, bound: HoldBound): number {
+function exitCode(
+  terminal: Terminal,
+  lease: Lease,
+  ended: Ended,
+  bound: HoldBound,
+  whyNotRenewed: GuardedRun['whyNotRenewed'],
+): number {
   const { code, signal, wasStopped, stopSignal, lateMs } = ended;
   const loss = lease.loss;
   const mayOverlap = lateMs > 0 || (loss !== undefined && !LATE_LOSSES.has(loss.lossCause));
   if (wasStopped || mayOverlap) {
     const why = bound.hasPassed
       ? `--max-hold has passed for ${quoted(lease.name)}`
-      : lossText(lease, stopSignal);
+      : lossText(lease, stopSignal, whyNotRenewed);
     terminal.err.write(`holdfast: ${why}; ${endText(wasStopped, lateMs)}\n`);
     return EXIT.lost;
   }
   return signal === null ? (code ?? EXIT.failed) : 128 + constants.signals[signal];
 }
 
-function lossText(lease: Lease, stopSignal: NodeJS.Signals | undefined): string {
-  if (lease.loss) return escapeText(lease.loss.message);
-  return stopSignal
-    ? `the watchdog got ${stopSignal}`
-    : `the lease of ${quoted(lease.name)} was not renewed in time`;
+function lossText(
+  lease: Lease,
+  stopSignal: NodeJS.Signals | undefined,
+  whyNotRenewed: GuardedRun['whyNotRenewed'],
+): string {
+  const { loss } = lease;
+  if (loss === undefined && stopSignal) return `the watchdog got ${stopSignal}`;
+  const why = loss === undefined || LATE_LOSSES.has(loss.lossCause) ? whyNotRenewed() : undefined;
+  const text = loss ? problemText(loss) : `the lease of ${quoted(lease.name)} was not renewed in time`;
+  return why === undefined || text.includes(why) ? text : `${text}: ${why}`;
+}
+
+/** The longest wait for the release of a lease that others can get without it (ms). */
+const LOST_RELEASE_MS = 300;
+
+async function releaseSoon(lease: Lease): Promise<void> {
+  await Promise.race([lease.release().catch(() => undefined), sleep(LOST_RELEASE_MS)]);
 }
 
 /**

@@ -37,7 +37,8 @@ export function typeOnTerminal(
     const onKey = (_: string | undefined, key: Key) => {
       if (key.ctrl && key.name === 'c') reject(new CliError('ended by Ctrl-C', INTERRUPTED));
       else if (key.name === 'escape' || (key.ctrl && key.name === 'd')) resolve(undefined);
-      else if (key.name === 'return' || key.name === 'enter') resolve(field.chosen);
+      else if (key.name === 'return' || key.name === 'enter')
+        void field.answer.then(() => resolve(field.chosen));
       else field.press(key);
     };
     terminal.interrupted.addEventListener('abort', () => reject(terminal.interrupted.reason as Error), {
@@ -63,6 +64,8 @@ class TypedField {
   private suggestions: readonly Suggestion[] = [];
   private index = 0;
   private problem = '';
+  /** Resolves when the suggestions are those of the typed text: Enter may come before them. */
+  answer: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly terminal: Terminal,
@@ -93,7 +96,7 @@ class TypedField {
   private change(text: string): void {
     this.text = text;
     this.draw();
-    this.ask(text).then(
+    this.answer = this.ask(text).then(
       (suggestions) => suggestions && this.answered(suggestions, ''),
       (error: Error) => this.answered([], error.message),
     );

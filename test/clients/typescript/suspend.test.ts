@@ -20,6 +20,7 @@ const keeper: LeaseKeeper = {
   began: () => undefined,
   release: () => Promise.resolve({ released: true, lossCause: undefined }),
   update: () => Promise.resolve(),
+  whyNotRenewed: () => undefined,
   noAnswerToRelease: () => new LeaseLostError('x', 'DEADLINE'),
 };
 

@@ -1,0 +1,151 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { InProcessServer } from '../end-to-end/in-process-server';
+import { CliProcess } from '../support/cli/cli-process';
+import { runProgram } from '../support/cli/run-program';
+import { closeAll } from '../support/close-all';
+import { eventually } from '../support/eventually';
+import { RedisProcess } from '../support/processes/redis-process';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
+import { withPorts } from '../../src/cli/connection/settings';
+
+/** What the program says while nothing is granted, while its server is silent, and when an address hangs. */
+
+let redis: RedisProcess;
+let server: InProcessServer;
+let proxy: TcpProxy;
+let count = 0;
+let name: string;
+const open: CliProcess[] = [];
+
+beforeAll(async () => {
+  redis = await RedisProcess.start({ inMemory: true });
+  server = await InProcessServer.start(redis.url, { HOLDFAST_COMMAND_TIMEOUT: '2s' });
+  proxy = await TcpProxy.open({ targetPort: Number(server.address.split(':')[1]), protocol: 'tcp' });
+});
+beforeEach(() => (name = `name-${count++}`));
+afterEach(async () => {
+  proxy.passEverything();
+  await closeAll(...open.splice(0).map((cli) => () => cli.close()));
+});
+afterAll(() =>
+  closeAll(
+    () => proxy.close(),
+    () => server.closeDespiteWarnings(),
+    () => redis.close(),
+  ),
+);
+
+function start(args: readonly string[], address = server.address): CliProcess {
+  const cli = new CliProcess(args, { env: { HOLDFAST_ADDRESS: address } });
+  open.push(cli);
+  return cli;
+}
+
+const says = (cli: CliProcess, text: string | RegExp) =>
+  eventually(`${String(text)} on stderr`, () => cli.stderr.match(text) !== null, { timeoutMs: 60_000 });
+
+describe('while grants are paused', () => {
+  let paused: InProcessServer;
+  let store: RedisProcess;
+  beforeAll(async () => {
+    store = await RedisProcess.start({ inMemory: true });
+    paused = await InProcessServer.start(store.url, { HOLDFAST_STORE_IS_NEW: '0' });
+  });
+  afterAll(() =>
+    closeAll(
+      () => paused.closeDespiteWarnings(),
+      () => store.close(),
+    ),
+  );
+
+  test('a run that does not wait says until when and why, and has an exit code that -E does not change', async () => {
+    const cli = start(['lock', 'run', name, '--wait', '0s', '-E', '0', '--', 'true'], paused.address);
+    expect(await cli.ended()).toMatchObject({ code: 74 });
+    expect(cli.stderr).toMatch(
+      /^holdfast: lock "name-\d+" was not granted: grants are paused until \d\d:\d\d:\d\d, the store was emptied, or is new\n$/,
+    );
+  });
+
+  test('lock get and top show the pause', async () => {
+    const env = { HOLDFAST_ADDRESS: paused.address };
+    const { out } = await runProgram(['lock', 'get', name], { env });
+    expect(out).toMatch(/^grants +paused until \d\d:\d\d:\d\d, the store was emptied, or is new$/m);
+    const top = await runProgram(['top', '--once'], { env });
+    expect(top.err).toMatch(/^holdfast: grants are paused until /);
+  });
+
+  test.each([
+    ['lock run', ['lock', 'run']],
+    ['semaphore run', ['semaphore', 'run', '--limit', '1']],
+    ['elect', ['elect']],
+  ])('%s says once that it waits for the end of the pause, and runs after it', async (_title, words) => {
+    await store.command('FLUSHALL');
+    await eventually('the pause', async () => {
+      const { out } = await runProgram(['status', '-a', paused.address]);
+      return out.includes('FORGOTTEN');
+    });
+    const cli = start([...words, name, '--', 'echo', 'done'], paused.address);
+    await says(cli, /paused until/);
+    await runProgram(['end-quarantine', '--reason', 'test', '-a', paused.address]);
+    expect(await cli.ended()).toMatchObject({ code: 0 });
+    expect(cli.stdout).toBe('done\n');
+    expect(cli.stderr.match(/paused until/g)).toHaveLength(1);
+  });
+});
+
+test('a run names its silent server as the cause of the loss, and ends without waiting for its answer', async () => {
+  const cli = start(
+    ['lock', 'run', name, '--ttl', '4s', '--', 'sh', '-c', 'echo ready; sleep 60'],
+    proxy.address,
+  );
+  await cli.prints('ready');
+  proxy.blackHole('both');
+  expect(await cli.ended()).toMatchObject({ code: 76 });
+  expect(cli.stderr).toMatch(
+    /^holdfast: the lease of "name-\d+" .* (is silent|DNS|no server|connect).*; the command was ended before the deadline$/m,
+  );
+  expect(cli.stderr).not.toContain('release');
+});
+
+test('a run says once that the server does not reach its store, and once that it does again', async () => {
+  const holder = start(['lock', 'run', name, '--ttl', '60s', '--', 'sh', '-c', 'echo ready; sleep 60']);
+  await holder.prints('ready');
+  await redis.stop();
+  try {
+    await says(holder, 'holdfast: the server does not reach its store\n');
+  } finally {
+    await redis.cont();
+  }
+  await says(holder, 'holdfast: the server reaches its store again\n');
+  holder.signal('SIGTERM');
+  await holder.ended();
+});
+
+test('a command asks an address that hangs once, and then leaves it alone', async () => {
+  const sockets = new Set<Socket>();
+  const hung: Server = createServer((socket) => sockets.add(socket.on('error', () => undefined)));
+  await once(hung.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const { port } = hung.address() as AddressInfo;
+    const { out } = await runProgram(['status', '-a', `127.0.0.1:${port},${server.address}`]);
+    expect(out).toContain('version');
+    expect(sockets.size).toBe(1);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    hung.close();
+  }
+});
+
+test.each([
+  ['lock-1', 'lock-1:50051'],
+  ['lock-1, lock-2:7', 'lock-1:50051,lock-2:7'],
+  ['[::1]', '[::1]:50051'],
+  ['::1', '[::1]:50051'],
+  ['[::1]:7', '[::1]:7'],
+  ['127.0.0.1', '127.0.0.1:50051'],
+  ['http://lock-1', 'http://lock-1'],
+])('the address %s means %s', (given, meant) => {
+  expect(withPorts(given)).toBe(meant);
+});
