@@ -47,14 +47,20 @@ export function printing(command: Command): Command {
     );
 }
 
-/** Connects, runs `body`, and closes the connection in every case. The first Ctrl-C ends the wait for `body`. */
+/**
+ * Connects, runs `body`, and closes the connection in every case. The first Ctrl-C ends the wait for `body`.
+ *
+ * @param address one of the addresses of the flags. Undefined: all of them
+ */
 export function withClient<T>(
   terminal: Terminal,
   flags: ConnectionFlags,
   body: (hf: Holdfast) => Promise<T>,
   more: ConnectOptions = {},
+  address?: string,
 ): Promise<T> {
-  return withClientOfRun(terminal, flags, (hf) => unlessAborted(body(hf), terminal.interrupted), more);
+  const unlessEnded = (hf: Holdfast) => unlessAborted(body(hf), terminal.interrupted);
+  return withClientOfRun(terminal, flags, unlessEnded, more, address);
 }
 
 /** The wait for answers at the end, if no server serves the session (ms). */
@@ -66,9 +72,10 @@ export async function withClientOfRun<T>(
   flags: ConnectionFlags,
   body: (hf: Holdfast) => Promise<T>,
   more: ConnectOptions = {},
+  oneAddress?: string,
 ): Promise<T> {
   const { address, isDefaultAddress, options } = connectionSettings(flags, terminal.env);
-  const opening = connect(address, { ...options, ...more }).catch((error: unknown) => {
+  const opening = connect(oneAddress ?? address, { ...options, ...more }).catch((error: unknown) => {
     throw isDefaultAddress && error instanceof UnavailableError ? noServerHere(error) : error;
   });
   const hf = await unlessAborted(opening, terminal.interrupted);

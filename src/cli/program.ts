@@ -14,6 +14,7 @@ import { addHealth } from './commands/health';
 import { addChecks } from './commands/checks';
 import { addServers } from './commands/servers';
 import { addTop } from './commands/top';
+import { addExamples } from './examples';
 import { exitCodeHelp, UsageError } from './exit-codes';
 import { quoted } from './output/quoted';
 import { wantsColour, type Terminal } from './terminal';
@@ -54,6 +55,7 @@ export function createProgram(terminal: Terminal): Command {
   addChecks(program, terminal);
   addCompletion(program, terminal);
   addHelp(program);
+  addExamples(program);
   return program;
 }
 

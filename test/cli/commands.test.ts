@@ -253,6 +253,7 @@ describe('help', () => {
       expect([err, code]).toEqual(['', 0]);
       const wide = out.split('\n').filter((line) => line.length > 80);
       expect([words, wide]).toEqual([words, []]);
+      expect([words, out]).toEqual([words, expect.stringMatching(/\nExamples?:\n {2}\S/)]);
       const [, list = ''] = /^Commands:\n((?: {2}.*\n)*)/m.exec(out) ?? [];
       const commands = [...list.matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, name]) => name as string);
       const counts = await Promise.all(

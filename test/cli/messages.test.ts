@@ -46,7 +46,7 @@ test('without any address, the error says how to start a server and how to name 
   expect(err).toMatch(/^no server answered in time.*; "holdfast dev" starts a server, and --address names/);
 });
 
-test.each(['localhost', ':', ':50051', 'host:0', 'host:99999', 'a b:1', 'http://host:50051', 'a:1,b'])(
+test.each([':', ':50051', 'host:0', 'host:99999', 'a b:1', 'http://host:50051', 'a:1,b/c'])(
   'the address %j is refused at once: 64',
   async (address) => {
     const { code, err } = await runProgram(['status', '-a', address]);

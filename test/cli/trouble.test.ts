@@ -9,6 +9,7 @@ import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { withPorts } from '../../src/cli/connection/settings';
+import { inWordsOfFlags } from '../../src/cli/output/words-of-flags';
 
 /** What the program says while nothing is granted, while its server is silent, and when an address hangs. */
 
@@ -148,4 +149,24 @@ test.each([
   ['http://lock-1', 'http://lock-1'],
 ])('the address %s means %s', (given, meant) => {
   expect(withPorts(given)).toBe(meant);
+});
+
+test('status --all has one line for each address, and 69 if one does not answer', async () => {
+  const gone = '127.0.0.1:1';
+  const shown = await runProgram(['status', '--all', '-a', `${gone},${server.address}`]);
+  expect(shown.code).toBe(69);
+  expect(shown.out).toMatch(new RegExp(`^${gone} .*ECONNREFUSED`, 'm'));
+  expect(shown.out).toMatch(new RegExp(`^${server.address} .* ok$`, 'm'));
+});
+
+test.each([
+  ['lock "raise wait" is held; raise wait to queue', 'lock "raise wait" is held; raise --wait to queue'],
+  ['holderId is too long', '--holder is too long'],
+  ['ttl is 1ms and must be at least 100ms', '--ttl is 1ms and must be at least 100ms'],
+  [
+    'it does not exist; leave expectedLimit unset to create it',
+    'it does not exist; leave out --expected to create it',
+  ],
+])('%s is told with flags', (text, told) => {
+  expect(inWordsOfFlags(text)).toBe(told);
 });

@@ -11,7 +11,7 @@ import { connected } from '../command-setup';
 import { connectionSettings, type ConnectionFlags } from '../connection/settings';
 import { interruptible } from '../entries/interruptible';
 import { linesOf } from '../entries/lines';
-import { UsageError } from '../exit-codes';
+import { CliError, exitCodeOf, UsageError } from '../exit-codes';
 import { Output } from '../output/output';
 import type { Terminal } from '../terminal';
 import { timeOfDayMs } from '../time-of-day';
@@ -47,8 +47,10 @@ export function addCall(program: Command, terminal: Terminal): void {
       try {
         await call(terminal, channel, await describedMethod(channel, name), text, flags);
       } catch (error) {
-        if (error instanceof HoldfastError) terminal.err.write(factsText(error));
-        throw error;
+        if (!(error instanceof HoldfastError)) throw error;
+        terminal.err.write(factsText(error));
+        // The caller has written the fields, so the text keeps their names.
+        throw new CliError(error.message, exitCodeOf(error));
       } finally {
         channel.client.close();
       }

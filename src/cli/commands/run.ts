@@ -11,7 +11,7 @@ import { escapeText } from '../../wire/escape-text';
 import { exitCodeNumber, timeSpan, wholeNumber } from '../arguments';
 import { connected, withClientOfRun } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
-import { CliError, EXIT, exitCodeHelp, UsageError } from '../exit-codes';
+import { CliError, EXIT, exitCodeHelp } from '../exit-codes';
 import { problemText } from '../output/problem-text';
 import { quoted } from '../output/quoted';
 import { spanText } from '../output/spans';
@@ -193,7 +193,7 @@ async function run<Flags>(
     );
   } catch (error) {
     if (flags.quiet && error instanceof NotGranted) return error.exitCode;
-    throw inWordsOfFlags(error, name);
+    throw withAdvice(error, name);
   }
 }
 
@@ -227,27 +227,11 @@ async function notGrantedNow(
   return new CliError(`${word} ${quoted(name)} was not granted: grants are ${why}`, EXIT.paused);
 }
 
-/** The flags that set the fields of a request. */
-const FLAGS: Readonly<Record<string, string>> = {
-  holder_id: '--holder',
-  ttl: '--ttl',
-  wait_timeout: '--wait',
-  permit_count: '--permits',
-  initial_limit: '--limit',
-  value: '--value',
-};
-
-/** A server names the fields of a request, for example "start.holder_id" and "initial_limit". */
-function inWordsOfFlags(error: unknown, name: string): unknown {
-  if (!(error instanceof HoldfastError)) return error;
-  if (error.reason === 'NO_SUCH_SEMAPHORE') {
-    return new CliError(
-      `semaphore "${name}" does not exist: create it with --limit or "semaphore set-limit"`,
-    );
-  }
-  if (error.reason !== 'INVALID_FIELD') return error;
-  return new UsageError(
-    error.message.replace(/^\w+\.(\w+) /, (_, field: string) => `${FLAGS[field] ?? field} `),
+/** The flag that would create the semaphore. */
+function withAdvice(error: unknown, name: string): unknown {
+  if (!(error instanceof HoldfastError) || error.reason !== 'NO_SUCH_SEMAPHORE') return error;
+  return new CliError(
+    `semaphore ${quoted(name)} does not exist: create it with --limit or "semaphore set-limit"`,
   );
 }
 

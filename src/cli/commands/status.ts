@@ -11,6 +11,7 @@ import { durationToMs } from '../../../clients/typescript/duration';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import { DAY_MS } from '../../transport/access/time-of-day';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
+import { showAll } from './status-all';
 import { connectionSettings, type ConnectionFlags } from '../connection/settings';
 import { shownCertificate, type ShownCertificate } from '../connection/shown-certificate';
 import { fields } from '../output/table';
@@ -25,7 +26,9 @@ export function addStatus(program: Command, terminal: Terminal): void {
     .description(
       'Shows the version of a server, the state of its store, the warnings about the store, a quarantine, and the end of the TLS certificate of each address. JSON has its names and days left, too.',
     );
-  connected(printing(command)).action(async (flags: ConnectionFlags & OutputFlags) => {
+  command.option('--all', 'one line for each address; the exit code is 69 if one does not answer');
+  connected(printing(command)).action(async (flags: ConnectionFlags & OutputFlags & { all?: boolean }) => {
+    if (flags.all === true) return showAll(terminal, flags);
     const info = await withClient(terminal, flags, (hf) => hf.call(service.getServerInfo, {}));
     const certificates = await certificatesOf(flags, terminal.env);
     const json = { ...(GetServerInfoResponse.toJSON(info) as object), ...certificatesJson(certificates) };

@@ -1,4 +1,6 @@
+import { HoldfastError } from '../../../clients/typescript';
 import { escapeText } from '../../wire/escape-text';
+import { inWordsOfFlags } from './words-of-flags';
 
 /** The words of gRPC around the error of the operating system. */
 const NO_CONNECTION =
@@ -13,8 +15,8 @@ const LATE = /Deadline exceeded after [\d.]+s(?:.*remote_addr=([^,\s]+))?.*/s;
 const NO_TLS = /wrong version number|packet length too long/;
 
 /** The message of an error on one line, without the inner details of gRPC and OpenSSL. */
-export function problemText({ message }: Error): string {
-  const text = message
+export function problemText(error: Error): string {
+  const text = (error instanceof HoldfastError ? inWordsOfFlags(error.message) : error.message)
     .replace(NO_CONNECTION, '$1')
     .replace(OPEN_SSL, 'TLS: $1')
     .replace(LATE, (_, address?: string) => `${address ?? 'the server'} is silent`)
