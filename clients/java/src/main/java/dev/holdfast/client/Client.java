@@ -58,8 +58,8 @@ final class Client {
     try {
       engine.ready.get(limitNanos, TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {
-      HoldfastException last = engine.lastError();
-      throw last == null || last instanceof UnavailableException
+      HoldfastException last = engine.whyNotStarted();
+      throw last instanceof UnavailableException
           ? Errors.noAnswer("no server answered in time", last)
           : last;
     } catch (ExecutionException e) {

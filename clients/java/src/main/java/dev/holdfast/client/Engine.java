@@ -41,6 +41,10 @@ final class Engine implements Session.Keeper {
   private @Nullable HoldfastException refusal;
 
   private volatile @Nullable HoldfastException lastError;
+
+  /** The server of the latest session. Null: no session was opened yet. */
+  private volatile @Nullable String asked;
+
   private @Nullable Runnable onSessionEnded;
 
   /**
@@ -79,8 +83,15 @@ final class Engine implements Session.Keeper {
   }
 
   /** Why no session has started yet. Any thread may ask. */
-  @Nullable HoldfastException lastError() {
-    return lastError;
+  HoldfastException whyNotStarted() {
+    HoldfastException last = lastError;
+    String address = asked;
+    if (last != null) {
+      return last;
+    }
+    return Errors.noAnswer(
+        address == null ? "the first connection was not ready" : address + " has not answered",
+        null);
   }
 
   /** Any thread may call. */
@@ -270,6 +281,7 @@ final class Engine implements Session.Keeper {
     Session previous = current;
     Session next = new Session(starts.next(), opening, firstAnswer(opening), opener, loop, this);
     current = next;
+    asked = next.address;
     tokenWatch.begin(opening.token, () -> renewToken(next));
     // The previous session renews the leases until the next one has them.
     if (previous != null) {

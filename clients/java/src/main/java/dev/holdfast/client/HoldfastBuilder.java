@@ -8,6 +8,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The options of a connection. Each method changes the builder and returns it. */
 public final class HoldfastBuilder {
+  /** The longest time of a failed connect beyond its timeout. */
+  private static final long CLOSE_WAIT_MS = 100;
+
   final List<String> addresses;
   @Nullable Tls tls;
   @Nullable TokenSource token;
@@ -65,7 +68,9 @@ public final class HoldfastBuilder {
     return this;
   }
 
-  /** The longest wait of {@link #connect}. Default: 10 s. */
+  /**
+   * The longest wait of {@link #connect}, with the load of classes at the first one. Default: 10 s.
+   */
   public HoldfastBuilder connectTimeout(Duration timeout) {
     this.connectNanos = Durations.checked(timeout, "connectTimeout");
     return this;
@@ -89,22 +94,39 @@ public final class HoldfastBuilder {
     if (token != null && tls == null && !isTokenInsecure) {
       Addresses.refuseTokenBeyondLoopback(addresses);
     }
+    // The first connect of a process loads classes, which counts too.
+    long begin = System.nanoTime();
     Client client = new Client(this);
     try {
-      client.connect(connectNanos);
+      client.connect(connectNanos - (System.nanoTime() - begin));
     } catch (RuntimeException e) {
-      closeAfter(e, client);
+      closeBriefly(client);
       throw e;
     }
     return new Holdfast(client);
   }
 
-  /** A close that fails too, for example on a busy machine, does not hide why the connect failed. */
-  private static void closeAfter(RuntimeException failed, Client client) {
+  /**
+   * The close goes on in the background if it takes long, for example while classes are loaded. If
+   * it fails too, it does not hide why the connect failed.
+   */
+  private static void closeBriefly(Client client) {
+    Thread closing =
+        new Thread(
+            () -> {
+              try {
+                client.close(0);
+              } catch (RuntimeException e) {
+                Log.warning("{0}", e.getMessage());
+              }
+            },
+            "holdfast-close");
+    closing.setDaemon(true);
+    closing.start();
     try {
-      client.close(0);
-    } catch (RuntimeException e) {
-      failed.addSuppressed(e);
+      closing.join(CLOSE_WAIT_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 }
