@@ -3,7 +3,7 @@
  *
  *     node tools/pack-java.mjs [FOLDER]      default: dist/packages/java
  *
- * The folder is then a Maven repository, for `<url>file://FOLDER</url>` in another pom. The same sources and the same JDK
+ * Each with its sources and its documentation. The folder is then a Maven repository, for `<url>file://FOLDER</url>` in another pom. The same sources and the same JDK
  * give the same bytes. Needs a JDK and Maven.
  */
 import { execFileSync } from 'node:child_process';
@@ -24,7 +24,7 @@ function build(stage) {
     cpSync(join(root, folder), join(stage, folder), { recursive: true, filter: isSource });
     cpSync(join(root, 'LICENSE'), join(stage, folder, 'src/main/resources/META-INF/LICENSE'));
   }
-  const args = ['-q', '-B', '-f', join(stage, CLIENT, 'build/pom.xml'), 'package'];
+  const args = ['-q', '-B', '-f', join(stage, CLIENT, 'build/pom.xml'), '-P', 'release', 'package'];
   const projects = ['-pl', ':holdfast-grpc,:holdfast-client'];
   execFileSync('mvn', [...args, ...projects], { stdio: ['ignore', 'inherit', 'inherit'] });
 }
@@ -40,7 +40,8 @@ function publish(source, artifact, version, target) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const name = `${artifact}-${version}`;
-  write(join(folder, `${name}.jar`), readFileSync(join(source, 'target', `${name}.jar`)));
+  for (const jar of [`${name}.jar`, `${name}-sources.jar`, `${name}-javadoc.jar`])
+    write(join(folder, jar), readFileSync(join(source, 'target', jar)));
   write(join(folder, `${name}.pom`), readFileSync(join(source, 'pom.xml')));
 }
 

@@ -63,7 +63,7 @@ test(
     const [first, second] = [await pack(), await pack()].map((folder) =>
       filesBelow(folder).map((path) => [path.slice(folder.length), readFileSync(path, 'base64')]),
     );
-    expect(first?.map(([path]) => path)).toHaveLength(8);
+    expect(first?.map(([path]) => path)).toHaveLength(16);
     expect(second).toEqual(first);
   },
   TIMEOUT_MS,
