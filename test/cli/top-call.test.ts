@@ -101,6 +101,33 @@ test('top draws on the alternate screen of a terminal until it is interrupted', 
   expect((await run(['top', 'nothing/', '--once'], { columns: 80 })).out).toBe('no waiters found\n');
 });
 
+test('top gives the screen back in the moment of a signal, also while it waits for an answer', async () => {
+  const targetPort = Number(server.address.split(':').pop());
+  const proxy = await TcpProxy.open({ targetPort, protocol: 'tcp' });
+  const interrupted = new AbortController();
+  let shown = '';
+  let atSignal = '';
+  const onOut = (text: string) => {
+    const isFirst = shown === '';
+    shown = text;
+    if (!isFirst) return;
+    proxy.blackHole('both');
+    // The next question is under way by then.
+    setTimeout(() => {
+      interrupted.abort();
+      atSignal = shown;
+    }, 1500);
+  };
+  try {
+    const args = ['top', 'nothing/', '--interval', '500ms', '-a', proxy.address, '--timeout', '30s'];
+    await runProgram(args, { columns: 80, signal: interrupted.signal, onOut });
+    expect(atSignal.endsWith('\u001b[?1049l')).toBe(true);
+    expect(shown).toBe(atSignal);
+  } finally {
+    await proxy.close();
+  }
+});
+
 test('top keeps the last answer and says why while no server answers, and goes on afterwards', async () => {
   const end = await contend({ 'kept/lock': 1 });
   const targetPort = Number(server.address.split(':').pop());

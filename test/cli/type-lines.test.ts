@@ -91,6 +91,13 @@ test('keystrokes ask, the arrows choose, and Enter gives the choice', async () =
   expect([typist.isRaw, typist.isClosed]).toEqual([false, true]);
 });
 
+test('an Enter before the suggestions waits for those of the typed text', async () => {
+  const typist = new Typist({ '': ['Top'], a: ['Aachen'] });
+  await typist.draws('› Top');
+  typist.press('a\r');
+  expect((await typist.chosen)?.text).toBe('Aachen');
+});
+
 test('Ctrl-C ends with the exit code 130, and gives the terminal back', async () => {
   const typist = new Typist({ '': ['Top'] });
   await typist.draws('› Top');
