@@ -56,6 +56,16 @@ test(
   TIMEOUT_MS,
 );
 
+test(
+  'the documentation of the Rust client has no broken link',
+  async () => {
+    if (missing !== undefined) return sayNotChecked('the Rust client', missing);
+    const args = ['rustdoc', '--locked', '--package', 'holdfast-client'];
+    await cargo([...args, '--', '-D', 'warnings'], SOURCES);
+  },
+  TIMEOUT_MS,
+);
+
 /** Packs the crates into a new folder. */
 async function pack(): Promise<string> {
   const folder = scratchFolder();

@@ -19,7 +19,7 @@ use crate::error::Result;
 const MAX_PAGE: i32 = 100;
 
 /// A set of entries that all callers share. Each call fails with
-/// [`Error::Unavailable`] if no server answers within 10 s.
+/// [`Error::Unavailable`](crate::Error::Unavailable) if no server answers within 10 s.
 #[derive(Clone)]
 pub struct Dictionary {
     pub(super) calls: Arc<Calls>,
@@ -35,7 +35,7 @@ impl Dictionary {
     ///
     /// # Errors
     ///
-    /// [`Error::DictionaryExists`] if the dictionary has another profile.
+    /// [`Error::DictionaryExists`](crate::Error::DictionaryExists) if the dictionary has another profile.
     pub async fn create(&self, profile: DictionaryProfile) -> Result<()> {
         let profile = Some(profile.message());
         let request = CreateDictionaryRequest {
@@ -56,7 +56,7 @@ impl Dictionary {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchDictionary`].
+    /// [`Error::NoSuchDictionary`](crate::Error::NoSuchDictionary).
     pub async fn suggest(&self, query: &str) -> Result<Vec<Suggestion>> {
         self.suggest_with(query, &SuggestOptions::new()).await
     }
@@ -65,7 +65,7 @@ impl Dictionary {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchDictionary`].
+    /// [`Error::NoSuchDictionary`](crate::Error::NoSuchDictionary).
     pub async fn suggest_with(
         &self,
         query: &str,
@@ -121,7 +121,7 @@ impl Dictionary {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchDictionary`]. Not repeated after a broken connection.
+    /// [`Error::NoSuchDictionary`](crate::Error::NoSuchDictionary). Not repeated after a broken connection.
     pub async fn record_selection(&self, entry_id: impl Into<String>, count: u32) -> Result<bool> {
         let request = RecordSelectionRequest {
             dictionary: self.name.clone(),
@@ -142,7 +142,7 @@ impl Dictionary {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchDictionary`].
+    /// [`Error::NoSuchDictionary`](crate::Error::NoSuchDictionary).
     pub async fn info(&self) -> Result<DictionaryInfo> {
         let request = GetDictionaryRequest {
             dictionary: self.name.clone(),
@@ -163,7 +163,7 @@ impl Dictionary {
     ///
     /// # Errors
     ///
-    /// [`Error::NotAllowed`] if the policy of the server refuses the call.
+    /// [`Error::NotAllowed`](crate::Error::NotAllowed) if the policy of the server refuses the call.
     pub async fn delete(&self) -> Result<bool> {
         let request = DeleteDictionaryRequest {
             dictionary: self.name.clone(),
