@@ -101,6 +101,21 @@ test('top draws on the alternate screen of a terminal until it is interrupted', 
   expect((await run(['top', 'nothing/', '--once'], { columns: 80 })).out).toBe('no waiters found\n');
 });
 
+test('top --by hold shows what is held longest first, and nothing that is free', async () => {
+  const first = await hf.permits('held/sem', { limit: 2, ttl: '60s' });
+  const second = await hf.lock('held/lock', { ttl: '60s' });
+  await (await hf.lock('held/free')).release();
+  const { out } = await run(['top', 'held/', '--by', 'hold', '-o', 'json']);
+  const names = (JSON.parse(out) as { lock?: { name: string }; semaphore?: { name: string } }[]).map(
+    ({ lock, semaphore }) => (lock ?? semaphore)?.name,
+  );
+  expect(names).toEqual(['held/sem', 'held/lock']);
+  expect((await run(['top', 'held/', '--by', 'hold', '--limit', '1'])).out).toMatch(/HELD FOR[^]*held\/sem/);
+  expect(await run(['top', '--by', 'calls'])).toMatchObject({ code: 64 });
+  expect(await run(['top', '--by', 'hold', '--callers'])).toMatchObject({ code: 64 });
+  await Promise.all([first.release(), second.release()]);
+});
+
 test('top gives the screen back in the moment of a signal, also while it waits for an answer', async () => {
   const targetPort = Number(server.address.split(':').pop());
   const proxy = await TcpProxy.open({ targetPort, protocol: 'tcp' });

@@ -161,6 +161,7 @@ test('status --all has one line for each address, and 69 if one does not answer'
 
 test.each([
   ['lock "raise wait" is held; raise wait to queue', 'lock "raise wait" is held; raise --wait to queue'],
+  ['one is needed: send the metadata "authorization: Bearer <token>"', 'one is needed: give --token-file'],
   ['holderId is too long', '--holder is too long'],
   ['ttl is 1ms and must be at least 100ms', '--ttl is 1ms and must be at least 100ms'],
   [

@@ -21,7 +21,7 @@ import { timeOfDayMs } from '../time-of-day';
 /** The options of `holdfast top` for callers. */
 export interface CallerFlags {
   callers?: boolean;
-  by?: keyof typeof ORDERS;
+  by?: keyof typeof ORDERS | 'hold';
 }
 
 const ORDERS = {
@@ -38,9 +38,10 @@ export function addCallerOptions(command: Command): Command {
   return command
     .option('--callers', 'show who calls one server, the most calls of the last minute first')
     .addOption(
-      new Option('--by <count>', 'with --callers: the order of the callers (default: calls)').choices(
-        Object.keys(ORDERS),
-      ),
+      new Option(
+        '--by <order>',
+        'hold: the names that are held longest; the others order callers (default: calls)',
+      ).choices([...Object.keys(ORDERS), 'hold']),
     );
 }
 
@@ -50,6 +51,8 @@ export function callerLook(
   flags: CallerFlags & ConnectionFlags & { limit: number },
   { env }: Terminal,
 ): (hf: Holdfast) => Promise<Look<unknown>> {
+  const { by = 'calls' } = flags;
+  if (by === 'hold') throw new UsageError('--by hold orders names, not callers');
   if (prefix !== '') throw new UsageError('--callers shows callers, so it takes no prefix of names');
   const { address } = connectionSettings(flags, env);
   const several = addressList(address).length > 1 ? ONE_OF_SEVERAL : undefined;
@@ -57,7 +60,7 @@ export function callerLook(
     identity: '',
     address: '',
     pageSize: Math.min(500, flags.limit),
-    orderBy: ORDERS[flags.by ?? 'calls'],
+    orderBy: ORDERS[by],
   };
   return async (hf) => {
     const answer = await hf.call(service.listCallers, request).catch(explainOldServer);

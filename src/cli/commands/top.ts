@@ -11,6 +11,7 @@ import { spanText } from '../output/spans';
 import type { Column } from '../output/table';
 import type { Terminal } from '../terminal';
 import { timeOfDayMs } from '../time-of-day';
+import { listedPages } from './listed-pages';
 import { lockKind } from './lock-kind';
 import { timeMs } from './requests';
 import type { Resource } from './resource-kind';
@@ -35,6 +36,7 @@ const SAMPLED = 'not all names were counted, so others may have more waiters; a 
 const EXAMPLES = `
 Examples:
   holdfast top shop/
+  holdfast top --by hold
   holdfast top --callers --address server-1:50051
   holdfast top --callers --by refusals --once -o json`;
 
@@ -54,7 +56,8 @@ export function addTop(program: Command, terminal: Terminal): void {
   addCallerOptions(command).addHelpText('after', EXAMPLES);
   connected(printing(command)).action(async (prefix: string, flags: TopFlags) => {
     if (flags.interval < LEAST_INTERVAL_MS) throw new UsageError('--interval must be at least 500ms');
-    const look = flags.callers === true ? callerLook(prefix, flags, terminal) : nameLook(prefix, flags);
+    const look =
+      flags.callers === true ? callerLook(prefix, flags, terminal) : nameLook(prefix, flags, terminal);
     const isOnce = flags.once === true || terminal.columns === undefined || flags.output !== 'table';
     await withClient(terminal, flags, (hf) =>
       isOnce ? showOnce(terminal, hf, look, flags) : redraw(terminal, () => look(hf), flags.interval),
@@ -62,9 +65,77 @@ export function addTop(program: Command, terminal: Terminal): void {
   });
 }
 
-function nameLook(prefix: string, { limit, by }: TopFlags): (hf: Holdfast) => Promise<Look<unknown>> {
-  if (by !== undefined) throw new UsageError('--by needs --callers');
-  return async (hf) => (await rank(hf, prefix, limit)) as Look<unknown>;
+function nameLook(
+  prefix: string,
+  { limit, by }: TopFlags,
+  terminal: Terminal,
+): (hf: Holdfast) => Promise<Look<unknown>> {
+  if (by !== undefined && by !== 'hold') throw new UsageError(`--by needs --callers: ${by} orders callers`);
+  const look = by === 'hold' ? longestHeld : rank;
+  return async (hf) => (await look(hf, prefix, limit, terminal)) as Look<unknown>;
+}
+
+/** Of each kind. No list has this order, so all names are read, in steps that a server bounds. */
+const MOST_NAMES_READ = 20_000;
+
+async function longestHeld(
+  hf: Holdfast,
+  prefix: string,
+  limit: number,
+  terminal: Terminal,
+): Promise<Look<Row>> {
+  const query = { namePrefix: prefix, holderId: '', identity: '', byWaiterCount: false };
+  const locks = longest(listedPages(lockKind, hf, query, terminal), limit, (lock) => ({ lock }));
+  const semaphores = longest(listedPages(semaphoreKind, hf, query, terminal), limit, (semaphore) => ({
+    semaphore,
+  }));
+  const [pause, ...found] = await Promise.all([pauseOfServers(hf), locks, semaphores]);
+  const atMs = timeOfDayMs();
+  const notes = pause === undefined ? [] : [`grants are ${pause}`];
+  if (found.some(({ isCut }) => isCut)) {
+    notes.push(`only ${MOST_NAMES_READ} names were read, so others may be held longer; a prefix helps`);
+  }
+  return {
+    rows: found
+      .flatMap(({ rows }) => rows)
+      .sort(byHold)
+      .slice(0, limit),
+    notes,
+    atMs,
+    columns: columns(atMs).map((column) =>
+      column.title === 'LONGEST WAIT'
+        ? { title: 'HELD FOR', value: (row) => spanText(atMs - heldSinceMs(resourceOf(row))), isNumber: true }
+        : column,
+    ),
+    toJson: rowToJson,
+    nothing: 'no holders found',
+  };
+}
+
+/** The rows that are held longest, of as many pages as are read. Keeps few rows, because there may be many names. */
+async function longest<T extends Resource>(
+  pages: AsyncIterable<readonly T[]>,
+  limit: number,
+  toRow: (resource: T) => Row,
+): Promise<{ rows: Row[]; isCut: boolean }> {
+  let rows: Row[] = [];
+  let count = 0;
+  for await (const page of pages) {
+    count += page.length;
+    const held = page.filter((one) => heldSinceMs(one) !== Infinity).map(toRow);
+    rows = [...rows, ...held].sort(byHold).slice(0, limit);
+    if (count >= MOST_NAMES_READ) return { rows, isCut: true };
+  }
+  return { rows, isCut: false };
+}
+
+function byHold(a: Row, b: Row): number {
+  return heldSinceMs(resourceOf(a)) - heldSinceMs(resourceOf(b));
+}
+
+/** The begin of the earliest hold that a list shows. Infinity: no holder is shown. */
+function heldSinceMs({ holders }: Resource): number {
+  return Math.min(...holders.map(({ acquireTime }) => (acquireTime ? timeMs(acquireTime) : Infinity)));
 }
 
 async function rank(hf: Holdfast, namePrefix: string, limit: number): Promise<Look<Row>> {

@@ -27,5 +27,6 @@ const PARTS = new RegExp(
 export function inWordsOfFlags(text: string): string {
   return text
     .replace(PARTS, (part) => FLAGS.get(part) ?? part)
+    .replace('send the metadata "authorization: Bearer <token>"', 'give --token-file')
     .replace(/^([a-z]+)(?= (?:is|must) )/, (name) => LEADING.get(name) ?? name);
 }
