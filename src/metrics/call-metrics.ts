@@ -78,6 +78,16 @@ export const callMetrics: readonly MetricDefinition[] = [
     read: ({ calls }) => failuresOf(calls?.queryFailures, { grpc_method: 'SuggestStream' }),
   },
   {
+    name: 'holdfast_connections_cut_total',
+    type: 'counter',
+    unit: 'count',
+    labels: { cause: '`unread-answers`, `idle-frames`, `no-first-frame`' },
+    help: 'Connections that the server has cut, because their clients cost too much: [limits](limits.md#connections).',
+    rising: 'A client floods this server. `holdfast top --callers` names it.',
+    read: ({ calls }) =>
+      Object.entries(calls?.cutConnections ?? {}).map(([cause, value]) => ({ labels: { cause }, value })),
+  },
+  {
     name: 'grpc_server_msg_received_total',
     type: 'counter',
     unit: 'count',

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { networkOf } from '../../src/transport/admin/admin-connections';
+import { networkOf } from '../../src/transport/grpc/network';
 import { AdminServer } from '../../src/transport/admin/admin-server';
 import { eventuallyPasses } from '../support/eventually';
 

@@ -15,7 +15,7 @@ import { shortenTimeout, timeoutMs } from '../../src/transport/grpc/grpc-timeout
 import { ManualClock, settled } from '../support/manual-clock';
 
 const KINDS: Readonly<Record<string, CallKind>> = {
-  check: { priority: 'high', unary: true, isProbe: true },
+  check: { priority: 'high', unary: true, isProbe: true, isOpen: true },
   acquire: { priority: 'normal', unary: true },
   release: { priority: 'high', unary: true },
   read: { priority: 'low', unary: true },
@@ -25,12 +25,12 @@ const KINDS: Readonly<Record<string, CallKind>> = {
 /** A connection as the gate sees it. */
 class FakeConnection {
   isRead = true;
-  readonly session = Object.assign(new EventEmitter(), {
-    destroyed: false,
-    socket: { _handle: { readStart: () => (this.isRead = true), readStop: () => (this.isRead = false) } },
-  }) as unknown as Http2Session;
+  readonly session: Http2Session;
 
-  constructor() {
+  constructor(remoteAddress = '10.0.0.1') {
+    const handle = { readStart: () => (this.isRead = true), readStop: () => (this.isRead = false) };
+    const socket = { remoteAddress, _handle: handle };
+    this.session = Object.assign(new EventEmitter(), { destroyed: false, socket }) as unknown as Http2Session;
     gate.connected(this.session);
   }
 }
@@ -332,6 +332,130 @@ describe('with a caller that is not proven', () => {
   });
 });
 
+describe('calls without a credential', () => {
+  it('are refused above 40 unanswered calls of a connection, until one has ended', async () => {
+    const connection = new FakeConnection();
+    await beginMany(40, connection, 'check');
+    const refused = arrive(connection, 'check');
+    await turns(2);
+    expect(refused.message).toContain('this connection has 40 unanswered calls without a credential');
+    streams[0]!.end();
+    arrive(connection, 'check later');
+    expect(served).toContain('check later');
+  });
+
+  it('are refused above 500 of an address, except the first two of each connection', async () => {
+    for (let at = 0; at < 20; at += 1) await beginMany(25, new FakeConnection(), 'check');
+    const another = new FakeConnection();
+    const checks = arriveMany(3, another, 'check of another');
+    const other = arriveMany(3, new FakeConnection('10.0.0.2'), 'check of another address');
+    await turns(2);
+    expect(checks.map(({ status }) => status)).toEqual([undefined, undefined, status.RESOURCE_EXHAUSTED]);
+    expect(other.map(({ status }) => status)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('do not count against other calls of their connection', async () => {
+    const connection = new FakeConnection();
+    await beginMany(41, connection, 'check');
+    arrive(connection, 'acquire');
+    expect(served).toContain('acquire');
+  });
+});
+
+describe('while many requests have not arrived', () => {
+  let unfinishedCount = 0;
+  beforeEach(() => {
+    unfinishedCount = 256;
+    gate = new CallGate({
+      clock,
+      kindOf: (path) => KINDS[path.split(' ')[0]!]!,
+      isProven: ({ authorization }) => authorization === 'Bearer good',
+      prove: () => {
+        throw new HoldfastError('NO_CREDENTIAL', 'no credential');
+      },
+      unfinishedCount: () => unfinishedCount,
+    });
+  });
+
+  it('a call of a caller that is not proven does not begin before its proof', async () => {
+    const unproven = arrive(new FakeConnection(), 'acquire unproven');
+    const check = arrive(new FakeConnection(), 'check');
+    const proven = arrive(new FakeConnection(), 'acquire', { authorization: 'Bearer good' });
+    await turns(2);
+    expect([unproven, check, proven].map(({ reason }) => reason)).toEqual([
+      'NO_CREDENTIAL',
+      undefined,
+      undefined,
+    ]);
+    expect(served).toEqual(['check', 'acquire']);
+  });
+
+  it('and later few have not, such a call begins at once', () => {
+    unfinishedCount = 255;
+    arrive(new FakeConnection(), 'acquire unproven');
+    expect(served).toEqual(['acquire unproven']);
+  });
+});
+
+describe('the answers to refused calls that a client does not take', () => {
+  let cut: Http2Session[];
+  beforeEach(() => {
+    cut = [];
+    gate = new CallGate({
+      clock,
+      kindOf: (path) => KINDS[path.split(' ')[0]!]!,
+      onUntaken: (session) => cut.push(session),
+    });
+  });
+
+  async function fullConnection(address?: string): Promise<FakeConnection> {
+    const connection = new FakeConnection(address);
+    await beginMany(40, connection, 'check');
+    return connection;
+  }
+
+  /** The connection's client never takes an answer. */
+  async function refuseMany(count: number, on: FakeConnection): Promise<FakeStream[]> {
+    const refused = arriveMany(count, on, 'check');
+    for (const stream of refused) stream.resume = () => undefined;
+    await turns(count / 8);
+    return refused;
+  }
+
+  it('stop the reading of the connection', async () => {
+    const connection = await fullConnection();
+    const refused = await refuseMany(300, connection);
+    expect([connection.isRead, cut]).toEqual([false, []]);
+    for (const stream of refused) stream.end();
+    expect(connection.isRead).toBe(true);
+  });
+
+  it('cut the connection above 512', async () => {
+    const connection = await fullConnection();
+    await refuseMany(512, connection);
+    expect(cut).toEqual([]);
+    await refuseMany(1, connection);
+    expect(cut).toEqual([connection.session]);
+  });
+
+  it('cut the connection with the most of them above 2048 of all', async () => {
+    const most = await fullConnection('10.0.0.1');
+    await refuseMany(500, most);
+    for (let at = 2; at < 6; at += 1) await refuseMany(387, await fullConnection(`10.0.0.${at}`));
+    expect(cut).toEqual([]);
+    await refuseMany(1, await fullConnection('10.0.0.9'));
+    expect(cut).toEqual([most.session]);
+  });
+});
+
+it('stops the reading of a full connection again after Node has begun to read', () => {
+  const connection = new FakeConnection();
+  arriveMany(600, connection, 'acquire');
+  connection.isRead = true;
+  arrive(connection, 'acquire');
+  expect(connection.isRead).toBe(false);
+});
+
 it('survives the error of a stream that waits or is refused', async () => {
   const connection = new FakeConnection();
   await beginMany(MAX_UNARY_CALLS, connection, 'acquire');
@@ -389,6 +513,7 @@ it('knows which calls are urgent', () => {
     priority: 'high',
     unary: true,
     isProbe: true,
+    isOpen: true,
     isLarge: false,
   });
   expect(kindOf('/holdfast.v1.LockService/HoldLock').unary).toBe(false);

@@ -3,8 +3,10 @@ import type { Clock } from '../../engine/clock';
 import { HoldfastError } from '../../engine/errors';
 import { FairQueue } from '../../engine/fair-queue';
 import type { Priority } from '../../engine/priority';
+import { AnonymousCalls, type AnonymousSource } from './anonymous-calls';
 import type { ServeStream } from './grpc-internals';
 import { clampTimeout, shortenTimeout, timeoutMs } from './grpc-timeout';
+import { networkOf } from './network';
 import { Reader, ReadingTurns } from './reading-turns';
 import { answer, refusalHeaders, surviveErrors } from './refusal';
 
@@ -14,8 +16,10 @@ export interface CallKind {
   readonly unary: boolean;
   /** Whether the request may be so large that its caller must be proven before the request is received. */
   readonly isLarge?: boolean;
-  /** Whether the call is a health check, which needs no credential. */
+  /** Whether the call is a health check, which is urgent without a credential. */
   readonly isProbe?: boolean;
+  /** Whether the call needs no credential. */
+  readonly isOpen?: boolean;
 }
 
 export interface CallGateOptions {
@@ -31,6 +35,10 @@ export interface CallGateOptions {
     ((headers: IncomingHttpHeaders, session: Http2Session, answer: OutgoingHttpHeaders) => void) | undefined;
   /** Proves the caller. Throws or rejects with the error for the client. Undefined: as with `isProven`. */
   readonly prove?: ((headers: IncomingHttpHeaders, session: Http2Session) => unknown) | undefined;
+  /** The number of begun calls whose requests have not arrived. Default: 0. */
+  readonly unfinishedCount?: (() => number) | undefined;
+  /** Called when the client of a connection leaves too many answers to refused calls. Must cut the connection. */
+  readonly onUntaken?: ((session: Http2Session) => void) | undefined;
 }
 
 /** How many calls may begin in one turn of the event loop while no call waits. */
@@ -48,6 +56,15 @@ export const MAX_UNARY_CALLS = 1000;
 export const MAX_URGENT_CALLS = 10_000;
 /** If a connection has this number of waiting calls, its health checks are urgent only if their caller is proven. */
 const MOST_BEFORE_PROBE = 8;
+/**
+ * While more requests than this have not arrived, the gate proves the caller of each call before the call begins, because
+ * grpc-js asks for the credential only after the request: a flood without credentials would hold 10 kB for each call.
+ */
+const MANY_UNFINISHED = 256;
+/** The bound of refused calls whose answers the client has not taken. An honest client takes them within milliseconds. */
+const MOST_UNTAKEN_OF_CONNECTION = 512;
+/** The same for all connections. Above this bound the connection with the most is cut. */
+const MOST_UNTAKEN = 2048;
 /** The pause between two turns while calls wait (ms). */
 const PAUSE_MS = 1;
 /** The longest time for the calls that arrive in one turn of the event loop (ms). */
@@ -76,9 +93,11 @@ function bound(calls: string, limit: number): { limit: number; refusal: Outgoing
 }
 
 /** The unanswered calls of one connection. */
-class Connection extends Reader {
+class Connection extends Reader implements AnonymousSource {
   unaryCount = 0;
   urgentCount = 0;
+  anonymousCount = 0;
+  readonly network = networkOf(this.session.socket.remoteAddress ?? '');
 }
 
 interface ArrivedCall {
@@ -109,6 +128,10 @@ export class CallGate {
   /** Calls that do not begin. They get their answers in later turns. */
   private readonly refused = new FairQueue<RefusedCall>();
   private readonly reading = new ReadingTurns();
+  private readonly anonymous = new AnonymousCalls();
+  /** The connections with answers to refused calls that their clients have not taken. */
+  private readonly untaken = new Set<Connection>();
+  private untakenCount = 0;
   private waitingCount = 0;
   private isTurnDue = false;
   /** The arrival of the first call in this turn of the event loop. */
@@ -251,8 +274,27 @@ export class CallGate {
   private refuseNext(): void {
     const call = this.refused.shift();
     if (call === undefined) return;
-    this.reading.release(call.connection);
-    answer(call.stream, call.answer);
+    const { stream, connection } = call;
+    this.reading.release(connection);
+    answer(stream, call.answer);
+    // The stream closes when the answer is written. It stays open while the client does not read.
+    if (stream.closed || stream.destroyed) return;
+    this.reading.answered(connection);
+    this.untaken.add(connection);
+    this.untakenCount += 1;
+    stream.once('close', () => {
+      this.reading.taken(connection);
+      if (connection.untakenCount === 0) this.untaken.delete(connection);
+      this.untakenCount -= 1;
+    });
+    if (connection.untakenCount > MOST_UNTAKEN_OF_CONNECTION) this.options.onUntaken?.(connection.session);
+    else if (this.untakenCount > MOST_UNTAKEN) this.options.onUntaken?.(this.leastTaking(connection).session);
+  }
+
+  private leastTaking(connection: Connection): Connection {
+    let least = connection;
+    for (const one of this.untaken) if (one.untakenCount > least.untakenCount) least = one;
+    return least;
   }
 
   private endWait(call: ArrivedCall): void {
@@ -271,18 +313,36 @@ export class CallGate {
 
   private begin(call: ArrivedCall): void {
     const { stream, headers, serve, connection } = call;
-    const { priority, unary } = call.kind;
+    const { priority, unary, isOpen, isLarge } = call.kind;
+    const { prove } = this.options;
     this.begunCount += 1;
-    if (unary) {
+    if (isOpen === true) {
+      if (!this.countAnonymous(call)) return;
+    } else if (unary) {
       const counted = priority === 'high' ? 'urgentCount' : 'unaryCount';
       const { limit, refusal } = BOUNDS[counted];
       if (connection[counted] >= limit) return this.refuse(call, refusal);
       connection[counted] += 1;
       stream.on('close', () => (connection[counted] -= 1));
     }
-    if (call.kind.isLarge === true && this.options.prove !== undefined)
-      void this.serveProven(call, this.options.prove);
+    if (prove !== undefined && (isLarge === true || this.mustBeProven(call)))
+      void this.serveProven(call, prove);
     else serve(stream, headers);
+  }
+
+  private mustBeProven({ kind, headers, connection }: ArrivedCall): boolean {
+    const { unfinishedCount, isProven } = this.options;
+    if (kind.isOpen === true || (unfinishedCount?.() ?? 0) < MANY_UNFINISHED) return false;
+    return isProven?.(headers, connection.session) === false;
+  }
+
+  /** Counts a call without a credential until its end. Refuses the call and returns false if there are too many. */
+  private countAnonymous(call: ArrivedCall): boolean {
+    const { stream, connection, kind } = call;
+    const refusal = this.anonymous.begin(connection, kind.unary);
+    if (refusal !== undefined) this.refuse(call, refusal);
+    else stream.once('close', () => this.anonymous.end(connection, kind.unary));
+    return refusal === undefined;
   }
 
   /** Flow control holds the request back until the caller is proven. */

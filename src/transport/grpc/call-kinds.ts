@@ -17,6 +17,7 @@ export function callKinds(
         priority: priorityOf(path),
         unary,
         isProbe: PROBES.test(path),
+        isOpen: OPEN.test(path),
         isLarge: largePaths.has(path),
       });
     }
@@ -27,6 +28,8 @@ export function callKinds(
 /** Work on leases that exist is urgent. So are health checks: a busy server must not seem to be a dead server. */
 const URGENT = /\/(Renew|Release|EndQuarantine|Check)[^/]*$/;
 const PROBES = /^\/grpc\.health\.v1\.Health\//;
+/** Calls that need no credential. */
+const OPEN = /^\/grpc\.(health|reflection)\./;
 const READS = /\/(Get|List|Suggest)[^/]*$/;
 const LEASES = /^\/holdfast\.v1\.(Lock|Semaphore|Session)Service\//;
 

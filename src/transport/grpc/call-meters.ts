@@ -13,6 +13,12 @@ export interface MeteredMethod {
   readonly responseStream: boolean;
 }
 
+/**
+ * Why the server cuts a connection at once: the client does not take the answers to refused calls, sends many frames
+ * that are no work, or does not begin HTTP/2.
+ */
+export type CutCause = 'unread-answers' | 'idle-frames' | 'no-first-frame';
+
 export type CallType = 'unary' | 'client_stream' | 'server_stream' | 'bidi_stream';
 
 /** The calls of one method, as plain numbers since the start of the process. */
@@ -49,6 +55,12 @@ export class CallMeters {
   readonly sessionFailures = new FailureCounts();
   /** The failed queries of SuggestStream. The status of the stream does not show them. */
   readonly queryFailures = new FailureCounts();
+  /** The connections that the server has cut, by the cause. */
+  readonly cutConnections: Record<CutCause, number> = {
+    'unread-answers': 0,
+    'idle-frames': 0,
+    'no-first-frame': 0,
+  };
   private readonly methods = new Map<string, MethodMeter>();
 
   constructor(services: readonly ServiceDefinition[] = []) {

@@ -1,16 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServerHttp2Session } from 'node:http2';
+import { constants, type Http2Session, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Metadata, status, type Server } from '@grpc/grpc-js';
 import { HoldfastError } from '../../engine/errors';
 import { toCallStatus } from './errors';
 import type { CallGate } from './call-gate';
+import type { CutCause } from './call-meters';
 import { limitAge } from './connection-age';
+import { FirstFrames } from './first-frames';
 import { watchSessions, type LetIn, type OnRefusedHandshake } from './grpc-internals';
+import { IdleFrames } from './idle-frames';
 import { keepAlive, type KeepAliveTimes } from './keep-alive';
 import type { Log } from './log';
 import { OpenCalls } from './open-calls';
 
+/**
+ * Client libraries refuse a call with longer headers themselves, and Node resets the call of any other client. Without the
+ * setting, headers of more than 64 kB end the whole connection, because their compression is an error of HTTP/2. The
+ * wrapper of the calls has a lower bound (MAX_HEADER_BYTES), and answers with a reason.
+ */
+const SETTINGS = { maxHeaderListSize: 32_768 };
 /** The time in which the last frames of a connection are sent (ms). */
 const FAREWELL_MS = 500;
 
@@ -31,6 +40,8 @@ export interface MovingStreams {
 export class Connections {
   private readonly calls = new OpenCalls();
   private readonly open = new Map<ServerHttp2Session, Socket>();
+  private readonly firstFrames = new FirstFrames(() => this.onCut('no-first-frame'));
+  readonly idleFrames = new IdleFrames((session) => this.cut(session, 'idle-frames'));
   private whenNoneOpen: (() => void) | undefined;
   readonly interceptor = this.calls.interceptor;
 
@@ -38,6 +49,7 @@ export class Connections {
     private readonly times: KeepAliveTimes,
     private readonly log: Log,
     private readonly moving: MovingStreams,
+    private readonly onCut: (cause: CutCause) => void,
     /** Undefined: connections may live for ever. */
     private readonly maxAgeMs?: number | undefined,
   ) {}
@@ -46,6 +58,9 @@ export class Connections {
   watch(server: Server, gate: CallGate, onRefusedHandshake?: OnRefusedHandshake): void {
     const onSession = (session: ServerHttp2Session, socket: Socket) => {
       this.open.set(session, socket);
+      this.firstFrames.began(session, socket);
+      session.settings(SETTINGS);
+      this.idleFrames.add(session, socket);
       gate.connected(session);
       const onEnd = (): void => gate.disconnected(session);
       socket.once('end', onEnd).once('error', onEnd);
@@ -62,8 +77,19 @@ export class Connections {
         });
       }
     };
-    const letIn: LetIn = (stream, headers, serve) => gate.arrive(stream, headers, serve);
-    watchSessions(server, onSession, letIn, onRefusedHandshake);
+    const onConnection = (socket: Socket): void => this.firstFrames.connected(socket);
+    const letIn: LetIn = (stream, headers, serve) => {
+      if (stream.session !== undefined) this.idleFrames.called(stream.session);
+      gate.arrive(stream, headers, serve);
+    };
+    watchSessions(server, { onConnection, onSession, letIn, onRefusedHandshake });
+  }
+
+  /** Ends a connection, for a client that costs too much. Its leases and waits continue. Not while the socket is read. */
+  cut(session: Http2Session, cause: CutCause): void {
+    if (session.destroyed) return;
+    this.onCut(cause);
+    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
   /** Resolves when no connection is open. Must be called once, after the server has stopped listening. */

@@ -29,15 +29,19 @@ export type LetIn = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, se
 /** Gets each TLS handshake that failed after the client had presented a certificate, with the error of TLS. */
 export type OnRefusedHandshake = (peer: Peer, problem: string) => void;
 
-/**
- * Calls `onSession` for each new connection, with its HTTP/2 session and its socket, and `letIn` for each new call. Must
- * be called once, after the server is bound and before clients learn the address.
- */
+export interface SessionWatcher {
+  /** Gets each new connection. */
+  readonly onConnection: (socket: Socket) => void;
+  /** Gets a connection when it has its HTTP/2 session, with TLS: after the handshake. */
+  readonly onSession: (session: ServerHttp2Session, socket: Socket) => void;
+  readonly letIn: LetIn;
+  readonly onRefusedHandshake?: OnRefusedHandshake | undefined;
+}
+
+/** Must be called once, after the server is bound and before clients learn the address. */
 export function watchSessions(
   server: Server,
-  onSession: (session: ServerHttp2Session, socket: Socket) => void,
-  letIn: LetIn,
-  onRefusedHandshake?: OnRefusedHandshake,
+  { onConnection, onSession, letIn, onRefusedHandshake }: SessionWatcher,
 ): void {
   const http2Servers: unknown = Reflect.get(server, 'http2Servers');
   if (!(http2Servers instanceof Map) || http2Servers.size === 0) {
@@ -51,6 +55,7 @@ export function watchSessions(
     let newest: Socket | undefined;
     const remember = (socket: Socket): void => void (newest = socket);
     http2Server.prependListener('connection', remember);
+    http2Server.prependListener('connection', onConnection);
     http2Server.prependListener('secureConnection', remember);
     http2Server.on('session', (session) => {
       if (newest === undefined) throw new Error('this version of Node makes a session before its connection');

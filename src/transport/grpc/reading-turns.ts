@@ -17,8 +17,8 @@ const PROTECTED_MS = 1000;
 /** The largest number of connections that are paused together. Each pause takes a system call. */
 const MOST_PAUSED = 1024;
 /**
- * The bound of the calls of one connection that have not begun. At this bound, the server stops reading the connection
- * until half of the calls have begun.
+ * The bound of the calls of one connection that have not begun, or have an answer that the client has not taken. At this
+ * bound, the server stops reading the connection until half of the calls have begun or ended.
  */
 const FULL_AT = 256;
 /**
@@ -35,6 +35,8 @@ export class Reader {
   burst = FIRST_BURST;
   /** The calls that have not begun. */
   heldCount = 0;
+  /** The answered calls whose answers the client has not taken. */
+  untakenCount = 0;
   isFull = false;
   isPaused = false;
   isRead = true;
@@ -88,6 +90,8 @@ export class ReadingTurns {
   delivered(reader: Reader): void {
     if (reader.delivered === 0) this.delivering.push(reader);
     reader.delivered += 1;
+    // After a write Node itself reads again. The calls of what was read together still arrive.
+    if (!reader.isRead) setReading(reader.session, false);
   }
 
   /** Notes that a call of the connection does not begin now. */
@@ -95,18 +99,26 @@ export class ReadingTurns {
     reader.heldCount += 1;
     this.heldCount += 1;
     if (this.heldCount >= MOST_HELD) this.pause();
-    if (reader.heldCount < FULL_AT) return;
-    reader.isFull = true;
-    apply(reader);
+    fill(reader);
   }
 
   /** Notes that a held call begins or ends. */
   release(reader: Reader): void {
     reader.heldCount -= 1;
     this.heldCount -= 1;
-    if (!reader.isFull || reader.heldCount > FULL_AT / 2) return;
-    reader.isFull = false;
-    apply(reader);
+    drain(reader);
+  }
+
+  /** Notes that a call was answered without beginning. Its client must take the answer. */
+  answered(reader: Reader): void {
+    reader.untakenCount += 1;
+    fill(reader);
+  }
+
+  /** Notes that the client has taken such an answer, or that its connection has ended. */
+  taken(reader: Reader): void {
+    reader.untakenCount -= 1;
+    drain(reader);
   }
 
   /** Reads no busy connection for now. */
@@ -157,6 +169,18 @@ export class ReadingTurns {
     for (const reader of this.paused) apply(reader);
     this.paused = [];
   }
+}
+
+function fill(reader: Reader): void {
+  if (reader.heldCount + reader.untakenCount < FULL_AT) return;
+  reader.isFull = true;
+  apply(reader);
+}
+
+function drain(reader: Reader): void {
+  if (!reader.isFull || reader.heldCount + reader.untakenCount > FULL_AT / 2) return;
+  reader.isFull = false;
+  apply(reader);
 }
 
 function apply(reader: Reader): void {

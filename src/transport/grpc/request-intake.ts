@@ -24,6 +24,8 @@ export interface RequestIntakeParts {
   readonly limits?: IntakeLimits | undefined;
   /** Called for each call that is refused, before or while its requests arrive. */
   readonly onRefused?: OnRefused | undefined;
+  /** Called for each part of a request, with its connection. */
+  readonly onBytes?: ((connection: object, bytes: number) => void) | undefined;
 }
 
 /** `hasBegun`: the handler has the call already, because the call is a stream of requests. */
@@ -45,7 +47,8 @@ export class RequestIntake {
     const { unfinished, parts } = this;
     const { path, requestStream } = method;
     const maxBytes = parts.maxRequestBytes.get(path) ?? MAX_REQUEST_BYTES;
-    const shared = { path, maxBytes, unfinished, log: parts.log, onRefused: parts.onRefused };
+    const { onRefused, onBytes } = parts;
+    const shared = { path, maxBytes, unfinished, log: parts.log, onRefused, onBytes };
     const incoming = incomingCall(call);
     if (requestStream) new StreamedRequest(incoming, shared).receive();
     else new SingleRequest(incoming, shared).receive();
@@ -59,6 +62,7 @@ interface RequestParts {
   readonly unfinished: UnfinishedRequests;
   readonly log: Log;
   readonly onRefused: OnRefused | undefined;
+  readonly onBytes: RequestIntakeParts['onBytes'];
 }
 
 abstract class IncomingRequest extends UnfinishedRequest {
@@ -90,7 +94,9 @@ abstract class IncomingRequest extends UnfinishedRequest {
 
   abstract write(data: Buffer): Buffer[];
 
-  protected counted(messages: Buffer[]): Buffer[] {
+  protected received(data: Buffer): Buffer[] {
+    this.parts.onBytes?.(this.connection, data.length);
+    const messages = this.framing.write(data);
     if (this.call.meter !== undefined) this.call.meter.receivedCount += messages.length;
     return messages;
   }
@@ -137,7 +143,7 @@ class SingleRequest extends IncomingRequest {
   }
 
   write(data: Buffer): Buffer[] {
-    return this.counted(this.framing.write(data));
+    return this.received(data);
   }
 }
 
@@ -158,7 +164,7 @@ class StreamedRequest extends IncomingRequest {
   }
 
   write(data: Buffer): Buffer[] {
-    const messages = this.counted(this.framing.write(data));
+    const messages = this.received(data);
     if (this.framing.partial) this.count();
     else this.parts.unfinished.release(this);
     return messages;

@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import type { Clock, Timer } from '../../engine/clock';
 import { HoldfastError } from '../../engine/errors';
 
@@ -23,10 +24,13 @@ export interface IntakeLimits {
   readonly largeTimeoutMs: number;
 }
 
+/** An unfinished request takes 10 to 40 kB, so a small heap has room for fewer of them. */
+const MOST_UNFINISHED = Math.min(10_000, Math.floor(getHeapStatistics().heap_size_limit / (96 * 1024)));
+
 export const defaultIntakeLimits: IntakeLimits = {
   smallBytes: 8192,
-  maxPerConnection: 5000,
-  maxPerServer: 10_000,
+  maxPerConnection: MOST_UNFINISHED / 2,
+  maxPerServer: MOST_UNFINISHED,
   maxBytesPerConnection: 32 * MIB,
   maxBytesPerServer: 64 * MIB,
   smallTimeoutMs: 10_000,
@@ -84,7 +88,7 @@ export class UnfinishedRequests {
   /** The same, since the last sweep. */
   private refusedNow: UnfinishedRequest[] = [];
   private refusals = 0;
-  private count = 0;
+  private counted = 0;
   private bufferedBytes = 0;
   /** Ages are counted in sweeps: a process that was paused, or was busy for long, must not find all requests too old. */
   private sweeps = 0;
@@ -99,9 +103,13 @@ export class UnfinishedRequests {
     private readonly onRefusals: (count: number) => void,
   ) {}
 
+  get count(): number {
+    return this.counted;
+  }
+
   stats(): IntakeStats {
-    const { count, bufferedBytes } = this;
-    return { requests: count, bufferedBytes };
+    const { counted, bufferedBytes } = this;
+    return { requests: counted, bufferedBytes };
   }
 
   isLarge(bytes: number): boolean {
@@ -119,8 +127,8 @@ export class UnfinishedRequests {
       return;
     }
     account.unfinished.add(request);
-    this.count += 1;
-    if (this.count > this.limits.maxPerServer) this.endOldestOfBusiest();
+    this.counted += 1;
+    if (this.counted > this.limits.maxPerServer) this.endOldestOfBusiest();
   }
 
   /** Counts the announced length of a message against its connection until `release`. May refuse the request. */
@@ -150,7 +158,7 @@ export class UnfinishedRequests {
 
   /** The request has arrived. Its bytes count until `release`, because the request is still in memory. */
   finish(request: UnfinishedRequest): void {
-    if (request.account?.unfinished.delete(request) === true) this.count -= 1;
+    if (request.account?.unfinished.delete(request) === true) this.counted -= 1;
     this.large.delete(request);
     this.endingFirst.delete(request);
   }

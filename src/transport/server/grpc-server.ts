@@ -145,13 +145,20 @@ export class GrpcServer {
       paths: SESSION_PATHS,
       leave: (connection: object) => sessions.leaveConnection(connection),
     };
-    this.connections = new Connections(times, log, moving, parts.connectionMaxAgeMs);
+    this.connections = new Connections(
+      times,
+      log,
+      moving,
+      (cause) => (this.calls.cutConnections[cause] += 1),
+      parts.connectionMaxAgeMs,
+    );
     this.intake = new RequestIntake({
       clock,
       log,
       maxRequestBytes: REQUEST_BYTES,
       limits: parts.intakeLimits,
       onRefused: this.unbegun.refusedAtIntake,
+      onBytes: (connection, bytes) => this.connections.idleFrames.requested(connection, bytes),
     });
     // There is no max_concurrent_streams. Above such a limit clients queue calls silently, and a release could wait
     // behind hold streams.
@@ -203,6 +210,8 @@ export class GrpcServer {
       clock,
       kindOf,
       ...this.unbegun.forGate(),
+      unfinishedCount: () => this.intake.unfinished.count,
+      onUntaken: (session) => this.connections.cut(session, 'unread-answers'),
     });
     this.connections.watch(this.server, gate, this.unbegun.refusedHandshake);
     return target;

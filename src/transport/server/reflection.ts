@@ -7,8 +7,8 @@ import type { Descriptors } from './descriptors';
 import type { Log } from '../grpc/log';
 import { admit, OpenStreams } from '../grpc/open-streams';
 
-/** A stream needs no credential. A tool opens one stream. */
-const MAX_STREAMS = 1000;
+/** A stream needs no credential. A tool opens one stream. An answer that is not read takes up to 100 kB. */
+const MAX_STREAMS = 64;
 const MAX_STREAMS_OF_CONNECTION = 16;
 
 type ReflectionStream = ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;

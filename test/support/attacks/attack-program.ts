@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
-import { attacks } from '.';
+import { attacks, openFloods } from '.';
 import { runAttack, type AttackTarget } from './attack';
 
 /**
@@ -28,7 +28,7 @@ function lowerPriority(): void {
 
 async function main(): Promise<void> {
   const [name, target = ''] = process.argv.slice(2);
-  const attack = attacks.find((one) => one.name === name);
+  const attack = [...attacks, ...openFloods].find((one) => one.name === name);
   if (attack === undefined) throw new Error(`no such attack: ${name}`);
   lowerPriority();
   const report = await runAttack(attack, JSON.parse(target) as AttackTarget);

@@ -56,6 +56,13 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
+/** Frames that a server must not answer. A reset of stream 1 is no error after this stream has ended. */
+const IDLE_FRAMES = {
+  priority: { type: 2, payload: Buffer.of(0, 0, 0, 0, 15) },
+  'window-update': { type: WINDOW_UPDATE, payload: Buffer.of(0, 0, 0, 1) },
+  reset: { type: RST_STREAM, payload: uint32(CANCEL) },
+};
+
 function setting(id: number, value: number): Buffer {
   return Buffer.concat([Buffer.of(0, id), uint32(value)]);
 }
@@ -100,7 +107,14 @@ export class FrameConnection {
     this.send(PREFACE);
     this.send(frame(SETTINGS, 0, 0, settings));
     // The window of the connection is opened once and for all: an attack receives less than 2 GB.
-    this.send(frame(WINDOW_UPDATE, 0, 0, uint32(LARGEST_WINDOW - DEFAULT_WINDOW)));
+    this.send(frame(WINDOW_UPDATE, 0, 0, uint32(LARGEST_WINDOW / 2)));
+  }
+
+  /** Sends frames that are no part of a call, `count` times in one write. */
+  sendIdle(kind: keyof typeof IDLE_FRAMES, count: number): void {
+    const { type, payload } = IDLE_FRAMES[kind];
+    const one = frame(type, 0, kind === 'window-update' ? 0 : 1, payload);
+    this.send(Buffer.concat(Array<Buffer>(count).fill(one)));
   }
 
   /** Resolves when the connection is established or has failed. */

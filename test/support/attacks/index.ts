@@ -1,5 +1,5 @@
 import type { Attack } from './attack';
-import { forbiddenCalls, forgedTokens, openStreams, unprovenCalls } from './refused-calls';
+import { forbiddenCalls, forgedTokens, openFloods, openStreams, unprovenCalls } from './refused-calls';
 import { acquiresAndResets, rapidResets } from './resets';
 import { tryOnce, tryOnceSpread } from './try-once';
 import { unfinishedCalls } from './unfinished-calls';
@@ -20,3 +20,5 @@ export const attacks: readonly Attack[] = [
   forbiddenCalls,
   openStreams,
 ];
+
+export { openFloods };

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HealthCheckRequest } from '../../../generated/typescript/grpc/health/v1/health';
 import { ServerReflectionRequest } from '../../../generated/typescript/grpc/reflection/v1/reflection';
 import type { Attack, AttackScene } from './attack';
 import { acquireLock, bodyOf, keepOutstanding, releaseLock } from './attack';
-import type { RawCall } from './frame-connection';
+import type { Outcome, RawCall } from './frame-connection';
 
 /** Floods of calls that a server with a `Guard` refuses. */
 
@@ -15,6 +16,8 @@ export const OUTSIDER_TOKEN = 'the-token-of-an-outsider';
 const OUTSTANDING = 5000;
 const CONNECTIONS = 10;
 const TTL_MS = 2000;
+/** The pause before a connection takes the place of one that the server has cut. */
+const RECONNECT_PAUSE_MS = 5;
 
 /** Every second call is a release, which a server treats as urgent if its caller is proven. */
 function lockCall(name: string, index: number): RawCall {
@@ -80,6 +83,56 @@ const REFLECT: RawCall = {
   ),
   halfClose: false,
 };
+
+const CHECK: RawCall = {
+  path: '/grpc.health.v1.Health/Check',
+  body: bodyOf(HealthCheckRequest.encode({ service: '' }).finish()),
+};
+const REFLECT_ONCE: RawCall = { ...REFLECT, halfClose: true };
+
+const MOST_CONNECTIONS = 30;
+const FLOOD_BATCH = 100;
+
+/**
+ * Sends calls as fast as the server takes them, without waiting for answers: on every third connection with answers that
+ * cannot be sent, and on every third connection without reading at all. Every second call has no message.
+ */
+async function floodOpenly(scene: AttackScene, callOf: (index: number) => RawCall): Promise<void> {
+  const kinds = ['all', 'no-messages', 'nothing'] as const;
+  let index = 0;
+  const send = async (reads: (typeof kinds)[number]): Promise<void> => {
+    while (!scene.over) {
+      const connection = await scene.connect({ reads });
+      for (; !scene.over && !connection.ended; await sleep(1)) {
+        for (let count = 0; count < FLOOD_BATCH && connection.writable; count += 1) {
+          const call = callOf(index++);
+          connection.call(
+            index % 2 === 0 ? call : { path: call.path, headers: call.headers ?? [], halfClose: false },
+          );
+        }
+      }
+      connection.close();
+      await sleep(RECONNECT_PAUSE_MS);
+    }
+  };
+  const count = scene.scaled(MOST_CONNECTIONS);
+  await Promise.all(Array.from({ length: count }, (_, at) => send(kinds[at % 3] ?? 'all')));
+}
+
+/** Floods that test the memory of a server. Their full size has 30 connections. */
+export const openFloods: readonly Attack[] = (
+  [
+    ['health', 'OK', () => CHECK],
+    ['reflection', 'OK', () => REFLECT_ONCE],
+    ['unproven', 'NO_CREDENTIAL', (index, name) => lockCall(name, index)],
+    ['forbidden', 'NOT_ALLOWED', (index, name) => withToken(lockCall(name, index), OUTSIDER_TOKEN)],
+  ] satisfies [string, Outcome, (index: number, name: string) => RawCall][]
+).map(([name, refusal, callOf]) => ({
+  name: `flood-${name}`,
+  title: `as many calls of the kind ${name} as the server takes, over 30 connections`,
+  refusal,
+  run: (scene) => floodOpenly(scene, (index) => callOf(index, scene.label)),
+}));
 
 export const openStreams: Attack = {
   name: 'open-streams',

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { HealthCheckRequest } from '../../generated/typescript/grpc/health/v1/health';
+import { FirstFrames } from '../../src/transport/grpc/first-frames';
+import { bodyOf } from '../support/attacks/attack';
+import { FrameConnection } from '../support/attacks/frame-connection';
+import { eventually } from '../support/eventually';
+import { InProcessServer } from '../end-to-end/in-process-server';
+import { RedisProcess } from '../support/processes/redis-process';
+
+/** Connections that cost too much, and the others. */
+
+const CHECK = {
+  path: '/grpc.health.v1.Health/Check',
+  body: bodyOf(HealthCheckRequest.encode({ service: '' }).finish()),
+};
+/** More than a connection may send in a second. */
+const FLOOD = 40_000;
+
+let redis: RedisProcess;
+let server: InProcessServer;
+beforeAll(async () => {
+  redis = await RedisProcess.start({ inMemory: true });
+  server = await InProcessServer.start(redis.url);
+});
+afterAll(async () => {
+  await server?.close();
+  await redis?.close();
+});
+
+/** Calls one by one, each after the answer to the call before. */
+async function check(connection: FrameConnection, outcomes: string[]): Promise<void> {
+  const count = outcomes.length;
+  connection.call(CHECK);
+  await eventually('an outcome', () => outcomes.length > count);
+}
+
+test.each(['priority', 'window-update', 'reset'] as const)(
+  'a connection that sends many frames of the kind %s is cut, and another connection is not',
+  async (kind) => {
+    const [outcomes, others]: [string[], string[]] = [[], []];
+    const flooding = new FrameConnection(server.address, { onOutcome: (outcome) => outcomes.push(outcome) });
+    const other = new FrameConnection(server.address, { onOutcome: (outcome) => others.push(outcome) });
+    await Promise.all([check(flooding, outcomes), check(other, others)]);
+    await eventually('the end of the connection', () => {
+      if (!flooding.ended) flooding.sendIdle(kind, FLOOD);
+      return flooding.ended;
+    });
+    await check(other, others);
+    expect(others).toEqual(['OK', 'OK']);
+    other.close();
+  },
+);
+
+test('a connection with many calls, one after the other, and few other frames is not cut', async () => {
+  const outcomes: string[] = [];
+  const connection = new FrameConnection(server.address, { onOutcome: (outcome) => outcomes.push(outcome) });
+  for (let call = 0; call < 200; call += 1) {
+    connection.sendIdle('window-update', 2);
+    await check(connection, outcomes);
+  }
+  expect(new Set(outcomes)).toEqual(new Set(['OK']));
+  connection.close();
+});
+
+test('a connection without a first frame of HTTP/2 is cut after its time, and an early end leaves no timer', async () => {
+  const { createServer } = await import('node:net');
+  const late: number[] = [];
+  const firstFrames = new FirstFrames(() => late.push(1), 100);
+  const listener = createServer((socket) => firstFrames.connected(socket)).listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as { port: number };
+  const silent: Socket = connect(port, '127.0.0.1');
+  const early: Socket = connect(port, '127.0.0.1', () => early.end());
+  silent.on('error', () => undefined);
+  await Promise.all([once(silent, 'close'), once(early, 'close')]);
+  expect(late).toEqual([1]);
+  listener.close();
+});
+
+test('a call with long headers is reset, and the next call of its connection is answered', async () => {
+  const session = connectHttp2(`http://${server.address}`);
+  await once(session, 'remoteSettings');
+  const checkWith = async (headers: Record<string, string>): Promise<string> => {
+    const path = {
+      ':method': 'POST',
+      ':path': CHECK.path,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    };
+    const stream = session.request({ ...path, ...headers });
+    const outcome = new Promise<string>((resolve) => {
+      stream.once('error', ({ message }: Error) => resolve(message));
+      stream.once('trailers', ({ 'grpc-status': code }) => resolve(String(code)));
+    });
+    stream.resume().end(CHECK.body);
+    return outcome;
+  };
+  expect(await checkWith({ 'x-note': '~'.repeat(60_000) })).toContain('ENHANCE_YOUR_CALM');
+  expect(await checkWith({ 'x-note': '~'.repeat(10_000) })).toBe('0');
+  session.destroy();
+});
