@@ -29,7 +29,7 @@ const SETTINGS = {
 };
 const QUARANTINE_MS = 135_000;
 
-type Changes<T> = Partial<Record<keyof T, string>>;
+type Changes<T> = Partial<Record<keyof T | 'used_memory' | 'maxmemory', string>>;
 const reportOf = (
   topology?: Topology,
   info: Changes<typeof INFO> = {},
@@ -46,6 +46,14 @@ const reportOf = (
 const ALONE = { connected_slaves: '0' };
 
 describe('the report of a node', () => {
+  it('warns of a store that is nearly full, and not of a store without a limit of memory', () => {
+    const memory = (used_memory: string, maxmemory: string) =>
+      reportOf(undefined, { ...ALONE, used_memory, maxmemory }).warnings;
+    expect(memory('950', '1000')).toEqual([expect.stringContaining('more than 95 % of its maxmemory')]);
+    expect(memory('949', '1000')).toEqual([]);
+    expect(memory('950', '0')).toEqual([]);
+  });
+
   it('has no warnings if Redis has the settings that Holdfast requires', () => {
     expect(reportOf(undefined, ALONE)).toMatchObject({
       runId: RUN,

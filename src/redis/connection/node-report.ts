@@ -1,5 +1,5 @@
 import type { NodeAnswers, Topology } from './node-answers';
-import { MOST_LAG_SECONDS, nodeWarnings, undurableBecause } from './node-warnings';
+import { memoryShareOf, MOST_LAG_SECONDS, nodeWarnings, undurableBecause } from './node-warnings';
 
 /** The facts about a Redis that matter for leases. */
 export interface NodeReport {
@@ -88,11 +88,6 @@ function confirmingReplicasOf({ info, settings }: NodeAnswers): number {
   const asked = settings?.get('min-replicas-to-write');
   if (asked !== undefined) return Number(asked);
   return Number(info.get('connected_slaves') ?? 0) >= 1 ? 1 : 0;
-}
-
-function memoryShareOf(info: NodeAnswers['info']): number {
-  const limit = Number(info.get('maxmemory') ?? 0);
-  return limit === 0 ? 0 : Number(info.get('used_memory') ?? 0) / limit;
 }
 
 /**

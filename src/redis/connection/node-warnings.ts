@@ -6,6 +6,8 @@ export const MOST_LAG_SECONDS = 10;
 /** Twice the bytes that a replica may lack while dictionaries are written (bulk-writes.ts). */
 const LEAST_BACKLOG_BYTES = 16 * 2 ** 20;
 const LEAST_OUTPUT_BYTES = 64 * 2 ** 20;
+/** The share of `maxmemory` from which the operator is warned. */
+const NEARLY_FULL = 0.95;
 /** The longest `cluster-node-timeout` that the length of a quarantine allows for. */
 const MOST_NODE_TIMEOUT_MS = 10_000;
 
@@ -34,6 +36,7 @@ export function nodeWarnings(
   const risks = [
     isUnsuitable ? undefined : unsafe,
     ...(topology ? replicationRisks(answers, topology, quarantineMs) : []),
+    nearlyFullBecause(answers),
     undurableBecause(answers),
     missing?.risk,
   ];
@@ -111,6 +114,18 @@ function replicationRisks(
 function replicaOutputBytes(limits: string | undefined): number {
   const [, hardLimit] = /\b(?:slave|replica) (\d+)/.exec(limits ?? '') ?? [];
   return Number(hardLimit ?? 0) || Infinity;
+}
+
+/** How much of `maxmemory` Redis uses: 1 is all; 0: there is no limit. */
+export function memoryShareOf(info: NodeAnswers['info']): number {
+  const limit = Number(info.get('maxmemory') ?? 0);
+  return limit === 0 ? 0 : Number(info.get('used_memory') ?? 0) / limit;
+}
+
+/** The sentence has no exact share, because each change of a warning is logged. */
+function nearlyFullBecause({ info }: NodeAnswers): string | undefined {
+  if (memoryShareOf(info) < NEARLY_FULL) return undefined;
+  return 'the store uses more than 95 % of its maxmemory: when it is full, nothing new is granted or stored (STORE_FULL), and leases are still renewed and released; raise maxmemory, or delete dictionaries';
 }
 
 /** Why a restart of this Redis may forget leases. */

@@ -277,7 +277,10 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - The call would have waited for the server or for the store longer than 500 milliseconds, or than its
         deadline.
       - The connection has 1,000 unary calls without an answer, or 10,000 renewals and releases.
-      - The server has 10,000 requests that have not arrived, or 64 MiB of large ones.
+      - The connection, its address or the server has too many calls without an answer that need no credential
+        (health and reflection).
+      - The server has 10,000 requests that have not arrived (fewer with a heap below 1 GiB), or 64 MiB of
+        large ones.
       - The server checks too many JSON web tokens that it has not checked before.
       - Too many long searches wait on the server.
       - The check of the entries of a PutEntries or ImportDictionary has stopped.
@@ -591,7 +594,10 @@ ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 28
   - The call would have waited for the server or for the store longer than 500 milliseconds, or than its
     deadline.
   - The connection has 1,000 unary calls without an answer, or 10,000 renewals and releases.
-  - The server has 10,000 requests that have not arrived, or 64 MiB of large ones.
+  - The connection, its address or the server has too many calls without an answer that need no credential
+    (health and reflection).
+  - The server has 10,000 requests that have not arrived (fewer with a heap below 1 GiB), or 64 MiB of
+    large ones.
   - The server checks too many JSON web tokens that it has not checked before.
   - Too many long searches wait on the server.
   - The check of the entries of a PutEntries or ImportDictionary has stopped.
