@@ -11,8 +11,7 @@ import { scratchFolder } from '../support/scratch-folder';
 
 /**
  * Floods of calls from callers that may do nothing, against a server with a heap of 256 MiB. FLOOD_SECONDS sets the time
- * of each flood, and the table of the results is printed at the end: `FLOOD_SECONDS=60 npx jest --config
- * test/jest.slow.cjs floods`.
+ * of each flood, and the table of the results is printed at the end: `FLOOD_SECONDS=60 npm run test:slow -- floods`.
  */
 
 const FLOOD_MS = Number(process.env['FLOOD_SECONDS'] ?? 4) * 1000;
