@@ -1,8 +1,9 @@
-import { once } from 'node:events';
-import { connect as connectHttp2 } from 'node:http2';
+import { EventEmitter, once } from 'node:events';
+import { connect as connectHttp2, type Http2Session } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { HealthCheckRequest } from '../../generated/typescript/grpc/health/v1/health';
 import { FirstFrames } from '../../src/transport/grpc/first-frames';
+import { IdleFrames } from '../../src/transport/grpc/idle-frames';
 import { bodyOf } from '../support/attacks/attack';
 import { FrameConnection } from '../support/attacks/frame-connection';
 import { eventually } from '../support/eventually';
@@ -15,8 +16,8 @@ const CHECK = {
   path: '/grpc.health.v1.Health/Check',
   body: bodyOf(HealthCheckRequest.encode({ service: '' }).finish()),
 };
-/** More than a connection may send in a second. */
-const FLOOD = 40_000;
+/** With few repetitions, more than a connection may send. */
+const FLOOD = 100_000;
 
 let redis: RedisProcess;
 let server: InProcessServer;
@@ -62,6 +63,66 @@ test('a connection with many calls, one after the other, and few other frames is
   }
   expect(new Set(outcomes)).toEqual(new Set(['OK']));
   connection.close();
+});
+
+describe('the bytes of a connection', () => {
+  /** Runs 60 s in which the connection receives so much in each second. Returns after how many seconds it is cut. */
+  function secondsUntilCut(step: (traffic: IdleFrames, session: Http2Session) => number): number | undefined {
+    jest.useFakeTimers();
+    try {
+      let cutAt: number | undefined;
+      let second = 0;
+      const frames = new IdleFrames(() => (cutAt ??= second));
+      const socket = { bytesRead: 0, bytesWritten: 0 };
+      const session = new EventEmitter() as Http2Session;
+      frames.add(session, socket as Socket);
+      for (second = 1; second <= 60; second += 1) {
+        socket.bytesRead += step(frames, session);
+        jest.advanceTimersByTime(1000);
+      }
+      session.emit('close');
+      jest.advanceTimersByTime(2000);
+      expect(jest.getTimerCount()).toBe(0);
+      return cutAt;
+    } finally {
+      jest.useRealTimers();
+    }
+  }
+
+  it('have a reason if they are small messages, with the heads of TLS and of their frames', () => {
+    const seconds = secondsUntilCut((frames, session) => {
+      for (let count = 0; count < 20_000; count += 1) frames.requested(session, 10);
+      return 20_000 * (10 + 9 + 29);
+    });
+    expect(seconds).toBeUndefined();
+  });
+
+  it('may be read long before the requests are, as when sixteen imports wait', () => {
+    let second = 0;
+    const seconds = secondsUntilCut((frames, session) => {
+      second += 1;
+      if (second % 10 === 1) return 16 * 65_536;
+      if (second % 10 === 0) frames.requested(session, 16 * 65_536);
+      return 0;
+    });
+    expect(seconds).toBeUndefined();
+  });
+
+  it('need no reason up to 256 KiB a second, and cut the connection soon above', () => {
+    expect(secondsUntilCut(() => 256 * 1024)).toBeUndefined();
+    expect(secondsUntilCut(() => 1024 * 1024)).toBeLessThan(10);
+  });
+
+  it('may follow a call in the next seconds', () => {
+    let second = 0;
+    const seconds = secondsUntilCut((frames, session) => {
+      second += 1;
+      if (second > 1) return 65_536 * 10;
+      for (let count = 0; count < 100; count += 1) frames.called(session);
+      return 0;
+    });
+    expect(seconds).toBeGreaterThan(15);
+  });
 });
 
 test('a connection without a first frame of HTTP/2 is cut after its time, and an early end leaves no timer', async () => {

@@ -5,19 +5,25 @@ const SWEEP_MS = 1000;
 /** The connections that are checked in one step, each in about 1 us. */
 const STEP = 500;
 const STEP_PAUSE_MS = 5;
-/** What a connection may send in a second without any call: for example 19,000 frames of 13 bytes. */
+/** What a connection may send in each second for no reason: for example 19,000 frames of 13 bytes. */
 const IDLE_BYTES = 256 * 1024;
+/** The bytes without a reason above which a connection is cut. Requests that the server does not read yet are among them. */
+const MOST_IDLE_BYTES = 4 * 1024 * 1024;
+/** How far the reasons of a connection may exceed its bytes. */
+const MOST_CREDIT = 8 * 1024 * 1024;
 /** The headers of a call, and the window of its request before the call begins. */
 const CALL_BYTES = 16_384 + 65_536;
+/** The heads of the frame and of the TLS record with a part of a request. */
+const HEAD_BYTES = 64;
 /** A client may answer each frame with two window updates, which are longer than the shortest message. */
 const BYTES_PER_WRITTEN = 3;
 
 /** What a connection has received and sent in all, as known at the last sweep. */
 class Traffic {
-  /** The calls since the last sweep. */
-  calls = 0;
-  /** The bytes of requests since the last sweep. */
-  requestBytes = 0;
+  /** The bytes that calls and requests since the last sweep explain. */
+  explained = 0;
+  /** The bytes without a reason. Negative: further bytes have a reason already. */
+  idle = 0;
   received = 0;
   written = 0;
 
@@ -44,13 +50,13 @@ export class IdleFrames {
   /** Notes a new call of the connection. */
   called(session: Http2Session): void {
     const traffic = this.connections.get(session);
-    if (traffic !== undefined) traffic.calls += 1;
+    if (traffic !== undefined) traffic.explained += CALL_BYTES;
   }
 
   /** Notes a part of a request. */
   requested(session: object | undefined, bytes: number): void {
     const traffic = this.connections.get(session as Http2Session);
-    if (traffic !== undefined) traffic.requestBytes += bytes;
+    if (traffic !== undefined) traffic.explained += bytes + HEAD_BYTES;
   }
 
   private sweep(rest: IterableIterator<[Http2Session, Traffic]>): void {
@@ -72,13 +78,13 @@ export class IdleFrames {
 
 /** Compares what has come since the last sweep with what it was for. */
 function isFlood(traffic: Traffic): boolean {
-  const { socket, calls, requestBytes, received, written } = traffic;
+  const { socket, received, written } = traffic;
   const { bytesRead, bytesWritten } = socket;
-  const explained =
-    IDLE_BYTES + calls * CALL_BYTES + requestBytes + (bytesWritten - written) * BYTES_PER_WRITTEN;
-  traffic.calls = 0;
-  traffic.requestBytes = 0;
+  const idle =
+    traffic.idle + bytesRead - received - traffic.explained - (bytesWritten - written) * BYTES_PER_WRITTEN;
+  traffic.idle = idle > 0 ? Math.max(0, idle - IDLE_BYTES) : Math.max(idle, -MOST_CREDIT);
+  traffic.explained = 0;
   traffic.received = bytesRead;
   traffic.written = bytesWritten;
-  return bytesRead - received > explained;
+  return traffic.idle > MOST_IDLE_BYTES;
 }
