@@ -55,7 +55,7 @@ test('takes each value from the flag, else the environment, else the context', a
   expect(settings({})).toEqual({
     address: 'context:1',
     isDefaultAddress: false,
-    options: { token: { file: token } },
+    options: { token: { file: token }, addressTimeout: 2000 },
   });
   expect(settings({}, { HOLDFAST_TOKEN: 'other' })).toMatchObject({ options: { token: 'other' } });
 });
@@ -65,12 +65,12 @@ test('sends the credential of a context to no other address', async () => {
   expect(settings({ address: 'flag:1' })).toEqual({
     address: 'flag:1',
     isDefaultAddress: false,
-    options: {},
+    options: { addressTimeout: 2000 },
   });
   expect(settings({}, { HOLDFAST_ADDRESS: 'env:1' })).toEqual({
     address: 'env:1',
     isDefaultAddress: false,
-    options: {},
+    options: { addressTimeout: 2000 },
   });
 });
 
@@ -78,7 +78,7 @@ test('connects to 127.0.0.1:50051 without any setting, also without HOME', () =>
   expect(connectionSettings({}, { XDG_CONFIG_HOME: join(file, 'absent') })).toEqual({
     address: '127.0.0.1:50051',
     isDefaultAddress: true,
-    options: {},
+    options: { addressTimeout: 2000 },
   });
 });
 

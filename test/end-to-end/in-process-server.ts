@@ -87,7 +87,7 @@ export class InProcessServer {
   /** Waits until the engine has no open operation. Every operation must end, whatever clients and store do. */
   async idle(): Promise<void> {
     await eventuallyPasses('no open operation in the engine', () => {
-      expect(Object.values(this.stats).filter((count) => count > 0)).toEqual([]);
+      expect(Object.entries(this.stats).filter(([, count]) => count > 0)).toEqual([]);
     });
   }
 

@@ -45,6 +45,11 @@ export class CountedLeases {
     private readonly maxWithoutQuota = MAX_WITHOUT_QUOTA,
   ) {}
 
+  /** Each lease has one timer. */
+  get size(): number {
+    return this.leases.size;
+  }
+
   /**
    * Counts a request that may get a lease. Throws QUOTA_EXCEEDED, unless the request has a counted lease already. True: the
    * caller must call `answered` once, when the request is answered.

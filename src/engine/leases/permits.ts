@@ -36,6 +36,7 @@ export interface PermitsStats {
   readonly waitingCount: number;
   readonly heldCount: number;
   readonly watchedCount: number;
+  /** Without the timers that look at the ends of counted leases, which are no open operations. */
   readonly timerCount: number;
   readonly givingBackCount: number;
   readonly watchStreamCount: number;
@@ -246,12 +247,12 @@ export class Permits implements PermitsEngine {
   }
 
   stats(): PermitsStats {
-    const { queue, timers, withdrawals } = this.context;
+    const { queue, timers, withdrawals, countedLeases } = this.context;
     return {
       waitingCount: queue.waiterCount,
       heldCount: this.streams.heldCount,
       watchedCount: queue.watchedCount,
-      timerCount: timers.size,
+      timerCount: timers.size - countedLeases.size,
       givingBackCount: withdrawals.givingBackCount,
       watchStreamCount: this.watches.streamCount,
       watchReaderCount: this.watches.readerCount,
