@@ -92,7 +92,7 @@ async function wrongArguments(context: SceneContext): Promise<void> {
   expect(await unknown.exit()).toEqual(EXIT.usage);
   const refused = await worker(context, 'alice', { ttlMs: 600_000 });
   expect(await refused.exit()).toEqual(EXIT.failed);
-  await refused.line(/^failed: .*ttl/);
+  await refused.line(/^failed: .*ttl/i);
   const ledger = `http://127.0.0.1:${await freePort()}`;
   const unanswered = await worker(context, 'bob', { ledger });
   expect(await unanswered.exit()).toEqual(EXIT.failed);
