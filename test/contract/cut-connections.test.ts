@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { connect as connectHttp2, type Http2Session } from 'node:http2';
+import { connect as connectHttp2, type Http2Session, type ServerHttp2Session } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { HealthCheckRequest } from '../../generated/typescript/grpc/health/v1/health';
 import { FirstFrames } from '../../src/transport/grpc/first-frames';
@@ -161,4 +161,27 @@ test('a call with long headers is reset, and the next call of its connection is 
   expect(await checkWith({ 'x-note': '~'.repeat(60_000) })).toContain('ENHANCE_YOUR_CALM');
   expect(await checkWith({ 'x-note': '~'.repeat(10_000) })).toBe('0');
   session.destroy();
+});
+
+test('a client that takes the port of an earlier connection is not cut for the earlier one', () => {
+  jest.useFakeTimers();
+  try {
+    const fake = () => {
+      const address = { remoteAddress: '10.0.0.1', remotePort: 4000, localPort: 50051, destroyed: false };
+      return Object.assign(new EventEmitter(), address, { destroy: jest.fn() });
+    };
+    const [earlier, later] = [fake(), fake()];
+    const frames = new FirstFrames(() => undefined);
+    frames.connected(earlier as unknown as Socket);
+    jest.advanceTimersByTime(9000);
+    frames.connected(later as unknown as Socket);
+    jest.advanceTimersByTime(2000);
+    const session = new EventEmitter() as ServerHttp2Session;
+    frames.began(session, later as unknown as Socket);
+    session.emit('remoteSettings');
+    jest.advanceTimersByTime(20_000);
+    expect([earlier.destroy.mock.calls.length, later.destroy.mock.calls.length]).toEqual([1, 0]);
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -21,8 +21,8 @@ export class FirstFrames {
     const client = addressOf(socket);
     if (client === undefined) return;
     const timer = setTimeout(() => {
-      this.timers.delete(client);
-      this.onLate();
+      this.settle(client, timer);
+      if (!socket.destroyed) this.onLate();
       socket.destroy();
     }, this.timeoutMs).unref();
     this.timers.set(client, timer);
