@@ -83,7 +83,8 @@ export const callMetrics: readonly MetricDefinition[] = [
     unit: 'count',
     labels: { cause: '`unread-answers`, `idle-frames`, `no-first-frame`' },
     help: 'Connections that the server has cut, because their clients cost too much: [limits](limits.md#connections).',
-    rising: 'A client floods this server. `holdfast top --callers` names it.',
+    rising:
+      'A client floods this server. With `unread-answers`, `holdfast top --callers` names it. Nothing names a client without calls.',
     read: ({ calls }) =>
       Object.entries(calls?.cutConnections ?? {}).map(([cause, value]) => ({ labels: { cause }, value })),
   },

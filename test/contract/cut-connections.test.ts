@@ -1,21 +1,16 @@
 import { EventEmitter, once } from 'node:events';
 import { connect as connectHttp2, type Http2Session, type ServerHttp2Session } from 'node:http2';
 import { connect, type Socket } from 'node:net';
-import { HealthCheckRequest } from '../../generated/typescript/grpc/health/v1/health';
 import { FirstFrames } from '../../src/transport/grpc/first-frames';
 import { IdleFrames } from '../../src/transport/grpc/idle-frames';
-import { bodyOf } from '../support/attacks/attack';
 import { FrameConnection } from '../support/attacks/frame-connection';
+import { CHECK } from '../support/attacks/refused-calls';
 import { eventually } from '../support/eventually';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { RedisProcess } from '../support/processes/redis-process';
 
 /** Connections that cost too much, and the others. */
 
-const CHECK = {
-  path: '/grpc.health.v1.Health/Check',
-  body: bodyOf(HealthCheckRequest.encode({ service: '' }).finish()),
-};
 /** With few repetitions, more than a connection may send. */
 const FLOOD = 100_000;
 

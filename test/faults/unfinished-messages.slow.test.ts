@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { residentBytes } from '../../bench/support/cpu';
 import { AutocompleteServiceService } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { AcquireLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
 import { acquireRequest } from '../contract/harness';
@@ -24,12 +24,6 @@ afterEach(() =>
     () => redis.close(),
   ),
 );
-
-/** The resident memory of the server. */
-function residentBytes(): number {
-  const text = readFileSync(`/proc/${server.pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1]) * 1024;
-}
 
 /** Starts messages that stop 10 bytes before their end. Resolves when `refusals` of them have ended. */
 async function attack(connections: readonly RawConnection[], refusals: number): Promise<void> {
@@ -67,12 +61,12 @@ test.each([
     const attackers = Array.from({ length: connectionCount }, () => new RawConnection(server.listen));
     try {
       await answers(innocent, 'before');
-      const before = residentBytes();
+      const before = residentBytes(server.pid);
       const attacked = attack(attackers, refusals);
       await answers(innocent, 'during');
       await attacked;
       await answers(innocent, 'after');
-      expect((residentBytes() - before) / MIB).toBeLessThan(grownMib);
+      expect((residentBytes(server.pid) - before) / MIB).toBeLessThan(grownMib);
     } finally {
       for (const connection of [innocent, ...attackers]) connection.close();
     }

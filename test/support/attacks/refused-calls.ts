@@ -84,7 +84,7 @@ const REFLECT: RawCall = {
   halfClose: false,
 };
 
-const CHECK: RawCall = {
+export const CHECK: RawCall = {
   path: '/grpc.health.v1.Health/Check',
   body: bodyOf(HealthCheckRequest.encode({ service: '' }).finish()),
 };

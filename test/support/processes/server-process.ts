@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChildExit } from '../../../src/dev/child-supervisor';
 import { eventually } from '../eventually';
@@ -97,12 +97,6 @@ export class ServerProcess {
 
   get pid(): number {
     return this.child.pid;
-  }
-
-  /** The resident memory (MiB). Linux only. */
-  get residentMiB(): number {
-    const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))?.[1];
-    return Number(kilobytes) / 1024;
   }
 
   /** Every line that the server has printed. */
