@@ -4,6 +4,7 @@ import { tokenDigest } from '../../src/transport/access/bearer';
 import { writePolicy } from '../contract/policy-harness';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { CliProcess } from '../support/cli/cli-process';
+import { runProgram } from '../support/cli/run-program';
 import { closeAll } from '../support/close-all';
 import { RedisProcess } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
@@ -54,4 +55,13 @@ test.each([
   const cli = await lockRun(name, env);
   expect(cli).toMatchObject({ exit: { code: 77 }, stdout: '' });
   expect(cli.stderr).toMatch(/^holdfast: .+\n$/);
+});
+
+test.each([
+  ['77 if a server refuses the caller', '', 77],
+  ['69 if another one does not answer', ',127.0.0.1:1', 69],
+])('status --all ends with %s', async (_title, more, code) => {
+  const shown = await runProgram(['status', '--all', '-a', `${server.address}${more}`]);
+  expect(shown.code).toBe(code);
+  expect(shown.out).toMatch(new RegExp(`^${server.address} .*credential`, 'm'));
 });

@@ -44,6 +44,9 @@ function start(args: readonly string[], address = server.address): CliProcess {
   return cli;
 }
 
+/** One wording in all commands. */
+const PAUSE = String.raw`paused until \d\d:\d\d:\d\d, because the store was emptied or is new; "holdfast end-quarantine" may end it early`;
+
 const says = (cli: CliProcess, text: string | RegExp) =>
   eventually(`${String(text)} on stderr`, () => cli.stderr.match(text) !== null, { timeoutMs: 60_000 });
 
@@ -65,16 +68,39 @@ describe('while grants are paused', () => {
     const cli = start(['lock', 'run', name, '--wait', '0s', '-E', '0', '--', 'true'], paused.address);
     expect(await cli.ended()).toMatchObject({ code: 74 });
     expect(cli.stderr).toMatch(
-      /^holdfast: lock "name-\d+" was not granted: grants are paused until \d\d:\d\d:\d\d, the store was emptied, or is new\n$/,
+      new RegExp(`^holdfast: lock "${name}" was not granted: grants are ${PAUSE}\n$`),
     );
   });
 
-  test('lock get and top show the pause', async () => {
-    const env = { HOLDFAST_ADDRESS: paused.address };
-    const { out } = await runProgram(['lock', 'get', name], { env });
-    expect(out).toMatch(/^grants +paused until \d\d:\d\d:\d\d, the store was emptied, or is new$/m);
-    const top = await runProgram(['top', '--once'], { env });
-    expect(top.err).toMatch(/^holdfast: grants are paused until /);
+  test('lock get, status and status --all say once that grants are paused, with one text', async () => {
+    for (const words of ['status', 'status --all', `lock get ${name}`]) {
+      const { out } = await runProgram([...words.split(' '), '-a', paused.address]);
+      expect(out).toMatch(new RegExp(` ${PAUSE}$`, 'm'));
+      expect(out.match(/was emptied|EndQuarantine/g)).toHaveLength(1);
+    }
+  });
+
+  test.each([
+    'top --once',
+    'lock list',
+    'semaphore list --contended',
+    'lock list -o json',
+    'lock get a -o json',
+  ])('%s says on stderr that grants are paused', async (words) => {
+    const { out, err, code } = await runProgram([...words.split(' '), '-a', paused.address]);
+    expect(err).toMatch(new RegExp(`^holdfast: grants are ${PAUSE}\n$`));
+    expect(out).not.toContain('paused');
+    expect(code).toBe(0);
+  });
+
+  test('semaphore get of a semaphore that the store lacks shows the pause, and advises no option of another command', async () => {
+    const { out, err, code } = await runProgram(['semaphore', 'get', name, '-a', paused.address]);
+    expect(err).toMatch(
+      new RegExp(
+        `^holdfast: grants are ${PAUSE}\nsemaphore "${name}" does not exist; create it with "holdfast semaphore set-limit" \\[NO_SUCH_SEMAPHORE\\]\n$`,
+      ),
+    );
+    expect([out, code]).toEqual(['', 1]);
   });
 
   test.each([
@@ -85,7 +111,7 @@ describe('while grants are paused', () => {
     await store.command('FLUSHALL');
     await eventually('the pause', async () => {
       const { out } = await runProgram(['status', '-a', paused.address]);
-      return out.includes('FORGOTTEN');
+      return out.includes('paused until');
     });
     const cli = start([...words, name, '--', 'echo', 'done'], paused.address);
     await says(cli, /paused until/);
@@ -122,6 +148,25 @@ test('a run says once that the server does not reach its store, and once that it
   await says(holder, 'holdfast: the server reaches its store again\n');
   holder.signal('SIGTERM');
   await holder.ended();
+});
+
+test('status --all names the store that a server does not reach, and ends with 69', async () => {
+  const run = (...words: string[]) => runProgram(['status', '--all', ...words, '-a', server.address]);
+  await redis.stop();
+  try {
+    const shown = await eventually('an unreachable store', async () => {
+      const one = await run();
+      return one.out.includes('unreachable') && one;
+    });
+    expect(shown.out).toMatch(
+      new RegExp(`^${server.address} .* unreachable +the server does not reach its store$`, 'm'),
+    );
+    expect(shown.code).toBe(69);
+    expect(await run('-o', 'jsonl')).toMatchObject({ code: 69, err: '' });
+  } finally {
+    await redis.cont();
+  }
+  await eventually('the store again', async () => (await run()).code === 0);
 });
 
 test('a command asks an address that hangs once, and then leaves it alone', async () => {

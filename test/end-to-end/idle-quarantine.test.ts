@@ -36,7 +36,7 @@ test('the metric, the log, health, readyz and `holdfast status` show the quarant
     expect((await run('health --service holdfast.grants')).out).toBe('NOT_SERVING\n');
     const { out } = await run('status');
     expect(out).toMatch(/^store +quarantined$/m);
-    expect(out).toMatch(/^quarantine +.* left, because of FORGOTTEN$/m);
+    expect(out).toMatch(/^grants +paused until .*, because the store was emptied or is new;/m);
     expect(await page(server, '/readyz')).toContain('quarantine');
   }
 });

@@ -10,7 +10,7 @@ import { listedPages } from './listed-pages';
 import type { Resource, ResourceKind } from './resource-kind';
 import { firstHolder, firstIdentity, resourceLines } from './resource-text';
 import { addRevoke } from './revoke';
-import { pauseOfServers } from './server-pause';
+import { notePause, pauseOfServers } from './server-pause';
 import { WatchGap } from './watch-gap';
 
 type Flags = ConnectionFlags & OutputFlags;
@@ -34,12 +34,18 @@ function addGet<T extends Resource>(parent: Command, kind: ResourceKind<T>, term
     .description(`Shows the holders and the queue of a ${kind.word}. At most 16 of each are shown.`)
     .argument('<name>', `name of the ${kind.word}`);
   connected(printing(command)).action(async (name: string, flags: Flags) => {
-    const [resource, pause] = await withClient(terminal, flags, (hf) =>
-      Promise.all([kind.get(hf, name), pauseOfServers(hf)]),
-    );
+    const [resource, pause] = await withClient(terminal, flags, async (hf) => {
+      const asked = pauseOfServers(hf);
+      try {
+        return [await kind.get(hf, name), await asked] as const;
+      } catch (error) {
+        // A semaphore may be missing because the store was emptied.
+        await notePause(asked, terminal);
+        throw error;
+      }
+    });
     // JSON is the resource alone.
-    if (pause !== undefined && flags.output !== 'table')
-      terminal.err.write(`holdfast: grants are ${pause}\n`);
+    if (flags.output !== 'table') await notePause(pause, terminal);
     await outputOf(terminal, flags).one(kind.toJson(resource), () =>
       resourceLines(kind, resource, terminal, timeOfDayMs(), pause),
     );
@@ -68,13 +74,12 @@ function addList<T extends Resource>(parent: Command, kind: ResourceKind<T>, ter
     const query = { namePrefix: prefix, holderId: holder, identity, byWaiterCount: contended };
     const identities = { title: 'IDENTITY', value: firstIdentity, mayShrink: true, isOnlyIfUsed: true };
     const columns = [...kind.columns, identities];
-    await withClient(terminal, flags, (hf) =>
-      outputOf(terminal, flags).rows(
-        listedPages(kind, hf, query, terminal),
-        (row) => kind.toJson(row),
-        columns,
-      ),
-    );
+    await withClient(terminal, flags, async (hf) => {
+      const noted = notePause(pauseOfServers(hf), terminal);
+      const pages = listedPages(kind, hf, query, terminal);
+      await outputOf(terminal, flags).rows(pages, (row) => kind.toJson(row), columns);
+      await noted;
+    });
   });
 }
 

@@ -7,7 +7,7 @@ import {
 } from '../../../generated/typescript/holdfast/v1/server_service';
 import { problemText } from '../output/problem-text';
 import type { Terminal } from '../terminal';
-import { pauseText } from './server-pause';
+import { NO_STORE, pauseText } from './server-pause';
 
 /** The first question: most runs are granted before (ms). */
 const FIRST_MS = 1000;
@@ -23,7 +23,7 @@ interface Trouble {
 
 const STORE_DOWN: Trouble = {
   kind: 'store',
-  text: 'the server does not reach its store',
+  text: NO_STORE,
   end: 'the server reaches its store again',
 };
 

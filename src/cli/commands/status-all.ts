@@ -3,20 +3,21 @@ import { addressList } from '../../../clients/typescript/connection/addresses';
 import {
   GetServerInfoResponse,
   ServerServiceService as service,
+  StoreState,
   storeStateToJSON,
 } from '../../../generated/typescript/holdfast/v1/server_service';
 import { outputOf, withClient, type OutputFlags } from '../command-setup';
 import { connectionSettings, type ConnectionFlags } from '../connection/settings';
-import { EXIT } from '../exit-codes';
+import { EXIT, exitCodeOf } from '../exit-codes';
 import { problemText } from '../output/problem-text';
 import type { Terminal } from '../terminal';
-import { pauseText } from './server-pause';
+import { NO_STORE, pauseText, warningsBesidePause } from './server-pause';
 
 /** The longest wait for one address, without --timeout (ms). */
 const ANSWER_MS = 5000;
 
 type Answer = { readonly address: string } & (
-  { readonly info: GetServerInfoResponse } | { readonly error: string }
+  { readonly info: GetServerInfoResponse } | { readonly error: string; readonly exitCode: number }
 );
 
 /** `holdfast status --all`: each address is asked alone, and all at once. */
@@ -29,7 +30,13 @@ export async function showAll(terminal: Terminal, flags: ConnectionFlags & Outpu
     { title: 'STORE', value: (one) => ('info' in one ? storeText(one.info) : '') },
     { title: 'STATE', value: stateText, mayShrink: true },
   ]);
-  if (answers.some((one) => 'error' in one)) terminal.exitWith(EXIT.unreachable);
+  const codes = answers.map(exitCodeFor);
+  terminal.exitWith(codes.includes(EXIT.unreachable) ? EXIT.unreachable : Math.max(...codes));
+}
+
+function exitCodeFor(one: Answer): number {
+  if ('error' in one) return one.exitCode;
+  return one.info.storeState === StoreState.STORE_STATE_UNREACHABLE ? EXIT.unreachable : EXIT.done;
 }
 
 async function ask(terminal: Terminal, flags: ConnectionFlags, address: string): Promise<Answer> {
@@ -45,7 +52,7 @@ async function ask(terminal: Terminal, flags: ConnectionFlags, address: string):
     return { address, info };
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
-    return { address, error: problemText(error) };
+    return { address, error: problemText(error), exitCode: exitCodeOf(error) };
   }
 }
 
@@ -55,12 +62,16 @@ function storeText({ storeState }: GetServerInfoResponse): string {
 
 function stateText(one: Answer): string {
   if ('error' in one) return one.error;
-  const { quarantine, storeWarnings } = one.info;
-  const parts = [...(quarantine ? [pauseText(quarantine)] : []), ...storeWarnings];
+  const { quarantine, storeState } = one.info;
+  const parts = [
+    ...(storeState === StoreState.STORE_STATE_UNREACHABLE ? [NO_STORE] : []),
+    ...(quarantine ? [`grants are ${pauseText(quarantine)}`] : []),
+    ...warningsBesidePause(one.info),
+  ];
   return parts.length === 0 ? 'ok' : parts.join('; ');
 }
 
 function toJson(one: Answer): unknown {
-  if ('error' in one) return one;
+  if ('error' in one) return { address: one.address, error: one.error };
   return { address: one.address, ...(GetServerInfoResponse.toJSON(one.info) as object) };
 }

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import {
   featureToJSON,
   GetServerInfoResponse,
-  quarantineCauseToJSON,
   ServerServiceService as service,
   storeStateToJSON,
 } from '../../../generated/typescript/holdfast/v1/server_service';
@@ -11,6 +10,7 @@ import { durationToMs } from '../../../clients/typescript/duration';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import { DAY_MS } from '../../transport/access/time-of-day';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
+import { pauseText, warningsBesidePause } from './server-pause';
 import { showAll } from './status-all';
 import { connectionSettings, type ConnectionFlags } from '../connection/settings';
 import { shownCertificate, type ShownCertificate } from '../connection/shown-certificate';
@@ -24,9 +24,12 @@ export function addStatus(program: Command, terminal: Terminal): void {
     .command('status')
     .summary('show a server, its store and a quarantine')
     .description(
-      'Shows the version of a server, the state of its store, the warnings about the store, a quarantine, and the end of the TLS certificate of each address. JSON has its names and days left, too.',
+      'Shows the version of a server, the state of its store, the warnings about the store, a pause of grants, and the end of the TLS certificate of each address. JSON has its names and days left, too.',
     );
-  command.option('--all', 'one line for each address; the exit code is 69 if one does not answer');
+  command.option(
+    '--all',
+    'one line for each address; the exit code is 69 if one does not answer or does not reach its store',
+  );
   connected(printing(command)).action(async (flags: ConnectionFlags & OutputFlags & { all?: boolean }) => {
     if (flags.all === true) return showAll(terminal, flags);
     const info = await withClient(terminal, flags, (hf) => hf.call(service.getServerInfo, {}));
@@ -92,16 +95,12 @@ function endText(endMs: number): string {
 }
 
 function lines(info: GetServerInfoResponse, certificates: readonly Certificate[]): string[] {
-  const { version, minTtl, defaultTtl, maxTtl, features, storeState, storeWarnings, quarantine } = info;
+  const { version, minTtl, defaultTtl, maxTtl, features, storeState, quarantine } = info;
   return fields([
     ['version', version],
     ['store', storeStateToJSON(storeState).replace('STORE_STATE_', '').toLowerCase()],
-    [
-      'quarantine',
-      quarantine &&
-        `${ms(quarantine.remainingDuration)} left, because of ${quarantineCauseToJSON(quarantine.cause).replace('QUARANTINE_CAUSE_', '')}`,
-    ],
-    ...storeWarnings.map((warning) => ['warning', warning] as const),
+    ['grants', quarantine && pauseText(quarantine)],
+    ...warningsBesidePause(info).map((warning) => ['warning', warning] as const),
     ...certificates.map(certificateRow),
     ['ttl', `${ms(minTtl)} to ${ms(maxTtl)}, default ${ms(defaultTtl)}`],
     ['features', features.map((one) => featureToJSON(one).replace('FEATURE_', '').toLowerCase()).join(', ')],

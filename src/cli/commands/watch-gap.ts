@@ -7,6 +7,7 @@ import {
 } from '../../../generated/typescript/holdfast/v1/server_service';
 import { problemText } from '../output/problem-text';
 import type { Terminal } from '../terminal';
+import { NO_STORE } from './server-pause';
 
 /** A silent server is noticed after this time and ANSWER_MS. */
 const INTERVAL_MS = 3000;
@@ -73,7 +74,7 @@ export class WatchGap {
     }
     const answer = first instanceof UnavailableError ? await askStore(hf, { signal }) : first;
     if (answer instanceof UnavailableError) return `no server answers: ${problemText(answer)}`;
-    return answer === StoreState.STORE_STATE_UNREACHABLE ? 'the server does not reach its store' : undefined;
+    return answer === StoreState.STORE_STATE_UNREACHABLE ? NO_STORE : undefined;
   }
 
   private found(problem: string): void {

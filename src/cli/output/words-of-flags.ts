@@ -1,6 +1,5 @@
 /** The flags for the names that the client has for the fields of the contract, and for the fields that it does not know. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
-  ['acquire with limit', 'give --limit'],
   ['all_holders', '--all'],
   ['expectedLimit', '--expected'],
   ['fencing_token', '--token'],
@@ -8,6 +7,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ['leave expectedLimit unset', 'leave out --expected'],
   ['or set force', 'or give --force'],
   ['raise wait', 'raise --wait'],
+  ['set its limit, or acquire with limit', 'create it with "holdfast semaphore set-limit"'],
   ['waiter_position', '--waiter'],
 ]);
 /** Names with a common meaning are a field only at the beginning, where a server says what is wrong with it. */
