@@ -148,9 +148,31 @@ describe('revoke over names', () => {
     const permits = await search.permits('sem/a', { limit: 3, permits: 2, ttl: '100s' });
     const revoke = 'semaphore revoke --identity token:search --prefix sem/ --yes';
     expect(await holdfast(revoke)).toMatchObject({ code: 0 });
-    expect((await holdfast(revoke)).err).toContain('nothing to revoke');
+    const again = await holdfast(revoke);
+    expect(again).toMatchObject({ out: '', code: 1 });
+    expect(again.err).toMatch(
+      /^nothing more to revoke: 1 lease was revoked before and ends by \d\d:\d\d:\d\d\n$/,
+    );
     expect(await holdfast(`${revoke} --force`)).toMatchObject({ code: 0 });
     await eventually('the loss', () => !permits.isValid);
+  });
+
+  test('counts beside the leases that it ends those that were revoked before', async () => {
+    const leases = [
+      await billing.lock('again/a', { ttl: '100s' }),
+      await billing.lock('again/b', { ttl: '100s' }),
+    ];
+    const revoke = 'lock revoke --identity token:billing --prefix again/';
+    expect(await holdfast(`${revoke} --yes`)).toMatchObject({ code: 0 });
+    const third = await billing.lock('again/c');
+    const before = /^holdfast: 2 leases were revoked before, and the last one ends by [\d:]{8}$/m;
+    const shown = await holdfast(`${revoke} --dry-run`);
+    expect(rows(shown.out)).toHaveLength(1);
+    expect(shown.err).toMatch(before);
+    const { code, err } = await holdfast(`${revoke} --yes`);
+    expect(err).toMatch(before);
+    expect([code, err.trimEnd().split('\n').at(-1)]).toEqual([0, 'revoked: 1 of 1']);
+    await Promise.all([...leases, third].map((lease) => lease.release()));
   });
 
   test('goes on after a refused name, and ends with 1', async () => {

@@ -5,8 +5,10 @@ import { problemText } from '../output/problem-text';
 import { quoted } from '../output/quoted';
 import { table, type Column } from '../output/table';
 import type { Terminal } from '../terminal';
+import { clockText } from '../time-of-day';
 import { listedPages } from './listed-pages';
 import type { Resource, ResourceKind, RevokeTarget } from './resource-kind';
+import { timeMs } from './requests';
 import { freeText } from './resource-text';
 
 /** What to revoke. A holder or waiter must have both the label and the identity, of those that are given. */
@@ -34,6 +36,8 @@ interface Search {
   readonly found: readonly Found[];
   /** The names with more holders or waiters than a list shows. */
   readonly cutNames: readonly string[];
+  /** The leases that were revoked before. Their holders may work until their ends, the last one at `lastEndMs`. */
+  readonly before: { readonly count: number; readonly lastEndMs: number };
 }
 
 const COLUMNS: readonly Column<Found>[] = [
@@ -62,13 +66,19 @@ export async function revokeOverNames<T extends Resource>(
   }
   const search = await find(kind, hf, terminal, wanted);
   const { found, cutNames } = search;
+  const before = search.before.count === 0 ? undefined : beforeText(search.before);
   for (const name of cutNames) {
     terminal.err.write(`holdfast: ${kind.word} ${quoted(name)} has more than 16 holders or waiters; \
 only the first 16 were compared\n`);
   }
   if (found.length === 0) {
-    throw new CliError(`nothing to revoke: no ${kind.word} shows such a holder or waiter`);
+    throw new CliError(
+      before === undefined
+        ? `nothing to revoke: no ${kind.word} shows such a holder or waiter`
+        : `nothing more to revoke: ${before}`,
+    );
   }
+  if (before !== undefined) terminal.err.write(`holdfast: ${before}\n`);
   const lines = table(found, COLUMNS, terminal);
   terminal.out.write(lines.map((line) => `${line}\n`).join(''));
   if (wanted.dryRun) return;
@@ -86,6 +96,7 @@ async function find<T extends Resource>(
     (holderId === '' || one.holderId === holderId) && (identity === '' || one.identity === identity);
   const found: Found[] = [];
   const cutNames: string[] = [];
+  const before = { count: 0, lastEndMs: 0 };
   const query = { namePrefix, holderId, identity, byWaiterCount: false };
   for await (const page of listedPages(kind, hf, query, terminal)) {
     for (const { name, holders, holderCount, waiters, waiterCount } of page) {
@@ -97,17 +108,28 @@ async function find<T extends Resource>(
       }
       for (const holder of holders.filter(isWanted)) {
         // A lease that was revoked before still keeps its permits, and only --force changes that.
-        if (holder.revoked && !force) continue;
+        if (holder.revoked && !force) {
+          before.count += 1;
+          if (holder.expireTime) before.lastEndMs = Math.max(before.lastEndMs, timeMs(holder.expireTime));
+          continue;
+        }
         found.push({ ...labels(holder), name, target: { kind: 'token', fencingToken: holder.fencingToken } });
       }
       if (holderCount > holders.length || waiterCount > waiters.length) cutNames.push(name);
     }
   }
-  return { found, cutNames };
+  return { found, cutNames, before };
 }
 
 function labels({ holderId, identity }: { readonly holderId: string; readonly identity: string }) {
   return { holderId, identity };
+}
+
+function beforeText({ count, lastEndMs }: Search['before']): string {
+  const end = clockText(lastEndMs);
+  return count === 1
+    ? `1 lease was revoked before and ends by ${end}`
+    : `${count} leases were revoked before, and the last one ends by ${end}`;
 }
 
 function counted(count: number, word: string): string {
