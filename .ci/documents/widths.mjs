@@ -1,4 +1,4 @@
-// Checks that the documents can be read in a terminal of 100 columns. README.md has at most 150 lines, and src/README.md
+// Checks that the documents can be read in a terminal of 100 columns. README.md has at most 140 lines, and src/README.md
 // at most 80. These pages, CONTRIBUTING.md, CHANGELOG.md and test/faults/RESULTS.md have no line over 100 columns, except
 // a line that is one word, such as a URL. No table under docs/ is wider than 100 columns.
 
@@ -7,7 +7,7 @@ import { join, sep } from 'node:path';
 import { filesWith, report, ROOT } from './files.mjs';
 
 const MAX_COLUMNS = 100;
-const MAX_LINES = { 'README.md': 150, [join('src', 'README.md')]: 80 };
+const MAX_LINES = { 'README.md': 140, [join('src', 'README.md')]: 80 };
 const NARROW_PAGES = [
   ...Object.keys(MAX_LINES),
   'CONTRIBUTING.md',

@@ -87,7 +87,7 @@ export const options = {
   redisPasswordFile: fileOption(
     'HOLDFAST_REDIS_PASSWORD_FILE',
     '/etc/holdfast/redis-password',
-    'The password of the Redis user, for every address of Redis that has none in its text. At most 4 KiB; a line break at the end does not count. The server loads a changed file again without a restart and without ending a connection, and keeps the password before while Redis refuses the new one (docs/operations/security.md).',
+    'The password of the Redis user, for every address of Redis that has none in its text. At most 4 KiB; a line break at the end does not count. The server loads a changed file again without a restart and without ending a connection, and keeps the previous password while Redis refuses the new one (docs/operations/security.md).',
     'path of a file',
   ),
   redisPrefix: option({
