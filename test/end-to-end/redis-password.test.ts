@@ -1,3 +1,5 @@
+import { openClient, safeOptions } from '../../src/redis/connection/client';
+import { RedisPassword } from '../../src/redis/connection/redis-password';
 import { closeAll } from '../support/close-all';
 import { eventually, eventuallyPasses } from '../support/eventually';
 import {
@@ -10,6 +12,7 @@ import {
   setUser,
 } from '../support/password-rotation';
 import { RedisProcess } from '../support/processes/redis-process';
+import { SERVER_USER } from '../support/processes/redis-rights';
 import { InProcessServer } from './in-process-server';
 
 /** Servers with the password of Redis in a file, which is changed in the order of security.md and in others. */
@@ -84,6 +87,23 @@ test('a file with a password that Redis does not know yet changes nothing, until
   await reconnected();
   await client.acquire({ name: 'with the new password' });
   expect(refusals()).toHaveLength(1);
+});
+
+test('a connection that is opened after two wrong passwords in a row uses the password before them', async () => {
+  const follows = new RedisPassword();
+  await follows.use(FIRST_PASSWORD);
+  const endpoint = { port: redis.port, username: SERVER_USER, follows };
+  const clients = [openClient(endpoint, safeOptions(5000))];
+  try {
+    await eventually('the first connection', () => clients[0]?.status === 'ready');
+    for (const wrong of ['wrong', 'also wrong']) await expect(follows.use(wrong)).rejects.toThrow('refuses');
+    const later = openClient(endpoint, safeOptions(5000));
+    clients.push(later);
+    later.on('error', () => undefined);
+    await eventually('the later connection', () => later.status === 'ready');
+  } finally {
+    for (const client of clients) client.disconnect();
+  }
 });
 
 test('a server that no longer gets in uses the password of the file as soon as it is there', async () => {

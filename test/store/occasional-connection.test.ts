@@ -1,8 +1,10 @@
 import { OccasionalConnection } from '../../src/redis/connection/occasional-connection';
+import { RedisPassword } from '../../src/redis/connection/redis-password';
 import { eventually } from '../support/eventually';
 import { ManualClock } from '../support/manual-clock';
+import { connectionsOf, FIRST_PASSWORD, NEXT_PASSWORD, setUser } from '../support/password-rotation';
 import { RedisProcess } from '../support/processes/redis-process';
-import { serverUrl } from '../support/processes/redis-rights';
+import { SERVER_USER, serverUrl } from '../support/processes/redis-rights';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 
 const LONG_MS = 1_000_000;
@@ -88,5 +90,26 @@ describe('a connection for rare commands', () => {
     await expect(ping()).rejects.toThrow();
     expect(proxy.connectionCount).toBe(1);
     expect(clock.timerCount).toBe(0);
+  });
+
+  it('opens with the present password after the password has changed while the connection was closed', async () => {
+    const follows = new RedisPassword();
+    await follows.use(FIRST_PASSWORD);
+    connection = new OccasionalConnection({
+      endpoint: { port: redis.port, username: SERVER_USER, follows },
+      commandTimeoutMs: 5000,
+      clock,
+      onError: () => undefined,
+    });
+    expect(await ping()).toBe('PONG');
+    await clock.advance(10_000);
+    await eventually('the end of the connection', async () => (await connectionsOf(redis)).count === 0);
+    await setUser([redis], `>${NEXT_PASSWORD}`, `<${FIRST_PASSWORD}`);
+    try {
+      await follows.use(NEXT_PASSWORD);
+      expect(await ping()).toBe('PONG');
+    } finally {
+      await setUser([redis], `>${FIRST_PASSWORD}`, `<${NEXT_PASSWORD}`);
+    }
   });
 });

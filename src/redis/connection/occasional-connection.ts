@@ -60,12 +60,14 @@ export class OccasionalConnection {
   }
 
   private async connected(isOver: () => boolean): Promise<Redis> {
-    const client = (this.client ??= this.open());
-    if (client.status === 'ready') return client;
-    // A client that is closing opens no connection.
-    if (!isDown(client)) await new Promise((resolve) => client.once('end', resolve));
+    const before = this.client;
+    if (before?.status === 'ready') return before;
+    // One connection at a time.
+    if (before && !isDown(before)) await new Promise((resolve) => before.once('end', resolve));
     if (this.closed || isOver()) throw new Error('there is no connection');
     this.openedAt = this.options.clock.now();
+    // A new client, because the password may have changed.
+    const client = (this.client = this.open());
     await client.connect();
     return client;
   }

@@ -8,7 +8,9 @@ import { isReplyError } from './failure-class';
  */
 export class RedisPassword {
   private current: string | undefined;
+  /** The last password before `current` that Redis has not refused. */
   private previous: string | undefined;
+  private isRefused = false;
   private readonly clients = new Set<Redis>();
 
   /**
@@ -16,11 +18,15 @@ export class RedisPassword {
    * has, and may be called again with the same password.
    */
   async use(password: string): Promise<void> {
-    if (password !== this.current) [this.previous, this.current] = [this.current, password];
+    if (password !== this.current) {
+      if (!this.isRefused) this.previous = this.current;
+      this.current = password;
+    }
     const clients = [...this.clients];
     const answers = await Promise.all(clients.map((client) => this.pass(client, password)));
     const refused = answers.filter((isAccepted) => !isAccepted).length;
-    if (refused === 0) return;
+    this.isRefused = refused > 0;
+    if (!this.isRefused) return;
     throw new Error(
       `Redis refuses the new password on ${refused} of ${clients.length} connections, which stay open with the password before; add the new password to the Redis user on every node`,
     );
@@ -31,15 +37,13 @@ export class RedisPassword {
     return this.current;
   }
 
-  /** The client, which has the present password, gets each later one. */
+  /** The client, which has the present password, gets each later one until its end. A client that has ended is not opened again. */
   follow(client: Redis): void {
     this.clients.add(client);
     client.on('error', (error: Error) => {
       if (error.message.startsWith('WRONGPASS')) this.tryOther(client);
     });
     client.on('end', () => this.clients.delete(client));
-    // A client that was closed may be opened again.
-    client.on('connecting', () => this.clients.add(client));
   }
 
   /** False: Redis refuses the password. */
