@@ -110,6 +110,19 @@ describe('the session checker', () => {
     ]);
   });
 
+  it('reports no take-over that the store may have lost with its last writes', () => {
+    const late = asked(35, 'three', 1, 'attach');
+    const lost = (atMs: number): At => [
+      atMs,
+      { type: 'fault_started', fault: 'f', kind: 'redis_lost_writes', what: 'restarted' },
+    ];
+    const ends = [ended(40, 'two', 'SUPERSEDED')];
+    expect(found(...moved, lost(30), ...ends)).toEqual([]);
+    expect(found(...moved, lost(30), late, granted(50, 'three'))).toEqual([]);
+    expect(found(...moved, lost(30), renewed(40, 'one', 0, 35))).toEqual([]);
+    expect(found(...moved, ...ends, lost(45))).toHaveLength(1);
+  });
+
   it('reports two streams that have both ended with SUPERSEDED, unless a third has asked for the lease', () => {
     // A call of a session that the history does not know counts as a stream.
     const stream = (atMs: number, call: string): At => asked(atMs, call, 0);

@@ -37,7 +37,7 @@ export class RedisPassword {
     return this.current;
   }
 
-  /** The client, which has the present password, gets each later one until its end. A client that has ended is not opened again. */
+  /** The client, which has the present password, gets each later one until its end. It is not opened again. */
   follow(client: Redis): void {
     this.clients.add(client);
     client.on('error', (error: Error) => {

@@ -1,6 +1,6 @@
 import type { HistoryEvent, Micros } from '../history';
 import { isBelieved } from './belief';
-import { erases, lossReachUs } from './fault-effects';
+import { erases } from './fault-effects';
 import type { Timeline } from './timeline';
 import { madeAfter, WHOLE_LOCK, type Grant } from './timeline-types';
 import type { Violation } from './violation';
@@ -73,13 +73,7 @@ function renewedAfterRevocation(grant: Grant, timeline: Timeline): Violation[] {
     (event) => event.type === 'revoke_answered' && event.name === grant.name && event.token === grant.token,
   );
   if (revocation === undefined) return [];
-  const isLost = timeline.faults.some(
-    (window) =>
-      revocation.at >= window.from - lossReachUs(window, grant.name) &&
-      revocation.at <= window.shownTo &&
-      lossReachUs(window, grant.name) > 0,
-  );
-  if (isLost) return [];
+  if (timeline.mayHaveUndone(grant.name, revocation.at, Infinity)) return [];
   return [...grant.answers, ...grant.ignored].flatMap((answer) => {
     if (answer === grant.received || madeAfter(grant, answer) <= revocation.at) return [];
     const message = `token ${grant.token} was renewed after its revocation`;

@@ -81,6 +81,7 @@ function twoSpeakers(grant: Grant, timeline: Timeline): Violation[] {
         granted.at < madeAt,
     );
     if (!later?.granted || timeline.forgot('loss', grant, answer.at)) return [];
+    if (timeline.mayHaveUndone(grant.name, later.granted.at, answer.at)) return [];
     const message = `token ${grant.token} was renewed for a call after a later call had attached`;
     return [violation(grant.name, message, [later.asked, later.granted, answer])];
   });
@@ -94,6 +95,8 @@ function supersededByNobody(grant: Grant, timeline: Timeline): Violation[] {
     const { ended, granted } = call;
     if (ended?.reason !== 'SUPERSEDED' || granted === null) return [];
     if (asking.some((other) => mayHaveSuperseded(other, call, ended.at))) return [];
+    // The call before speaks again if the store has lost the take-over.
+    if (timeline.mayHaveUndone(grant.name, granted.at, ended.at)) return [];
     const message = `token ${grant.token} ended with SUPERSEDED, and no other call has asked for it and kept it`;
     return [violation(grant.name, message, [granted, ended])];
   });
@@ -121,6 +124,7 @@ function takenBack(grant: Grant, timeline: Timeline): Violation[] {
     );
     if (!newer?.granted || late.granted === null) return [];
     if (timeline.forgot('loss', grant, late.granted.at)) return [];
+    if (timeline.mayHaveUndone(grant.name, newer.granted.at, late.granted.at)) return [];
     const message = `token ${grant.token} was taken back by an older session`;
     return [violation(grant.name, message, [newer.granted, late.asked, late.granted])];
   });

@@ -1,5 +1,5 @@
 import type { ExpiryObserved, History, Killed, Micros } from '../history';
-import { concerns, type FaultWindow, type Scope } from './fault-effects';
+import { concerns, lossReachUs, type FaultWindow, type Scope } from './fault-effects';
 import { LimitHistory } from './limit-history';
 import { Pace } from './pace';
 import { madeAfter, WHOLE_LOCK, type Call, type Grant, type Request, type Session } from './timeline-types';
@@ -77,6 +77,15 @@ export class Timeline {
         window.from <= at &&
         madeAfter(grant, grant.received) <= window.to,
     );
+  }
+
+  /** True if the store may have undone a write about this name of the one instant before the other. */
+  mayHaveUndone(name: string, writtenAt: Micros, before: Micros): boolean {
+    return this.faults.some((window) => {
+      const reachUs = lossReachUs(window, name);
+      const isReached = writtenAt >= window.from - reachUs && writtenAt <= window.shownTo;
+      return reachUs > 0 && isReached && window.from <= before;
+    });
   }
 
   private wasPaused(client: string, from: Micros, to: Micros): boolean {
