@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: runs the benchmarks, prints their tables and writes the results.
  *
- *     npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [row ...]]
+ *     npm run bench [-- [--quick] [--rounds] [--sizes numbers] [--attacks names] [row ...]]
  */
 import { getPriority } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -11,12 +11,13 @@ import type { Row, RowContext } from './rows/row';
 import { measuringProblem } from './support/cpu';
 import { closeLibrary } from './support/library';
 import { describeMachine, type Machine } from './support/machine';
-import { writePage, writeResult } from './support/results';
+import { writePage, writeResult, writeRounds } from './support/results';
 import { textTable } from './support/table';
 
-const USAGE = `usage: npm run bench [-- [--quick] [--sizes numbers] [--attacks names] [row ...]]
+const USAGE = `usage: npm run bench [-- [--quick] [--rounds] [--sizes numbers] [--attacks names] [row ...]]
 
   --quick    fewer and shorter rounds, as a trial; writes no results
+  --rounds   also writes the values of every round, to bench/rounds/, which git ignores
   --sizes    the numbers of entries of dictionaries, with commas between, 100 to 5000000
   --attacks  some attacks of the row overload, with commas between their names; writes no results
   row        ${rows.map(({ name }) => name).join(', ')}; default: all but dictionary-extremes`;
@@ -25,6 +26,8 @@ interface Wanted {
   readonly context: RowContext;
   /** Whether the results are written. */
   readonly kept: boolean;
+  /** Whether the values of every round are written. */
+  readonly withRounds: boolean;
   readonly chosen: readonly Row[];
 }
 
@@ -33,6 +36,7 @@ function parse(): Wanted {
   const { values, positionals } = parseArgs({
     options: {
       quick: { type: 'boolean', default: false },
+      rounds: { type: 'boolean', default: false },
       sizes: { type: 'string' },
       attacks: { type: 'string' },
     },
@@ -60,11 +64,11 @@ function parse(): Wanted {
   const chosen = rows.filter(({ name, onRequest }) =>
     positionals.length === 0 ? !onRequest : positionals.includes(name),
   );
-  return { context, kept: !quick && chosenAttacks === undefined, chosen };
+  return { context, kept: !quick && chosenAttacks === undefined, withRounds: values.rounds, chosen };
 }
 
 /** Returns true if results were written. */
-async function measure(row: Row, { context, kept }: Wanted, machine: Machine): Promise<boolean> {
+async function measure(row: Row, { context, kept, withRounds }: Wanted, machine: Machine): Promise<boolean> {
   const startedAt = performance.now();
   console.log(`\n${row.name}: ${row.title}`);
   const figures = await row.run(context);
@@ -74,12 +78,13 @@ async function measure(row: Row, { context, kept }: Wanted, machine: Machine): P
   }
   console.log(`  took ${((performance.now() - startedAt) / 1000).toFixed(0)} s\n`);
   console.log(textTable(figures));
-  if (!kept) return false;
   const measured = new Date().toISOString().slice(0, 10);
   const options = process.argv.slice(2).filter((arg) => /^(--sizes|[\d,]+)$/.test(arg));
   const command = [...niceness(), 'npm run bench --', ...options, row.name].join(' ');
-  await writeResult({ row: row.name, title: row.title, measured, command, machine, figures });
-  return true;
+  const result = { row: row.name, title: row.title, measured, command, machine, figures };
+  if (withRounds) console.log(`\n  every round: ${await writeRounds(result)}`);
+  if (kept) await writeResult(result);
+  return kept;
 }
 
 /** The priority of this run, and of all processes that it starts, if it is not the usual one. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Figure } from '../bench/support/figures';
+import type { FigureSummary } from '../bench/support/figures';
 import { judged, median } from '../bench/support/table';
 
 /**
@@ -33,7 +33,7 @@ const ROWS: readonly (readonly [row: string, shorten: (what: string) => string])
 ];
 
 interface Results {
-  readonly figures: readonly Figure[];
+  readonly figures: readonly FigureSummary[];
 }
 
 function goalsTable(): string {

@@ -4,7 +4,14 @@ import { disciplines, type Discipline } from '../chapter/disciplines';
 import { allScenarios, alone, equalClocks, MACHINES, type Scenario } from '../chapter/scenarios';
 import type { ChapterTasks } from '../load/chapter';
 import { barChart, panelOf } from '../support/bar-chart';
-import { figure, tableLine, takeRounds, type Figure, type Goal } from '../support/figures';
+import {
+  figure,
+  tableLine,
+  takeRounds,
+  type Figure,
+  type FigureSummary,
+  type Goal,
+} from '../support/figures';
 import { LoadGroup } from '../support/load-process';
 import { onStage, warmUp } from '../support/stage';
 import { sum, timesOf } from '../support/statistics';
@@ -120,7 +127,7 @@ async function run(context: RowContext): Promise<Figure[]> {
   return [...totals(entries), ...entries.flatMap(failureLine), ...costFigures];
 }
 
-function picture(figures: readonly Figure[]): string {
+function picture(figures: readonly FigureSummary[]): string {
   const series = allScenarios.map(({ name }) => name);
   const panels = disciplines.map((discipline) =>
     panelOf(figures, tableOf(discipline), series, tableOf(discipline)),

@@ -1,5 +1,5 @@
 import { barChart, panelOf } from '../support/bar-chart';
-import { tableLine, takeRounds, type Figure } from '../support/figures';
+import { tableLine, takeRounds, type Figure, type FigureSummary } from '../support/figures';
 import { LockQueue } from '../support/lock-queue';
 import type { FullCost } from '../support/stage';
 import { UnarySide } from '../support/unary-side';
@@ -88,7 +88,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
   });
 }
 
-function picture(figures: readonly Figure[]): string {
+function picture(figures: readonly FigureSummary[]): string {
   return barChart({
     title: 'Cost by the number of holders, waiters and held locks',
     subtitle: 'CPU of two calls: acquire and release, or a hand-over with the next acquire (µs)',

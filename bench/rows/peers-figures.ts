@@ -2,7 +2,7 @@ import { PAUSED_LOCKS, type LateWrites } from '../locks/pauses';
 import { PARTS, type PartCost, type Queue } from '../locks/running-system';
 import { systems, type LockSystem } from '../locks/systems';
 import { barChart, panelOf } from '../support/bar-chart';
-import { figure, tableLine, type Figure, type Goal } from '../support/figures';
+import { figure, tableLine, type Figure, type FigureSummary, type Goal } from '../support/figures';
 import { sum, type Times } from '../support/statistics';
 
 /** The numbers of waiters. */
@@ -123,7 +123,7 @@ export function lateFigures(system: LockSystem, late: LateWrites): Figure[] {
   ];
 }
 
-export function picture(figures: readonly Figure[]): string {
+export function picture(figures: readonly FigureSummary[]): string {
   const waiting = QUEUES.map((waiters) => `${waiters} waiting`);
   const times = (name: string) => {
     const columns = ['', ...waiting.map((column) => `${column}, ${name}`)];

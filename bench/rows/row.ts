@@ -1,4 +1,4 @@
-import type { Figure } from '../support/figures';
+import type { Figure, FigureSummary } from '../support/figures';
 
 /** The numbers of the command line that are not given have their defaults. */
 export interface RowContext {
@@ -26,6 +26,6 @@ export interface Row {
   /** True: the row runs only if its name is given. */
   readonly onRequest?: true;
   /** Draws the figures as an SVG, which is stored beside them. */
-  picture?(figures: readonly Figure[]): string;
+  picture?(figures: readonly FigureSummary[]): string;
   run(context: RowContext): Promise<readonly Figure[] | Skipped>;
 }

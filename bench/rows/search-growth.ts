@@ -1,6 +1,6 @@
 import { seeded } from '../../test/support/random';
 import { barChart, panelOf } from '../support/bar-chart';
-import { tableLine, takeRounds, type Figure } from '../support/figures';
+import { tableLine, takeRounds, type Figure, type FigureSummary } from '../support/figures';
 import type { Library } from '../support/library';
 import { sizeName, type Corpus } from '../words/corpus';
 import { numbersOf } from './search';
@@ -31,7 +31,7 @@ export async function costBySize(place: Library, corpus: Corpus, quick: boolean)
 }
 
 /** A bar for each kind of query and each size. */
-export function growthPicture(figures: readonly Figure[]): string {
+export function growthPicture(figures: readonly FigureSummary[]): string {
   const shown = figures.filter(({ cell }) => cell?.table === TABLE);
   const series = [...new Set(shown.map(({ cell }) => cell?.column ?? ''))];
   return barChart({

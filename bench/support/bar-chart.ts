@@ -1,4 +1,4 @@
-import type { Figure } from './figures';
+import type { FigureSummary } from './figures';
 
 /** A chart of grouped bars. */
 interface BarChart {
@@ -32,7 +32,7 @@ const STEPS = 5;
 
 /** A panel with a group of bars for each line of a table. A column that the table lacks has no bar. */
 export function panelOf(
-  figures: readonly Figure[],
+  figures: readonly FigureSummary[],
   table: string,
   columns: readonly string[],
   axis: string,

@@ -1,7 +1,7 @@
-import { spreadOf, type Spread } from './statistics';
+import { spreadOf, type MeasuredSpread, type Spread } from './statistics';
 
-/** A number of a row, with its value in each round. */
-export interface Figure {
+/** A number of a row, as it is stored and shown. */
+export interface FigureSummary {
   readonly what: string;
   /** The unit: "µs", "ms", "×", "kB", or "" for a count. */
   readonly unit: string;
@@ -14,6 +14,16 @@ export interface Figure {
   readonly detail?: string;
   /** The text in place of the number. */
   readonly text?: string;
+}
+
+/** A number of a row, with its value in each round. */
+export interface Figure extends FigureSummary {
+  readonly value: MeasuredSpread;
+}
+
+export function summaryOf(figure: Figure): FigureSummary {
+  const { median, low, high, rounds } = figure.value;
+  return { ...figure, value: { median, low, high, rounds } };
 }
 
 export interface Cell {
@@ -67,8 +77,8 @@ export async function takeRounds(
     if (index < warmUps) continue;
     for (const one of figures) {
       const key = JSON.stringify([one.cell?.table, one.what]);
-      const before = merged.get(key)?.value.rounds ?? [];
-      merged.set(key, { ...one, value: spreadOf([...before, ...one.value.rounds]) });
+      const before = merged.get(key)?.value.values ?? [];
+      merged.set(key, { ...one, value: spreadOf([...before, ...one.value.values]) });
     }
   }
   return [...merged.values()];

@@ -1,31 +1,55 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Row } from '../rows/row';
-import type { Figure } from './figures';
+import { summaryOf, type Figure, type FigureSummary } from './figures';
 import type { Machine } from './machine';
 import { ROOT } from '../../test/support/root';
 import { markdownTable } from './table';
 
-/** The last measurement of a row, stored in its file in bench/results. */
-export interface Result {
+/** The last measurement of a row. */
+interface Result {
   readonly row: string;
   readonly title: string;
   /** The day of the measurement (UTC). */
   readonly measured: string;
   readonly command: string;
   readonly machine: Machine;
+  readonly figures: readonly FigureSummary[];
+}
+
+export interface MeasuredResult extends Result {
   readonly figures: readonly Figure[];
 }
 
 const FOLDER = join(ROOT, 'bench', 'results');
+/** Git ignores this folder: the values of all rounds would be most of the lines of the repository. */
+const ROUNDS_FOLDER = join(ROOT, 'bench', 'rounds');
 
-function fileOf(row: string): string {
-  return join(FOLDER, `${row}.json`);
+function fileOf(row: string, folder = FOLDER): string {
+  return join(folder, `${row}.json`);
 }
 
-export async function writeResult(result: Result): Promise<void> {
-  await mkdir(FOLDER, { recursive: true });
-  await writeFile(fileOf(result.row), `${JSON.stringify(result, null, 2)}\n`);
+/** Stores the spread of each figure, without the values of the rounds. */
+export async function writeResult(result: MeasuredResult): Promise<void> {
+  await write({ ...result, figures: result.figures.map(summaryOf) }, FOLDER);
+}
+
+/** Stores the values of all rounds too. Resolves to the path of the file. */
+export function writeRounds(result: MeasuredResult): Promise<string> {
+  return write(result, ROUNDS_FOLDER);
+}
+
+async function write(result: Result, folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const file = fileOf(result.row, folder);
+  await writeFile(file, asLines(result));
+  return file;
+}
+
+/** JSON with a line for each figure, behind one for the row, its machine and its commit. */
+export function asLines({ figures, ...row }: Result): string {
+  const lines = figures.map((figure) => JSON.stringify(figure));
+  return `${JSON.stringify(row).slice(0, -1)},"figures":[\n${lines.join(',\n')}\n]}\n`;
 }
 
 async function readResult(row: string): Promise<Result | undefined> {
@@ -65,7 +89,7 @@ function describe({ figures, machine, measured, command }: Result): string {
 const INTRODUCTION = `# Results
 
 Written by \`npm run bench\`; do not edit. [../README.md](../README.md) describes the measurements. The JSON file of each
-row has the numbers of every round.
+row has a line for each figure.
 
 Machines differ and are shared, so read the ratios first. Each ratio divides our number by a yardstick that was measured in
 the same round; its unit is \`×\`. A number is the median of the rounds. The column \`middle half\` has the first and third

@@ -1,18 +1,23 @@
-/** The values of several rounds: their median, and the first and third quartile. */
+/** The values of several rounds: their median, the first and third quartile, and their number. */
 export interface Spread {
   readonly median: number;
   readonly low: number;
   readonly high: number;
-  /** Every round, in order. */
-  readonly rounds: readonly number[];
+  readonly rounds: number;
 }
 
-export function spreadOf(rounds: readonly number[]): Spread {
+/** A spread with the value of every round, in order. */
+export interface MeasuredSpread extends Spread {
+  readonly values: readonly number[];
+}
+
+export function spreadOf(values: readonly number[]): MeasuredSpread {
   return {
-    median: quantile(rounds, 0.5),
-    low: quantile(rounds, 0.25),
-    high: quantile(rounds, 0.75),
-    rounds,
+    median: quantile(values, 0.5),
+    low: quantile(values, 0.25),
+    high: quantile(values, 0.75),
+    rounds: values.length,
+    values,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Figure } from './figures';
+import type { FigureSummary } from './figures';
 
 interface Table {
   /** The first line holds the column titles. */
@@ -8,15 +8,15 @@ interface Table {
 }
 
 /** Tables for a terminal. */
-export function textTable(figures: readonly Figure[]): string {
+export function textTable(figures: readonly FigureSummary[]): string {
   return tablesOf(figures).map(asText).join('\n\n');
 }
 
-export function markdownTable(figures: readonly Figure[]): string {
+export function markdownTable(figures: readonly FigureSummary[]): string {
   return tablesOf(figures).map(asMarkdown).join('\n\n');
 }
 
-function tablesOf(figures: readonly Figure[]): Table[] {
+function tablesOf(figures: readonly FigureSummary[]): Table[] {
   const titles = new Set(figures.flatMap(({ cell }) => cell?.table ?? []));
   const single = figures.filter(({ cell }) => cell === undefined);
   const grids = [...titles].map((title) => gridOf(title, figures));
@@ -24,13 +24,18 @@ function tablesOf(figures: readonly Figure[]): Table[] {
 }
 
 /** A table with a line for each figure. */
-function listOf(figures: readonly Figure[]): Table {
-  const cellsOf = (figure: Figure) => [figure.what, median(figure), middleHalf(figure), judged(figure)];
+function listOf(figures: readonly FigureSummary[]): Table {
+  const cellsOf = (figure: FigureSummary) => [
+    figure.what,
+    median(figure),
+    middleHalf(figure),
+    judged(figure),
+  ];
   const heads = ['figure', 'median', 'middle half', 'goal'];
   return { lines: [heads, ...figures.map(cellsOf)], isNumber: (column) => column === 1 || column === 2 };
 }
 
-function gridOf(title: string, figures: readonly Figure[]): Table {
+function gridOf(title: string, figures: readonly FigureSummary[]): Table {
   const byLine = new Map<string, Map<string, string>>();
   const columns = new Set<string>();
   for (const figure of figures) {
@@ -78,16 +83,16 @@ function withUnit(value: number, unit: string): string {
   return unit === '' ? shown(value) : `${shown(value)} ${unit}`;
 }
 
-export function median({ value, unit, text }: Figure): string {
+export function median({ value, unit, text }: FigureSummary): string {
   return text ?? withUnit(value.median, unit);
 }
 
-function middleHalf({ value }: Figure): string {
-  return value.rounds.length < 2 ? '' : `${shown(value.low)} to ${shown(value.high)}`;
+function middleHalf({ value }: FigureSummary): string {
+  return value.rounds < 2 ? '' : `${shown(value.low)} to ${shown(value.high)}`;
 }
 
 /** The goal and whether the number meets the goal, such as "≤ 1.15 ×: met". */
-export function judged({ value: { median }, unit, goal }: Figure): string {
+export function judged({ value: { median }, unit, goal }: FigureSummary): string {
   if (goal === undefined) return '';
   const [sign, bound] = 'most' in goal ? ['≤', goal.most] : ['≥', goal.least];
   const isMet = 'most' in goal ? median <= bound : median >= bound;

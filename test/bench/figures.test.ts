@@ -1,5 +1,9 @@
-import { figure, tableLine, takeRounds } from '../../bench/support/figures';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { figure, summaryOf, tableLine, takeRounds } from '../../bench/support/figures';
+import { asLines } from '../../bench/support/results';
 import { textTable } from '../../bench/support/table';
+import { ROOT } from '../support/root';
 
 test('takeRounds puts the values of each figure together, without the values of the warm-ups', async () => {
   const taken = await takeRounds({ warmUps: 2, rounds: 3 }, (index) =>
@@ -9,7 +13,7 @@ test('takeRounds puts the values of each figure together, without the values of 
       ...tableLine('another table', 'line', { column: [[1, 2], 'ms'], left: undefined, able: 'yes' }),
     ]),
   );
-  expect(taken.map(({ value }) => value.rounds)).toEqual([
+  expect(taken.map(({ value }) => value.values)).toEqual([
     [2, 3, 4],
     [20, 30, 40],
     [1, 2, 1, 2, 1, 2],
@@ -37,3 +41,37 @@ test('textTable shows whether the median meets its goal, and a table for the fig
     ].join('\n'),
   );
 });
+
+test('the summary of a figure has the number of the rounds in place of their values, and the same table', async () => {
+  const [taken] = await takeRounds({ warmUps: 0, rounds: 4 }, (index) =>
+    Promise.resolve([figure('a goal', '×', index, { most: 3 })]),
+  );
+  if (taken === undefined) throw new Error('there is no figure');
+  const summary = summaryOf(taken);
+  expect(summary).toEqual({
+    what: 'a goal',
+    unit: '×',
+    value: { median: 1.5, low: 0.75, high: 2.25, rounds: 4 },
+    goal: { most: 3 },
+  });
+  expect(textTable([summary])).toBe(textTable([taken]));
+});
+
+const FOLDER = join(ROOT, 'bench/results');
+
+test.each(readdirSync(FOLDER).filter((file) => file.endsWith('.json')))(
+  'bench/results/%s has a line for each figure, without the values of the rounds',
+  (file) => {
+    const text = readFileSync(join(FOLDER, file), 'utf8');
+    const result = JSON.parse(text) as Parameters<typeof asLines>[0];
+    expect(asLines(result)).toBe(text);
+    for (const { value } of result.figures) {
+      expect(value).toEqual({
+        median: expect.any(Number),
+        low: expect.any(Number),
+        high: expect.any(Number),
+        rounds: expect.any(Number),
+      });
+    }
+  },
+);

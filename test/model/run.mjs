@@ -1,6 +1,6 @@
 // The program of `npm run test:model [NAME...]`. It checks each configuration of the models completely, and fails unless
 // each configuration has the result in its first lines: the product's design passes, and each simpler design violates
-// the named invariant. Counterexamples are written to traces/.
+// the named invariant. Counterexamples are written to traces/, which git ignores.
 
 import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
