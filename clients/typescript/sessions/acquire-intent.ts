@@ -14,6 +14,9 @@ import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
 import type { Lease } from './lease';
 import type { Command, CommandOwner, Event, OpenSession, Receipt } from './open-session';
 
+/** No other server of this store grants either, and this may last, so no attempt follows the end of the wait. */
+const TROUBLE_OF_STORE: ReadonlySet<string> = new Set(['QUARANTINED', 'STORE_UNAVAILABLE']);
+
 export interface QueuePlace {
   /** The first waiter has position 1. */
   readonly position: number;
@@ -113,6 +116,22 @@ export class AcquireIntent implements CommandOwner {
   /** What is left of the wait (ms). */
   get waitLeftMs(): number {
     return Math.max(0, (this.acquire.waitMs ?? Infinity) - (now() - this.startedAt));
+  }
+
+  /** Nobody waits for an attempt that was not carried out, or the trouble of the store outlasts the wait. */
+  isPointlessAfter({ reason }: HoldfastError): boolean {
+    if (this.isUncertain) return false;
+    return this.isAbandoned || (TROUBLE_OF_STORE.has(reason) && this.waitLeftMs <= 0);
+  }
+
+  /** The last attempt comes at the end of the wait (ms), because the trouble of the store may end before. */
+  longestPauseAfter({ reason }: HoldfastError): number {
+    return TROUBLE_OF_STORE.has(reason) && !this.isUncertain ? this.waitLeftMs : Infinity;
+  }
+
+  /** The begin of the error after an answer of a server that decides nothing. */
+  get putOff(): string {
+    return `the servers put off the acquire of ${JSON.stringify(this.acquire.name)}`;
   }
 
   command(): Command {

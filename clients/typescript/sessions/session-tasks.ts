@@ -152,13 +152,10 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
     const error = errorOfCommand(failed);
     if (error.reason === 'REQUEST_FINISHED' && intent.takeNewId()) return this.place(intent, session);
     if (!NOT_CARRIED_OUT.has(error.reason)) intent.isUncertain = true;
-    if (!intent.isUncertain && isPointless(intent, error)) {
-      const text = `the servers put off the acquire of ${JSON.stringify(intent.acquire.name)}`;
-      return this.settleFailed(intent, noAnswer(text, error));
-    }
+    if (intent.isPointlessAfter(error)) return this.settleFailed(intent, noAnswer(intent.putOff, error));
     const isDue = () => intent.isPausing && intent.home === session && this.intents.has(intent);
     const again = () => isDue() && this.place(intent, session);
-    intent.isPausing = this.repeats.repeat(intent, error, session, again, longestPause(intent, error));
+    intent.isPausing = this.repeats.repeat(intent, error, session, again, intent.longestPauseAfter(error));
     if (!intent.isPausing) this.settleFailed(intent, error);
   }
 
@@ -169,8 +166,10 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
   }
 
   acquireIsLate(intent: AcquireIntent): void {
-    const text = `no server answered the acquire of ${JSON.stringify(intent.acquire.name)} in time`;
-    this.abandon(intent, this.noAnswer(text, intent.lastError));
+    const { lastError } = intent;
+    const isPutOff = this.lastError === undefined && lastError !== undefined;
+    const silence = `no server answered the acquire of ${JSON.stringify(intent.acquire.name)} in time`;
+    this.abandon(intent, this.noAnswer(isPutOff ? intent.putOff : silence, lastError));
   }
 
   whyNotRenewed(lease: Lease): HoldfastError | undefined {
@@ -315,16 +314,6 @@ export class SessionTasks implements IntentKeeper, LeaseKeeper, OwnerKeeper, Upd
       if (this.heldTooLong.delete(lease)) this.releaseUnwanted(lease.id, lease.ttl);
     });
   }
-}
-
-/** Nobody waits for an attempt that was not carried out, or the pause of the servers outlasts the wait. */
-function isPointless(intent: AcquireIntent, { reason }: HoldfastError): boolean {
-  return intent.isAbandoned || (reason === 'QUARANTINED' && intent.waitLeftMs <= 0);
-}
-
-/** The last attempt comes at the end of the wait, because the pause of the servers may end before. */
-function longestPause(intent: AcquireIntent, { reason }: HoldfastError): number {
-  return reason === 'QUARANTINED' && !intent.isUncertain ? intent.waitLeftMs : Infinity;
 }
 
 function ttlOf({ ttl }: LeaseMessage): number {

@@ -20,7 +20,7 @@ import { runUnderLease } from '../run/run-under-lease';
 import type { Terminal } from '../terminal';
 import { RunTrouble } from './run-trouble';
 import { semaphoreKind } from './semaphore-kind';
-import { pauseOfServers } from './server-pause';
+import { NO_STORE, pauseOfServers } from './server-pause';
 
 interface RunFlags extends ConnectionFlags {
   ttl: number;
@@ -215,16 +215,18 @@ async function notGranted<Flags>(
   return new NotGranted(why === undefined ? text : `${text}: ${why}`, exitNotGranted);
 }
 
-/** No server has decided: the pause of the servers has its own exit code. */
+/** No server has decided within --wait. The pause of the servers has its own exit code. */
 async function notGrantedNow(
   hf: Holdfast,
   name: string,
   error: UnavailableError,
   word: string,
 ): Promise<UnavailableError | CliError> {
+  const text = `${word} ${quoted(name)} was not granted`;
+  if (error.reason === 'STORE_UNAVAILABLE') return new CliError(`${text}: ${NO_STORE}`, EXIT.unreachable);
   if (error.reason !== 'QUARANTINED') return error;
   const why = (await pauseOfServers(hf)) ?? 'paused';
-  return new CliError(`${word} ${quoted(name)} was not granted: grants are ${why}`, EXIT.paused);
+  return new CliError(`${text}: grants are ${why}`, EXIT.paused);
 }
 
 /** The flag that would create the semaphore. */

@@ -359,14 +359,34 @@ describe('the leases of a client', () => {
     expect([next.commands('acquireLock').length, next.commands('cancel').length]).toEqual([10_000, 10_000]);
   });
 
-  test('names the last reason of the server when an attempt has no answer in time', async () => {
+  test.each(['QUARANTINED', 'STORE_UNAVAILABLE'])(
+    'ends an attempt at once after its wait with %s',
+    async (reason) => {
+      const { client, wire } = await opened();
+      const told = jest.fn();
+      void lock(client, 'x', { waitMs: 2000 }).catch(told);
+      await pass(0);
+      wire.fail(1, reason);
+      await pass(2000);
+      expect(told).not.toHaveBeenCalled();
+      wire.fail(wire.id('acquireLock', 1), reason);
+      await pass(0);
+      expect(told).toHaveBeenCalledWith(expect.objectContaining({ name: 'UnavailableError', reason }));
+      expect((told.mock.calls as [[Error]])[0][0].message).toMatch(/^the servers put off the acquire of "x"/);
+    },
+  );
+
+  test('names the last reason of the server when an attempt that may have been granted is not decided in time', async () => {
     const { client, wire } = await opened();
     const refused = expect(lock(client, 'x', { waitMs: 0 })).rejects.toMatchObject({
       name: 'UnavailableError',
-      reason: 'QUARANTINED',
+      reason: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(/^the servers put off the acquire of "x"/) as string,
     });
     await pass(0);
-    wire.fail(1, 'QUARANTINED');
+    wire.fail(1, 'OUTCOME_UNKNOWN');
+    await pass(1000);
+    wire.fail(wire.id('acquireLock', 1), 'STORE_UNAVAILABLE');
     await pass(5000);
     await refused;
   });
