@@ -19,7 +19,8 @@ export class WritesMeanwhile {
   #bytes = 0;
   #uncount: () => void = () => undefined;
   #timer: ReturnType<Clock['after']> | undefined;
-  #isEnded = false;
+  /** The number of the present series of reads. */
+  #series = 0;
 
   /** `from`: the position of the load so far. */
   constructor(
@@ -28,7 +29,7 @@ export class WritesMeanwhile {
     private readonly clock: Clock,
     private readonly memory: IndexMemory,
   ) {
-    this.#wait();
+    this.#wait(this.#series);
   }
 
   /** The kept writes that follow the position. They are not kept any more. */
@@ -40,33 +41,34 @@ export class WritesMeanwhile {
     return first?.before === position.tail ? writes : [];
   }
 
-  /** Keeps only writes after this position. */
+  /** Keeps only writes after this position. Also reads on if the bound or a gap has ended the reads. */
   continueFrom(position: Position): void {
-    this.#keepNone();
+    this.end();
     this.from = position;
+    this.#wait(this.#series);
   }
 
   end(): void {
-    this.#isEnded = true;
+    this.#series += 1;
     this.#timer?.cancel();
     this.#keepNone();
   }
 
-  #wait(): void {
-    this.#timer = this.clock.after(INTERVAL_MS, () => void this.#readOn());
+  #wait(series: number): void {
+    this.#timer = this.clock.after(INTERVAL_MS, () => void this.#readOn(series));
   }
 
-  async #readOn(): Promise<void> {
-    const { from } = this;
+  async #readOn(series: number): Promise<void> {
     // If this read fails, a later one may succeed.
-    const read = await this.read(from).catch(() => undefined);
-    if (this.#isEnded) return;
-    if (read?.kind === 'writes' && this.from === from) this.#keep(read.writes);
-    const isBehind = read?.kind === 'writes' && this.from.version < read.head.version;
-    if (read !== undefined && read.kind !== 'writes') return;
+    const read = await this.read(this.from).catch(() => undefined);
+    if (series !== this.#series) return;
+    if (read === undefined) return this.#wait(series);
+    if (read.kind !== 'writes') return;
+    this.#keep(read.writes);
     if (this.#bytes >= MOST_BYTES) return;
-    if (isBehind) void this.#readOn();
-    else this.#wait();
+    // A generation that was replaced has no more writes, and the version of the other one is no goal.
+    if (read.writes.length > 0 && this.from.version < read.head.version) void this.#readOn(series);
+    else this.#wait(series);
   }
 
   #keep(writes: readonly Write[]): void {
