@@ -125,9 +125,11 @@ export class HoldStreams {
     this.held.get(requestKey(resource, requestId))?.releaseAsked(secret, identity);
   }
 
-  /** A command of this server was answered with the end of the request's lease. */
-  learnEnd(resource: Resource, requestId: string, cause: LossCause | 'released'): void {
-    this.held.get(requestKey(resource, requestId))?.learnEnd(cause);
+  /** A command of this server was answered with the end of the lease. */
+  learnEnd({ resource, requestId, secret }: LeaseId, cause: LossCause | 'released'): void {
+    const held = this.held.get(requestKey(resource, requestId));
+    // If the store has lost the lease since, the request may have another lease.
+    if (held?.id.secret === secret) held.learnEnd(cause);
   }
 
   /** Renews every held lease once more, then ends its stream. */

@@ -142,7 +142,7 @@ export class Permits implements PermitsEngine {
     // Only the holder of the secret gets one of these replies. A forged lease_id must not end the count of a lease.
     if (reply.kind === 'released' || reply.kind === 'finished') {
       this.context.countedLeases.ended(requestKey(resource, requestId));
-      this.streams.learnEnd(resource, requestId, reply.kind === 'released' ? 'released' : reply.cause);
+      this.streams.learnEnd(id, reply.kind === 'released' ? 'released' : reply.cause);
     }
     if (reply.kind === 'released') return { released: true, lossCause: undefined };
     if (reply.kind !== 'finished') return { released: false, lossCause: undefined };

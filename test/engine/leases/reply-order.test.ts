@@ -189,6 +189,18 @@ describe('two streams of one request on one server', () => {
     for (const engine of [on, elsewhere]) engine.expectRest(true);
   });
 
+  it('keep a lease that was granted after the store had lost the lease of a release that is answered last', async () => {
+    const older = await granted();
+    delayReply('release');
+    void on.permits.release(older.call, 'lock', leaseIdOf(older));
+    await clock.advance(1);
+    older.call.cancel();
+    world.forget();
+    const newer = await granted();
+    await clock.advance(LATE_MS);
+    await expectOnlyHolder(newer);
+  });
+
   it('end the older stream at its next renewal if the reply to the newer stream is lost', async () => {
     const older = await granted();
     world.outcomeOf = (verb) => (verb === 'renew' ? 'reply-lost' : 'answered');
