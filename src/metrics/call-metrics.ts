@@ -83,8 +83,7 @@ export const callMetrics: readonly MetricDefinition[] = [
     unit: 'count',
     labels: { cause: '`unread-answers`, `idle-frames`, `no-first-frame`' },
     help: 'Connections that the server has cut, because their clients cost too much: [limits](limits.md#connections).',
-    rising:
-      'A client floods this server. With `unread-answers`, `holdfast top --callers` names it. Nothing names a client without calls.',
+    rising: 'A client floods this server. The lines `cut a connection` of the log have its address.',
     read: ({ calls }) =>
       Object.entries(calls?.cutConnections ?? {}).map(([cause, value]) => ({ labels: { cause }, value })),
   },

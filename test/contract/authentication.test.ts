@@ -9,6 +9,7 @@ import { tokenDigest } from '../../src/transport/access/bearer';
 import { AUDIENCE, ISSUER, keySetText, sign, signingKey, type SigningKey } from '../access/issuer';
 import { FrameConnection } from '../support/attacks/frame-connection';
 import { eventually } from '../support/eventually';
+import { LeapingClock } from '../support/leaping-clock';
 import { scratchFolder } from '../support/scratch-folder';
 import { contractCalls } from './contract-calls';
 import { openEveryStream } from './every-stream';
@@ -24,6 +25,7 @@ let folder: string;
 let tokens: string;
 let key: SigningKey;
 let harness: Harness;
+const clock = new LeapingClock();
 let connection: RawConnection;
 
 const tokenLine = (identity: string, token: string, endsInMs?: number) =>
@@ -41,6 +43,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'keys'), await keySetText([key]));
   const keys = { setting: 'HOLDFAST_AUTH_JWT_JWKS', path: join(folder, 'keys') };
   harness = await Harness.start({
+    accessClock: clock,
     access: {
       tokens: { setting: 'HOLDFAST_AUTH_TOKENS', path: tokens },
       jwt: { issuer: ISSUER, audience: AUDIENCE, keys, claim: 'sub' },
@@ -246,11 +249,13 @@ async function expectEnded({ ends, cancelledCount }: Awaited<ReturnType<typeof o
 
 test.each([
   ['a token of the token file', () => Promise.resolve('short-token')],
-  ['a JSON web token', () => sign(key, { endsIn: -25 })],
+  ['a JSON web token', () => sign(key, { endsIn: 3600 })],
 ])('every stream and a wait end with UNAUTHENTICATED when %s ends', async (_title, makeToken) => {
-  writeFileSync(tokens, TOKENS + tokenLine('short', 'short-token', 7000));
+  writeFileSync(tokens, TOKENS + tokenLine('short', 'short-token', 3_600_000));
   await eventually('the token', async () => (await acquire(bearer('short-token'))).code === status.OK);
-  await expectEnded(await openWaits(await makeToken()));
+  const waits = await openWaits(await makeToken());
+  clock.leap(2 * 3_600_000);
+  await expectEnded(waits);
 });
 
 test('streams and waits end when the operator removes the token, and those of others continue', async () => {

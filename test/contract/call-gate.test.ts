@@ -29,9 +29,9 @@ class FakeConnection {
 
   constructor(remoteAddress = '10.0.0.1') {
     const handle = { readStart: () => (this.isRead = true), readStop: () => (this.isRead = false) };
-    const socket = { remoteAddress, _handle: handle };
+    const socket = { _handle: handle };
     this.session = Object.assign(new EventEmitter(), { destroyed: false, socket }) as unknown as Http2Session;
-    gate.connected(this.session);
+    gate.connected(this.session, remoteAddress);
   }
 }
 

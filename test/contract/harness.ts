@@ -13,7 +13,7 @@ import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
 import { AcquireLockRequest, LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { ServerServiceClient } from '../../generated/typescript/holdfast/v1/server_service';
 import type { AutocompleteLimits } from '../../src/engine/autocomplete/limits';
-import { systemClock } from '../../src/engine/clock';
+import { systemClock, type Clock } from '../../src/engine/clock';
 import type { Reason } from '../../src/engine/errors';
 import { defaultLimits } from '../../src/engine/leases/limits';
 import { defaultSessionLimits, type SessionLimits } from '../../src/engine/sessions/session-requests';
@@ -43,6 +43,8 @@ export interface HarnessOptions {
   readonly intakeLimits?: IntakeLimits;
   /** Who may call. Default: every caller, without TLS. */
   readonly access?: AccessSettings;
+  /** The time by which credentials end. Default: that of the system. */
+  readonly accessClock?: Clock | undefined;
   readonly connectionMaxAgeMs?: number;
   readonly reflection?: boolean;
   readonly extend?: (server: Server, context: CallContext) => void;
@@ -108,7 +110,7 @@ export class Harness {
     const logged: Logged[] = [];
     const audited: Logged[] = [];
     const log = logInto(logged);
-    const opened = await openAccess(options.access ?? {}, systemClock, log);
+    const opened = await openAccess(options.access ?? {}, options.accessClock ?? systemClock, log);
     const harness = new Harness(options, log, logInto(audited), opened);
     Object.assign(harness, { logged, audited });
     harness.closers.push(() => opened.close());

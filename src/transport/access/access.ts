@@ -2,10 +2,11 @@ import type { Clock } from '../../engine/clock';
 import { escapeText } from '../../wire/escape-text';
 import type { CallTrace } from '../grpc/call-trace';
 import type { Log } from '../grpc/log';
+import { addressOf, SEVERAL_ADDRESSES } from '../grpc/network';
+import { SampledLines, type SampleBounds } from '../grpc/sampled-lines';
 import type { Authenticator, Caller, PresentedCredentials } from './caller';
 import { CredentialError } from './credential-errors';
 import type { OpenCredentials } from './open-credentials';
-import { RefusalLog } from './refusal-log';
 
 export interface AccessOptions {
   readonly authenticator: Authenticator;
@@ -23,17 +24,22 @@ export interface ArrivingCall extends PresentedCredentials {
   readonly trace?: CallTrace | undefined;
 }
 
+/** Lines of one address. */
+const REFUSED: SampleBounds = { intervalMs: 1000, linesOfKey: 5, keys: 20 };
+
 /** Proves the caller of each call, before the handler of the call runs. Logs the refused credentials. */
 export class Access {
   /** The open calls, which end with their credentials. */
   readonly open: OpenCredentials;
   private readonly authenticator: Authenticator;
-  private readonly refusals: RefusalLog;
+  private readonly refusals: SampledLines;
+  private readonly log: Log;
 
   constructor({ authenticator, open, clock, log }: AccessOptions) {
     this.authenticator = authenticator;
     this.open = open;
-    this.refusals = new RefusalLog(log, clock);
+    this.log = log;
+    this.refusals = new SampledLines(log, clock, REFUSED, 'refused more credentials');
   }
 
   /** Proves the caller. Throws or rejects with the error for the client. */
@@ -60,7 +66,7 @@ export class Access {
   /** The client presented a certificate that ended the TLS handshake, so there is no call. */
   refusedHandshake(peer: string, problem: string): void {
     const detail = `the TLS handshake with the client certificate failed: ${problem}`;
-    this.refusals.write(peer, () => ({ reason: 'BAD_CREDENTIAL', detail }));
+    this.write(peer, () => ({ reason: 'BAD_CREDENTIAL', detail }));
   }
 
   close(): void {
@@ -73,8 +79,17 @@ export class Access {
     if (error instanceof CredentialError) {
       const { reason, detail } = error;
       const { method, peer } = call;
-      this.refusals.write(peer, () => ({ reason, detail: escapeText(detail), method, ...call.trace }));
+      this.write(peer, () => ({ reason, detail: escapeText(detail), method, ...call.trace }));
     }
     throw error;
+  }
+
+  private write(peer: string, fields: () => object): void {
+    const address = addressOf(peer);
+    this.refusals.add(
+      address,
+      (isSeveral) => ({ peer: isSeveral ? SEVERAL_ADDRESSES : address }),
+      () => this.log.warn({ ...fields(), peer }, 'refused a credential'),
+    );
   }
 }

@@ -1,7 +1,9 @@
-import type { Clock, Timer } from '../../engine/clock';
+import type { Clock } from '../../engine/clock';
 import { escapeText } from '../../wire/escape-text';
 import type { CallTrace } from '../grpc/call-trace';
 import type { Log } from '../grpc/log';
+import { addressOf } from '../grpc/network';
+import { SampledLines, type SampleBounds } from '../grpc/sampled-lines';
 import type { AuditedAct } from './audited-acts';
 import type { Verb } from './verbs';
 
@@ -22,21 +24,14 @@ export type Refusal =
   | { readonly outcome: 'NOT_ALLOWED'; readonly service: string; readonly verb: Verb; readonly name: string }
   | { readonly outcome: 'QUOTA_EXCEEDED'; readonly quota: string; readonly limit: string };
 
-/** The time between two lines of one identity for the same outcome (ms). */
-const INTERVAL_MS = 1000;
+/** One line of one identity for each outcome. */
+const REFUSED: SampleBounds = { intervalMs: 1000, linesOfKey: 1, keys: 100 };
 /** The same for one caller that a busy server refuses. Then there are many callers, and little time for lines. */
-const OVERLOADED_INTERVAL_MS = 10_000;
-/** The bound of callers with a count in one interval. The refusals of further callers share one line. */
-const MAX_CALLERS = 100;
+const OVERLOADED: SampleBounds = { ...REFUSED, intervalMs: 10_000 };
+const MORE = 'more calls were refused';
 const SEVERAL = 'several identities';
 /** Longer names and texts are cut in the log. */
 const MAX_CHARS = 512;
-
-interface Counter {
-  suppressed: number;
-  /** The caller and the outcome. */
-  readonly fields: object;
-}
 
 /**
  * The audit log: one line for each refusal and for each act of `audited-acts.ts`. Refusals of one identity get at most
@@ -44,15 +39,15 @@ interface Counter {
  * from clients are escaped.
  */
 export class AuditLog {
-  private readonly refusals: SampledRefusals;
-  private readonly overloads: SampledRefusals;
+  private readonly refusals: SampledLines;
+  private readonly overloads: SampledLines;
 
   constructor(
     private readonly log: Log,
     clock: Clock,
   ) {
-    this.refusals = new SampledRefusals(log, clock, INTERVAL_MS);
-    this.overloads = new SampledRefusals(log, clock, OVERLOADED_INTERVAL_MS);
+    this.refusals = new SampledLines(log, clock, REFUSED, MORE);
+    this.overloads = new SampledLines(log, clock, OVERLOADED, MORE);
   }
 
   act(caller: AuditedCaller, { action, name, requestReason, details }: AuditedAct, outcome: string): void {
@@ -72,14 +67,16 @@ export class AuditLog {
   refused(caller: AuditedCaller, refusal: Refusal): void {
     const { outcome } = refusal;
     const { identity } = caller;
-    if (outcome === 'OVERLOADED') {
-      const address = caller.peer.replace(/:\d+$/, '');
-      const counted = () => ({ identity: shown(identity), peer: address, outcome });
-      this.overloads.add(`${address} ${identity}`, counted, () => this.write(caller, refusal));
-    } else {
-      const counted = () => ({ identity: shown(identity), outcome });
-      this.refusals.add(`${outcome} ${identity}`, counted, () => this.write(caller, refusal));
-    }
+    const isOverload = outcome === 'OVERLOADED';
+    const address = addressOf(caller.peer);
+    const counted = (isSeveral: boolean): object => ({
+      action: 'refused',
+      identity: isSeveral ? SEVERAL : shown(identity),
+      ...(isOverload && !isSeveral && { peer: address }),
+      outcome,
+    });
+    const lines = isOverload ? this.overloads : this.refusals;
+    lines.add(`${isOverload ? address : outcome} ${identity}`, counted, () => this.write(caller, refusal));
   }
 
   close(): void {
@@ -90,58 +87,6 @@ export class AuditLog {
   private write(caller: AuditedCaller, refusal: Refusal): void {
     const facts = 'name' in refusal ? { ...refusal, name: shown(refusal.name) } : refusal;
     this.log.warn({ ...callerFields(caller), action: 'refused', ...facts }, 'a caller was refused');
-  }
-}
-
-/** Writes the first refusal of each caller in an interval, and counts the others. */
-class SampledRefusals {
-  private readonly recent = new Map<string, Counter>();
-  private timer: Timer | undefined;
-
-  constructor(
-    private readonly log: Log,
-    private readonly clock: Clock,
-    private readonly intervalMs: number,
-  ) {}
-
-  /** @param counted the fields of the line with the number of further refusals */
-  add(caller: string, counted: () => { readonly outcome: string }, write: () => void): void {
-    const known = this.recent.has(caller) || this.recent.size < MAX_CALLERS;
-    const key = known ? caller : '';
-    const counter = this.recent.get(key);
-    if (counter !== undefined) {
-      counter.suppressed += 1;
-      return;
-    }
-    const fields = known ? counted() : { identity: SEVERAL, outcome: counted().outcome };
-    this.recent.set(key, { suppressed: 0, fields });
-    this.timer ??= this.clock.after(this.intervalMs, () => this.report());
-    write();
-  }
-
-  close(): void {
-    this.timer?.cancel();
-    this.timer = undefined;
-    this.writeSuppressed();
-  }
-
-  private report(): void {
-    this.timer = undefined;
-    this.writeSuppressed();
-    if (this.recent.size > 0) this.timer = this.clock.after(this.intervalMs, () => this.report());
-  }
-
-  /** A caller without refusals since the last report is forgotten. */
-  private writeSuppressed(): void {
-    for (const [key, counter] of this.recent) {
-      const { suppressed, fields } = counter;
-      if (suppressed === 0) {
-        this.recent.delete(key);
-        continue;
-      }
-      counter.suppressed = 0;
-      this.log.warn({ action: 'refused', ...fields, suppressed }, 'more calls were refused');
-    }
   }
 }
 

@@ -97,7 +97,13 @@ class Connection extends Reader implements AnonymousSource {
   unaryCount = 0;
   urgentCount = 0;
   anonymousCount = 0;
-  readonly network = networkOf(this.session.socket.remoteAddress ?? '');
+
+  constructor(
+    session: Http2Session,
+    readonly network: string,
+  ) {
+    super(session);
+  }
 }
 
 interface ArrivedCall {
@@ -145,9 +151,9 @@ export class CallGate {
 
   constructor(private readonly options: CallGateOptions) {}
 
-  /** Must be called before the first call of a connection. */
-  connected(session: Http2Session): void {
-    const connection = new Connection(session);
+  /** Must be called before the first call of a connection. `address` is that of the client. */
+  connected(session: Http2Session, address: string): void {
+    const connection = new Connection(session, networkOf(address));
     this.connections.set(session, connection);
     this.reading.add(connection);
     session.once('close', () => this.reading.delete(connection));

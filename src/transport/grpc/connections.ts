@@ -8,7 +8,7 @@ import type { CallGate } from './call-gate';
 import type { CutCause } from './call-meters';
 import { limitAge } from './connection-age';
 import { FirstFrames } from './first-frames';
-import { watchSessions, type LetIn, type OnRefusedHandshake } from './grpc-internals';
+import { peerOf, watchSessions, type LetIn, type OnRefusedHandshake, type Peer } from './grpc-internals';
 import { IdleFrames } from './idle-frames';
 import { keepAlive, type KeepAliveTimes } from './keep-alive';
 import type { Log } from './log';
@@ -40,7 +40,7 @@ export interface MovingStreams {
 export class Connections {
   private readonly calls = new OpenCalls();
   private readonly open = new Map<ServerHttp2Session, Socket>();
-  private readonly firstFrames = new FirstFrames(() => this.onCut('no-first-frame'));
+  private readonly firstFrames = new FirstFrames((peer) => this.onCut('no-first-frame', peer));
   readonly idleFrames = new IdleFrames((session) => this.cut(session, 'idle-frames'));
   private whenNoneOpen: (() => void) | undefined;
   readonly interceptor = this.calls.interceptor;
@@ -49,7 +49,7 @@ export class Connections {
     private readonly times: KeepAliveTimes,
     private readonly log: Log,
     private readonly moving: MovingStreams,
-    private readonly onCut: (cause: CutCause) => void,
+    private readonly onCut: (cause: CutCause, peer: Peer) => void,
     /** Undefined: connections may live for ever. */
     private readonly maxAgeMs?: number | undefined,
   ) {}
@@ -61,7 +61,7 @@ export class Connections {
       this.firstFrames.began(session, socket);
       session.settings(SETTINGS);
       this.idleFrames.add(session, socket);
-      gate.connected(session);
+      gate.connected(session, peerOf(session).address);
       const onEnd = (): void => gate.disconnected(session);
       socket.once('end', onEnd).once('error', onEnd);
       session.once('close', () => this.forget(session));
@@ -88,7 +88,7 @@ export class Connections {
   /** Ends a connection, for a client that costs too much. Its leases and waits continue. Not while the socket is read. */
   cut(session: Http2Session, cause: CutCause): void {
     if (session.destroyed) return;
-    this.onCut(cause);
+    this.onCut(cause, peerOf(session));
     session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 

@@ -1,5 +1,6 @@
 import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
+import { peerOfSocket, type Peer } from './grpc-internals';
 
 /** From the TCP connection until the client's first HTTP/2 frame, with the TLS handshake (ms). */
 const FIRST_FRAME_MS = 10_000;
@@ -13,16 +14,17 @@ export class FirstFrames {
   private readonly timers = new Map<string, NodeJS.Timeout>();
 
   constructor(
-    private readonly onLate: () => void,
+    private readonly onLate: (peer: Peer) => void,
     private readonly timeoutMs = FIRST_FRAME_MS,
   ) {}
 
   connected(socket: Socket): void {
     const client = addressOf(socket);
     if (client === undefined) return;
+    const peer = peerOfSocket(socket);
     const timer = setTimeout(() => {
       this.settle(client, timer);
-      if (!socket.destroyed) this.onLate();
+      if (!socket.destroyed) this.onLate(peer);
       socket.destroy();
     }, this.timeoutMs).unref();
     this.timers.set(client, timer);

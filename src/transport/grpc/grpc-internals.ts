@@ -77,7 +77,8 @@ const UNKNOWN_PEER: Peer = { address: '', text: 'unknown' };
 /** Noted at the beginning of each connection, because a closed connection has no address. */
 const peers = new WeakMap<object, Peer>();
 
-function peerOfSocket({ remoteAddress, remotePort }: Socket): Peer {
+/** The client of an open socket. */
+export function peerOfSocket({ remoteAddress, remotePort }: Socket): Peer {
   if (remoteAddress === undefined) return UNKNOWN_PEER;
   const address = remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
   return { address, text: `${address}:${remotePort ?? ''}` };

@@ -8,3 +8,11 @@ export function networkOf(address: string): string {
   const zeros = Array<string>(Math.max(0, 8 - groups.length - rest.length)).fill('0');
   return [...groups, ...zeros, ...rest].slice(0, 4).join(':');
 }
+
+/** The address of a peer such as `10.0.0.7:50000`. */
+export function addressOf(peer: string): string {
+  return peer.replace(/:\d+$/, '');
+}
+
+/** Stands in the log for an address. */
+export const SEVERAL_ADDRESSES = 'several addresses';

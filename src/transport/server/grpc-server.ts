@@ -27,14 +27,17 @@ import { readCallRules } from '../access/call-rules';
 import { CallerCounts } from '../access/caller-counts';
 import type { CallContext } from '../grpc/call';
 import { callAnswers } from '../grpc/call-answers';
-import { CallMeters } from '../grpc/call-meters';
+import { CallMeters, type CutCause } from '../grpc/call-meters';
 import type { CallSpans } from '../grpc/call-spans';
 import { CallGate } from '../grpc/call-gate';
 import { callKinds } from '../grpc/call-kinds';
 import { Connections } from '../grpc/connections';
+import type { Peer } from '../grpc/grpc-internals';
 import { listen, type Address } from '../grpc/listen';
 import type { Log } from '../grpc/log';
+import { SEVERAL_ADDRESSES } from '../grpc/network';
 import { RequestIntake } from '../grpc/request-intake';
+import { SampledLines, type SampleBounds } from '../grpc/sampled-lines';
 import type { IntakeLimits, IntakeStats } from '../grpc/unfinished-requests';
 import { lockHandlers, lockServiceDefinition } from '../leases/lock-handlers';
 import { semaphoreHandlers, semaphoreServiceDefinition } from '../leases/semaphore-handlers';
@@ -72,6 +75,8 @@ const OFFERED_SERVICES = [
   ReflectionV1,
   ReflectionV1Alpha,
 ];
+/** One line for each address and cause. */
+const CUTS: SampleBounds = { intervalMs: 10_000, linesOfKey: 1, keys: 20 };
 /** The part of the drain in which clients may move their sessions. Then the sessions end with a status. */
 const SESSIONS_SHARE = 0.8;
 /** The build copies this file into dist/, so the path is the same for the compiled code. */
@@ -123,6 +128,7 @@ export class GrpcServer {
   private readonly autocomplete: Pick<AutocompleteHandlers, 'drain' | 'close'>;
   private readonly connections: Connections;
   private readonly audit: AuditLog;
+  private readonly cuts: SampledLines;
   private isLoading = false;
   private readonly unbegun: UnbegunCalls;
 
@@ -130,6 +136,7 @@ export class GrpcServer {
     const { engine, sessions, store, limits, version, clock, log, access } = parts;
     const descriptors = readFileSync(DESCRIPTOR_FILE);
     this.audit = new AuditLog(parts.auditLog ?? log, clock);
+    this.cuts = new SampledLines(log, clock, CUTS, 'cut more connections');
     const counts = new CallerCounts(new Callers(clock), this.audit);
     const rules = readCallRules(descriptors);
     this.unbegun = new UnbegunCalls(counts, this.calls, rules, access);
@@ -149,7 +156,7 @@ export class GrpcServer {
       times,
       log,
       moving,
-      (cause) => (this.calls.cutConnections[cause] += 1),
+      (cause, peer) => this.noteCut(cause, peer),
       parts.connectionMaxAgeMs,
     );
     this.intake = new RequestIntake({
@@ -235,11 +242,21 @@ export class GrpcServer {
     this.intake.unfinished.close();
     await autocomplete.close();
     this.audit.close();
+    this.cuts.close();
   }
 
   /** Counts of the requests that have not arrived completely. */
   unfinishedRequests(): IntakeStats {
     return this.intake.unfinished.stats();
+  }
+
+  private noteCut(cause: CutCause, { address, text }: Peer): void {
+    this.calls.cutConnections[cause] += 1;
+    this.cuts.add(
+      `${cause} ${address}`,
+      (isSeveral) => ({ cause, peer: isSeveral ? SEVERAL_ADDRESSES : address }),
+      () => this.parts.log.warn({ cause, peer: text }, 'cut a connection'),
+    );
   }
 
   private reportHealth(): void {

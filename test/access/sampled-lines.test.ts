@@ -1,4 +1,5 @@
-import { RefusalLog } from '../../src/transport/access/refusal-log';
+import { addressOf } from '../../src/transport/grpc/network';
+import { SampledLines } from '../../src/transport/grpc/sampled-lines';
 import { ManualClock } from '../support/manual-clock';
 
 interface Line {
@@ -11,7 +12,15 @@ function started() {
   const lines: Line[] = [];
   const ignore = (): void => undefined;
   const warn = (fields: object, message: string): void => void lines.push({ fields, message });
-  return { clock, lines, log: new RefusalLog({ debug: ignore, info: ignore, error: ignore, warn }, clock) };
+  const log = { debug: ignore, info: ignore, error: ignore, warn };
+  const bounds = { intervalMs: 1000, linesOfKey: 5, keys: 20 };
+  const samples = new SampledLines(log, clock, bounds, 'refused more credentials');
+  const write = (peer: string, fields: () => object): void => {
+    const address = addressOf(peer);
+    const counted = (isSeveral: boolean) => ({ peer: isSeveral ? 'several addresses' : address });
+    samples.add(address, counted, () => warn({ ...fields(), peer }, 'refused a credential'));
+  };
+  return { clock, lines, log: { write, close: () => samples.close() } };
 }
 
 test('a flood of refusals costs 5 lines a second, and a line with the number of the others without further calls', async () => {
