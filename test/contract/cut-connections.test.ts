@@ -70,7 +70,9 @@ test('a connection with many calls, one after the other, and few other frames is
 
 describe('the bytes of a connection', () => {
   /** Runs 60 s in which the connection receives so much in each second. Returns after how many seconds it is cut. */
-  function secondsUntilCut(step: (traffic: IdleFrames, session: Http2Session) => number): number | undefined {
+  function secondsUntilCut(
+    step: (traffic: IdleFrames, session: Http2Session, socket: { bytesWritten: number }) => number,
+  ): number | undefined {
     jest.useFakeTimers();
     try {
       let cutAt: number | undefined;
@@ -80,7 +82,7 @@ describe('the bytes of a connection', () => {
       const session = new EventEmitter() as Http2Session;
       frames.add(session, socket as Socket);
       for (second = 1; second <= 60; second += 1) {
-        socket.bytesRead += step(frames, session);
+        socket.bytesRead += step(frames, session, socket);
         jest.advanceTimersByTime(1000);
       }
       session.emit('close');
@@ -114,6 +116,27 @@ describe('the bytes of a connection', () => {
   it('need no reason up to 256 KiB a second, and cut the connection soon above', () => {
     expect(secondsUntilCut(() => 256 * 1024)).toBeUndefined();
     expect(secondsUntilCut(() => 1024 * 1024)).toBeLessThan(10);
+  });
+
+  it.each([
+    ['pings', 'ping', 17],
+    ['settings', 'remoteSettings', 9],
+  ] as const)('have no reason if they are %s, although the server answers each', (_title, event, bytes) => {
+    const seconds = secondsUntilCut((_frames, session, socket) => {
+      for (let count = 0; count < 60_000; count += 1) session.emit(event);
+      socket.bytesWritten += 60_000 * bytes;
+      return 60_000 * bytes;
+    });
+    expect(seconds).toBeLessThan(20);
+  });
+
+  it('have a reason if each is a ping for a message, as clients send to measure their connection', () => {
+    const seconds = secondsUntilCut((_frames, session, socket) => {
+      for (let count = 0; count < 20_000; count += 1) session.emit('ping');
+      socket.bytesWritten += 20_000 * (17 + 20);
+      return 20_000 * (17 + 2 * 13);
+    });
+    expect(seconds).toBeUndefined();
   });
 
   it('may follow a call in the next seconds', () => {

@@ -17,6 +17,8 @@ const CALL_BYTES = 16_384 + 65_536;
 const HEAD_BYTES = 64;
 /** A client may answer each frame with two window updates, which are longer than the shortest message. */
 const BYTES_PER_WRITTEN = 3;
+/** The acknowledgements that Node writes by itself. They explain nothing, or else a flood of pings would explain itself. */
+const [PING_BYTES, SETTINGS_BYTES] = [17, 9];
 
 /** What a connection has received and sent in all, as known at the last sweep. */
 class Traffic {
@@ -31,8 +33,8 @@ class Traffic {
 }
 
 /**
- * Finds connections that send many frames which are no work: PRIORITY, WINDOW_UPDATE, SETTINGS, resets of calls that have
- * ended. Node reports no such frame, so what a connection receives is compared with its calls, its requests and what
+ * Finds connections that send many frames which are no work: PRIORITY, WINDOW_UPDATE, SETTINGS, PING, resets of calls that
+ * have ended. Node reports no such frame, so what a connection receives is compared with its calls, its requests and what
  * the server has sent to it.
  */
 export class IdleFrames {
@@ -42,7 +44,10 @@ export class IdleFrames {
   constructor(private readonly onFlood: (session: Http2Session) => void) {}
 
   add(session: Http2Session, socket: Socket): void {
-    this.connections.set(session, new Traffic(socket));
+    const traffic = new Traffic(socket);
+    this.connections.set(session, traffic);
+    session.on('ping', () => (traffic.explained -= PING_BYTES * BYTES_PER_WRITTEN));
+    session.on('remoteSettings', () => (traffic.explained -= SETTINGS_BYTES * BYTES_PER_WRITTEN));
     session.once('close', () => this.connections.delete(session));
     this.timer ??= setTimeout(() => this.sweep(this.connections.entries()), SWEEP_MS).unref();
   }
