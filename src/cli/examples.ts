@@ -14,6 +14,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'semaphore watch': ['semaphore watch gpu -o jsonl'],
   'semaphore revoke': ['semaphore revoke gpu --waiter 1'],
   'semaphore set-limit': ['semaphore set-limit gpu 8', 'semaphore set-limit gpu 0 --expected 8'],
+  'semaphore pause': ['semaphore pause gpu', 'semaphore pause gpu --expected 8'],
+  'semaphore resume': ['semaphore resume gpu'],
   'semaphore delete': ['semaphore delete gpu'],
   complete: ['complete import towns towns.csv', 'complete suggest towns "new yo"'],
   'complete create': ['complete create towns'],

@@ -210,6 +210,52 @@ describe('semaphore', () => {
     expect(await holdfast('semaphore get s/a')).toMatchObject({ code: 1 });
   });
 
+  test('is paused and resumed, and shows the limit that comes back', async () => {
+    await holdfast('semaphore set-limit pause/a 3');
+    const lease = await hf.permits('pause/a');
+    const shown = (state: string, permits: string) =>
+      expect.stringContaining(
+        `semaphore   pause/a\nstate       ${state}\npermits     ${permits}\nwaiters     0\n`,
+      ) as string;
+    const paused = {
+      out: shown('held by 1, paused', '1 used; "holdfast semaphore resume" brings back the limit 3'),
+      err: '',
+      code: 0,
+    };
+    expect(await holdfast('semaphore pause pause/a --expected 3')).toEqual(paused);
+    expect(await holdfast('semaphore pause pause/a')).toEqual(paused);
+    expect(await holdfast('semaphore get pause/a')).toEqual(paused);
+    expect((await holdfast('semaphore list pause/')).out).toBe(
+      'NAME     USED     LIMIT  HOLDERS  WAITERS  HOLDER\npause/a     1  3 paused        1        0  holder\n',
+    );
+    expect(parsed((await holdfast('semaphore get pause/a -o json')).out)).toMatchObject({ keptLimit: 3 });
+    expect((await holdfast('semaphore run pause/a --wait 0s -- true')).err).toContain(
+      'it is paused; "holdfast semaphore resume" brings back its limit of 3',
+    );
+    const waiting = hf.permits('pause/a', { wait: '1m' });
+    await eventually('the waiter in top', async () =>
+      / 1\/3 paused  holder$/m.test((await holdfast('top pause/ --once')).out),
+    );
+    const resumed = { out: shown('held by 2', '2 of 3 used'), err: '', code: 0 };
+    expect(await holdfast('semaphore resume pause/a')).toEqual(resumed);
+    expect(await holdfast('semaphore resume pause/a')).toEqual(resumed);
+    await Promise.all([lease.release(), (await waiting).release()]);
+  });
+
+  test('with the limit 0 and no pause is neither paused nor resumed, and the error says what to do', async () => {
+    await holdfast('semaphore set-limit pause/zero 0');
+    expect(await holdfast('semaphore resume pause/zero')).toEqual({
+      out: '',
+      err: 'semaphore "pause/zero" has the limit 0, and no kept limit to bring back: nothing was changed; set a limit [LIMIT_MISMATCH]\n',
+      code: 1,
+    });
+    expect(await holdfast('semaphore pause pause/zero')).toMatchObject({ code: 1 });
+    expect(await holdfast('semaphore pause pause/none')).toMatchObject({
+      err: expect.stringContaining('NO_SUCH_SEMAPHORE') as string,
+      code: 1,
+    });
+  });
+
   test('with a holder is deleted only with --force', async () => {
     await holdfast('semaphore set-limit s/held 1');
     await hf.permits('s/held');

@@ -65,19 +65,34 @@ test('another store takes back dictionaries with their profiles and the limits o
   });
   await at(from, ['complete', 'create', 'shop/empty', '--typos', 'off']);
   await at(from, ['semaphore', 'set-limit', 'gpu', '8']);
+  await at(from, ['semaphore', 'set-limit', 'halted', '4']);
+  await at(from, ['semaphore', 'pause', 'halted']);
+  await at(from, ['semaphore', 'set-limit', 'zero', '0']);
   const { out, code } = await at(from, ['export']);
   expect(code).toBe(0);
   writeFileSync(file, out);
 
   expect((await at(to, ['import', file, '--dry-run'])).err).toBe(
-    'valid: 1 semaphore, 2 dictionaries with 1204 entries\n',
+    'valid: 3 semaphores, 2 dictionaries with 1204 entries\n',
   );
   expect((await at(to, ['complete', 'list'])).out).toBe('');
-  expect((await at(to, ['import', file])).err).toBe(`limit 8: semaphore "gpu"
-imported: 0 entries into "shop/empty"
-imported: 1204 entries into "shop/words"
-done: 1 semaphore, 2 dictionaries with 1204 entries
-`);
+  const { err } = await at(to, ['import', file]);
+  // The order of a list is not alphabetical.
+  const told = [
+    'limit 8: semaphore "gpu"',
+    'limit 4, paused: semaphore "halted"',
+    'limit 0: semaphore "zero"',
+  ];
+  expect(err.split('\n').slice(0, 3).sort()).toEqual(told.sort());
+  expect(err.split('\n').slice(3)).toEqual([
+    'imported: 0 entries into "shop/empty"',
+    'imported: 1204 entries into "shop/words"',
+    'done: 3 semaphores, 2 dictionaries with 1204 entries',
+    '',
+  ]);
+  const resumed = await at(to, ['semaphore', 'resume', 'halted', '-o', 'json']);
+  expect(JSON.parse(resumed.out)).toMatchObject({ limit: 4 });
+  await at(to, ['semaphore', 'pause', 'halted']);
   const again = await at(to, ['export']);
   // The first line has the time, and so the last line another checksum.
   expect(linesOf(again.out).slice(1, -1)).toEqual(linesOf(out).slice(1, -1));
@@ -133,6 +148,8 @@ test.each([
     '"accents" has the unknown value "X"',
   ],
   [exportOf([{ semaphore: { name: 's', limit: -1 } }]), '"limit" must be a whole number'],
+  [exportOf([{ semaphore: { name: 's', limit: 0, keptLimit: '3' } }]), '"keptLimit" must be a whole number'],
+  [exportOf([{ semaphore: { name: 's', limit: 2, keptLimit: 3 } }]), '"keptLimit" must have the "limit" 0'],
   [exportOf([{ lease: {} }]), '"lease" is no part of an export'],
 ])('an import refuses %j before it changes anything', async (text, problem) => {
   const before = (await at(to, ['complete', 'list'])).out;

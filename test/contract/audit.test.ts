@@ -34,6 +34,16 @@ const lines = () => harness.audited.filter(({ fields }) => 'action' in fields).m
 const ops = { metadata: metadataOf('ops') };
 const semaphores = () => harness.client(SemaphoreServiceClient);
 
+test.each([
+  [true, 'pause semaphore'],
+  [false, 'resume semaphore'],
+])('a change of the limit with paused %p has a line with the action "%s"', async (paused, action) => {
+  const client = semaphores();
+  const request = { name: 's', limit: undefined, expectedLimit: undefined, paused };
+  await call(client, client.setSemaphoreLimit, request, ops);
+  expect(lines()).toMatchObject([{ action, name: 's', outcome: 'OK' }]);
+});
+
 test('a change of a limit has a line with the limit and the outcome', async () => {
   const client = semaphores();
   const request = { name: 's', limit: 3, expectedLimit: 2 };

@@ -39,6 +39,7 @@ export function leaseFor(call: Call): Lease {
 const freeLock: ResourceView = {
   name: 'hello',
   limit: undefined,
+  keptLimit: undefined,
   usedCount: 0,
   lastFencingToken: 0n,
   holderCount: 0,
@@ -93,7 +94,8 @@ export function fakePermits(): FakeEngine<PermitsEngine & LeaseEngine> {
     inspect: () => Promise.resolve(freeLock),
     watch: () => Promise.resolve(),
     list: () => Promise.resolve({ resources: [freeLock], nextPageToken: 'next', sampled: false }),
-    setLimit: (name, { limit }) => Promise.resolve({ ...freeLock, name, limit }),
+    setLimit: (name, { limit }) =>
+      Promise.resolve({ ...freeLock, name, limit: typeof limit === 'number' ? limit : 0 }),
     remove: () => Promise.resolve(),
     revoke: () => Promise.resolve({ revokedCount: 1, freeTimeMs: 1_795_172_465_542.123 }),
   });

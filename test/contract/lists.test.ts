@@ -16,6 +16,7 @@ type Fields = Partial<ListLocksRequest>;
 const view: ResourceView = {
   name: 'hello',
   limit: 10,
+  keptLimit: undefined,
   usedCount: 12,
   lastFencingToken: alice.fencingToken,
   holderCount: 1,

@@ -19,6 +19,7 @@ describe('SemaphoreService', () => {
   const view: ResourceView = {
     name: 'hello',
     limit: 10,
+    keptLimit: undefined,
     usedCount: 12,
     lastFencingToken: alice.fencingToken,
     holderCount: 17,
@@ -56,6 +57,7 @@ describe('SemaphoreService', () => {
       },
     ],
     holderCount: 17,
+    keptLimit: 0,
   };
 
   test('GetSemaphore answers with the holders and waiters of the semaphore', async () => {
@@ -89,6 +91,22 @@ describe('SemaphoreService', () => {
       harness.permits.answers.setLimit = () => Promise.resolve(view);
       const request = { name: 'hello', limit, expectedLimit };
       expect(await call(client, client.setSemaphoreLimit, request)).toEqual({ semaphore: message });
+      expect(harness.permits.calls).toEqual([['setLimit', 'hello', { limit, expectedLimit }]]);
+    },
+  );
+
+  test.each([
+    [true, 'pause', undefined],
+    [true, 'pause', 10],
+    [false, 'resume', 0],
+  ])(
+    'SetSemaphoreLimit passes paused %p to the engine as %s, with expected_limit %p',
+    async (paused, limit, expectedLimit) => {
+      const kept = { ...view, limit: 0, keptLimit: 10 };
+      harness.permits.answers.setLimit = () => Promise.resolve(kept);
+      const request = { name: 'hello', limit: undefined, expectedLimit, paused };
+      const { semaphore } = await call(client, client.setSemaphoreLimit, request);
+      expect(semaphore).toEqual({ ...message, limit: 0, overcommittedCount: 12, keptLimit: 10 });
       expect(harness.permits.calls).toEqual([['setLimit', 'hello', { limit, expectedLimit }]]);
     },
   );

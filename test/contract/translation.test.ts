@@ -220,6 +220,7 @@ test('GetLock answers with the holders and waiters of the lock', async () => {
     Promise.resolve({
       name,
       limit: 1,
+      keptLimit: undefined,
       usedCount: 1,
       lastFencingToken: alice.fencingToken,
       holderCount: 1,
@@ -279,6 +280,7 @@ test('GetServerInfo answers with version, bounds, features and store state', asy
       Feature.FEATURE_AUTOCOMPLETE,
       Feature.FEATURE_SESSIONS,
       Feature.FEATURE_CALLERS,
+      Feature.FEATURE_SEMAPHORE_PAUSE,
     ],
     storeState: StoreState.STORE_STATE_READY,
     storeWarnings: harness.store.warnings,

@@ -259,7 +259,7 @@ describe('SemaphoreService answers INVALID_FIELD', () => {
   beforeAll(() => {
     client = harness.client(SemaphoreServiceClient);
   });
-  const setLimit = (fields: { name?: string; limit?: number; expectedLimit?: number }) =>
+  const setLimit = (fields: { name?: string; limit?: number; expectedLimit?: number; paused?: boolean }) =>
     call(client, client.setSemaphoreLimit, {
       name: 'hello',
       limit: undefined,
@@ -271,6 +271,13 @@ describe('SemaphoreService answers INVALID_FIELD', () => {
     ['without a limit', {}, 'limit', 'is required'],
     ['with a negative limit', { limit: -1 }, 'limit', 'is -1 and must be at least 0'],
     ['with a limit of int32 min', { limit: -(2 ** 31) }, 'limit', 'is -2147483648 and must be at least 0'],
+    ['with a limit and a pause', { limit: 0, paused: true }, 'paused', 'must not be set together with limit'],
+    [
+      'with a limit and the end of a pause',
+      { limit: 3, paused: false },
+      'paused',
+      'must not be set together',
+    ],
     [
       'with a negative expected_limit',
       { limit: 1, expectedLimit: -1 },

@@ -14,6 +14,7 @@ import { alice } from './lease-messages';
 const view: ResourceView = {
   name: 'hello',
   limit: 10,
+  keptLimit: undefined,
   usedCount: 12,
   lastFencingToken: alice.fencingToken,
   holderCount: 1,

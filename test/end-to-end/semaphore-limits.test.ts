@@ -159,6 +159,87 @@ describe('the limit of a semaphore', () => {
   );
 });
 
+describe('the pause of a semaphore', () => {
+  test.concurrent(
+    'lets waiters wait and holders renew, until another server brings the limit back',
+    async () => {
+      const name = 'resumed elsewhere';
+      await client.setLimit(name, 2);
+      const held = await client.acquire({ name, ttlMs: 20_000 });
+      expect(await client.setPaused(name, true, 2)).toMatchObject({
+        limit: 0,
+        keptLimit: 2,
+        usedCount: 1,
+        overcommittedCount: 1,
+      });
+      expect(await refusal(elsewhere.acquire({ name, waitMs: 0 }))).toMatchObject({ reason: 'CONTENDED' });
+      const stream = elsewhere.hold({ name, ttlMs: 20_000 });
+      await stream.next('queued');
+      const later = client.acquire({ name, ttlMs: 20_000, waitMs: 20_000 });
+      await untilWaiterCount(client, name, 2);
+      await client.renew(held.leaseId);
+      await client.release(held.leaseId);
+      expect(await elsewhere.get(name)).toMatchObject({ keptLimit: 2, usedCount: 0, waiterCount: 2 });
+      expect(await elsewhere.setPaused(name, false)).toMatchObject({ limit: 2, keptLimit: 0, usedCount: 2 });
+      const { lease } = await stream.until('granted');
+      expect((await later).fencingToken).toBeGreaterThan(lease?.fencingToken ?? 0n);
+      stream.cancel();
+    },
+  );
+
+  test.concurrent('has one order with changes of the limit, and keeps no older limit', async () => {
+    const name = 'paused and changed';
+    const outcomes = [
+      { limit: 5, keptLimit: 0 },
+      { limit: 0, keptLimit: 5 },
+    ];
+    for (let round = 0; round < 20; round += 1) {
+      await client.setLimit(name, 3);
+      await Promise.all([client.setPaused(name, true), elsewhere.setLimit(name, 5)]);
+      const { limit, keptLimit } = await client.get(name);
+      expect(outcomes).toContainEqual({ limit, keptLimit });
+      await client.setLimit(name, 3);
+      const pauses = [client, elsewhere, client].map((one) => one.setPaused(name, true));
+      await Promise.all(pauses);
+      await Promise.all([client.setPaused(name, false), elsewhere.setPaused(name, false)]);
+      expect(await elsewhere.get(name)).toMatchObject({ limit: 3, keptLimit: 0 });
+      await client.setPaused(name, true);
+      await Promise.all([client.setPaused(name, false), elsewhere.setLimit(name, 7)]);
+      expect(await client.get(name)).toMatchObject({ limit: 7, keptLimit: 0 });
+    }
+  });
+
+  test.concurrent('is a change for watches, also when only the kept limit changes', async () => {
+    const name = 'watched pause';
+    await client.setLimit(name, 2);
+    const watch = elsewhere.watch(name);
+    expect(await watch.next()).toMatchObject({ limit: 2, keptLimit: 0 });
+    await client.setPaused(name, true);
+    expect(await watch.next()).toMatchObject({ limit: 0, keptLimit: 2 });
+    await client.setLimit(name, 0);
+    expect(await watch.next()).toMatchObject({ limit: 0, keptLimit: 0 });
+    watch.cancel();
+  });
+
+  test.concurrent('needs a semaphore, and a limit above 0 or a kept limit', async () => {
+    for (const paused of [true, false]) {
+      expect(await refusal(client.setPaused('nobody made', paused))).toMatchObject(NO_SUCH);
+    }
+    const name = 'limit of 0';
+    await client.setLimit(name, 0);
+    const ending = { code: 'FAILED_PRECONDITION', reason: 'LIMIT_MISMATCH', metadata: { limit: '0' } };
+    expect(await refusal(elsewhere.setPaused(name, true))).toMatchObject({
+      ...ending,
+      text: 'semaphore "limit of 0" already has the limit 0, and no limit to keep: nothing was changed; set a limit before the pause [LIMIT_MISMATCH]',
+    });
+    expect(await refusal(elsewhere.setPaused(name, false))).toMatchObject({
+      ...ending,
+      text: 'semaphore "limit of 0" has the limit 0, and no kept limit to bring back: nothing was changed; set a limit [LIMIT_MISMATCH]',
+    });
+    expect(await client.get(name)).toMatchObject({ limit: 0, keptLimit: 0 });
+  });
+});
+
 describe('DeleteSemaphore', () => {
   test.concurrent('answers SEMAPHORE_IN_USE for a semaphore in use, and changes nothing', async () => {
     const name = 'in use';

@@ -126,9 +126,9 @@ export class ModelWorld {
 
   /** The view of a resource without leases and offers that have ended. */
   view(resource: Resource): ResourceView {
-    const { requests, limit, lastToken } = this.model(resource);
+    const { requests, limit, keptLimit, lastToken } = this.model(resource);
     const alive = requests.filter(({ state, until }) => state === 'waiting' || until > this.nowUs);
-    return viewOf(alive, { name: resource.name, limit, lastFencingToken: BigInt(lastToken) });
+    return viewOf(alive, { name: resource.name, limit, keptLimit, lastFencingToken: BigInt(lastToken) });
   }
 
   /** The servers that are told of a change now. */

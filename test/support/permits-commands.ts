@@ -263,8 +263,11 @@ const pass = fc.record({ arena, ms: fc.constantFrom(50, 1000, 2600, 2600, 3100, 
 
 const limit = fc.nat(6);
 
+/** A pause and its end, more often than each single limit. */
+const wish = fc.oneof(limit, fc.constantFrom('pause' as const, 'resume' as const));
+
 const setLimit = fc
-  .record({ arena, server, limit, expectedLimit: fc.option(limit, { nil: undefined, freq: 3 }) })
+  .record({ arena, server, limit: wish, expectedLimit: fc.option(limit, { nil: undefined, freq: 3 }) })
   .map((drawn) =>
     onLimit(
       'set limit',

@@ -1,5 +1,5 @@
 import type { Resource, Service } from '../../src/engine/leases/lease';
-import type { RemoveReply, SetLimitReply } from '../../src/engine/leases/permits-store';
+import type { RemoveReply, SetLimitCommand, SetLimitReply } from '../../src/engine/leases/permits-store';
 import { bucketOf, EPOCH_AT, permitsKeys, wakeChannel } from '../../src/redis/keys';
 import { eventually } from './eventually';
 import { Requester, type RequesterOptions } from './permits-requester';
@@ -122,7 +122,7 @@ export class PermitsFixture {
 
   async setLimit(
     resource: Resource,
-    limit: number,
+    limit: SetLimitCommand['limit'],
     { expectedLimit, by = 's1' }: { expectedLimit?: number; by?: string } = {},
   ): Promise<SetLimitReply> {
     return (await this.server(by)).store.setLimit(resource, { limit, expectedLimit });

@@ -51,7 +51,7 @@ const SHOWN = 16;
 
 export function viewOf(
   requests: readonly ModelRequest[],
-  numbers: Pick<ResourceView, 'name' | 'limit' | 'lastFencingToken'>,
+  numbers: Pick<ResourceView, 'name' | 'limit' | 'keptLimit' | 'lastFencingToken'>,
 ): ResourceView {
   const holders = [...inOrder(requests, 'held'), ...inOrder(requests, 'offered')];
   const waiters = inOrder(requests, 'waiting');

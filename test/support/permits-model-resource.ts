@@ -49,6 +49,8 @@ export const micros = (ms: number) => Math.round(ms * 1000);
 /** The state of one resource in the model, with the steps that commands share: purge, grantNext, changes of state. */
 export class ModelResource {
   limit: number | undefined;
+  /** The limit that comes back when the pause ends. */
+  keptLimit: number | undefined;
   readonly requests: ModelRequest[] = [];
   lastToken = 0;
   /** The requests that servers must recheck after a command, as [server, request id]. */

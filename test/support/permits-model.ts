@@ -247,12 +247,17 @@ export class PermitsModel extends ModelResource {
   setLimit(server: string, now: number, name: string, command: SetLimitCommand): Unsent<SetLimitReply> {
     this.begin(server, now);
     this.purge();
-    const { limit, expectedLimit } = command;
-    const before = this.limit;
-    if (expectedLimit !== undefined && before === undefined) return { kind: 'unknown-resource' };
+    const { limit: wish, expectedLimit } = command;
+    const { limit: before, keptLimit: kept } = this;
+    const isLimit = typeof wish === 'number';
+    if (before === undefined && (expectedLimit !== undefined || !isLimit))
+      return { kind: 'unknown-resource' };
+    if (!isLimit && before === 0 && kept === undefined) return { kind: 'no-kept-limit' };
+    const limit = isLimit ? wish : wish === 'pause' ? 0 : (kept ?? before ?? 0);
     if (expectedLimit !== undefined && before !== undefined && before !== expectedLimit && before !== limit) {
       return { kind: 'limit-mismatch', limit: before };
     }
+    this.keptLimit = wish === 'pause' ? (kept ?? before) : undefined;
     this.limit = limit;
     if (before !== undefined && (limit < before || before === 0)) {
       if (limit < before && this.used > limit)
@@ -275,7 +280,7 @@ export class PermitsModel extends ModelResource {
     if (!command.force) this.sweep();
     const [holderCount, waiterCount] = [this.holders().length, this.queue().length];
     if (!command.force && holderCount + waiterCount > 0) return { kind: 'in-use', holderCount, waiterCount };
-    this.limit = undefined;
+    this.limit = this.keptLimit = undefined;
     this.deletedAt = now;
     this.cut = this.lastTicket = Math.max(this.lastTicket, now);
     for (const request of [...this.requests]) {
@@ -289,7 +294,8 @@ export class PermitsModel extends ModelResource {
   }
 
   view(name: string): ResourceView {
-    return viewOf(this.requests, { name, limit: this.limit, lastFencingToken: BigInt(this.lastToken) });
+    const { limit, keptLimit } = this;
+    return viewOf(this.requests, { name, limit, keptLimit, lastFencingToken: BigInt(this.lastToken) });
   }
 
   private position(request: ModelRequest): number {

@@ -8,6 +8,7 @@ import { settled } from './manual-clock';
 export const free: ResourceView = {
   name: 'hello',
   limit: LOCK_LIMIT,
+  keptLimit: undefined,
   usedCount: 0,
   lastFencingToken: 6n,
   holderCount: 0,

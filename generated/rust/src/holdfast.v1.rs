@@ -154,10 +154,11 @@ pub enum ErrorReason {
     ///    - Retry: does not help.
     ///    - Client: use the dictionary with its own profile, or delete it first.
     DictionaryExists = 10,
-    /// The limit in force is not `expected_limit`. The limit was not changed.
+    /// The limit in force is not `expected_limit`. Or SetSemaphoreLimit has `paused`, and the limit is 0 without
+    /// a `kept_limit`. The limit was not changed.
     ///
     ///    - Code: FAILED_PRECONDITION.
-    ///    - Metadata: `limit` in force, `expected_limit`.
+    ///    - Metadata: `limit` in force, `expected_limit` (if it differs).
     ///    - Retry: does not help.
     ///    - Client: read the semaphore, and decide again.
     LimitMismatch = 11,
@@ -2871,14 +2872,24 @@ pub struct SetSemaphoreLimitRequest {
     /// The semaphore's name, as in AcquirePermitsRequest. Required.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
-    /// semaphore, to 2147483647.
+    /// The largest number of permits that may be held at the same time. Required, unless `paused` is set.
+    /// Range: 0, which pauses the semaphore, to 2147483647. Ends a pause by `paused`, and forgets the kept
+    /// limit.
     #[prost(int32, optional, tag = "2")]
     pub limit: ::core::option::Option<i32>,
-    /// The limit must have this value before the change, or nothing is changed. Unset: any value is
-    /// accepted.
+    /// The limit in force must have this value before the change, or nothing is changed. Unset: any value is
+    /// accepted. 0 is in force while the semaphore is paused.
     #[prost(int32, optional, tag = "3")]
     pub expected_limit: ::core::option::Option<i32>,
+    /// Pauses the semaphore (true), or ends the pause (false). Not allowed together with `limit`. Needs
+    /// FEATURE_SEMAPHORE_PAUSE in GetServerInfo; other servers answer INVALID_FIELD and change nothing.
+    ///
+    /// True: the limit becomes 0, and the store keeps the limit in force as `kept_limit`. Holders keep their
+    /// permits, and renew as before. The semaphore then stays until it is deleted. False: `kept_limit`
+    /// becomes the limit. OK without a change if the semaphore is already paused in this way, or if its limit
+    /// is above 0 already. LIMIT_MISMATCH if the limit is 0 and there is no `kept_limit`: set `limit` instead.
+    #[prost(bool, optional, tag = "4")]
+    pub paused: ::core::option::Option<bool>,
 }
 /// The limit is in force.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3060,6 +3071,10 @@ pub struct Semaphore {
     /// Number of leases that hold permits.
     #[prost(int32, tag = "9")]
     pub holder_count: i32,
+    /// The limit that `paused` = false in SetSemaphoreLimit brings back. 0: the semaphore is not paused, or
+    /// its limit was set to 0.
+    #[prost(int32, tag = "10")]
+    pub kept_limit: i32,
 }
 /// Generated client implementations.
 pub mod semaphore_service_client {
@@ -3287,6 +3302,9 @@ pub mod semaphore_service_client {
         /// Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
         /// semaphore: all requests wait, and no request ends with NEVER_FITS.
         ///
+        /// With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+        /// the kept limit is in force again.
+        ///
         /// Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
         /// a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
         /// `expected_limit` if that can happen.
@@ -3296,8 +3314,8 @@ pub mod semaphore_service_client {
         /// call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
         /// limit. Retry until OK.
         ///
-        /// Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-        /// does not exist), OUTCOME_UNKNOWN (retry).
+        /// Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+        /// semaphore does not exist), OUTCOME_UNKNOWN (retry).
         pub async fn set_semaphore_limit(
             &mut self,
             request: impl tonic::IntoRequest<super::SetSemaphoreLimitRequest>,
@@ -3690,6 +3708,8 @@ pub enum Feature {
     Sessions = 9,
     /// ListCallers.
     Callers = 10,
+    /// `paused` in SetSemaphoreLimit, and `kept_limit` of semaphores.
+    SemaphorePause = 11,
 }
 impl Feature {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -3709,6 +3729,7 @@ impl Feature {
             Self::MetadataUpdate => "FEATURE_METADATA_UPDATE",
             Self::Sessions => "FEATURE_SESSIONS",
             Self::Callers => "FEATURE_CALLERS",
+            Self::SemaphorePause => "FEATURE_SEMAPHORE_PAUSE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -3725,6 +3746,7 @@ impl Feature {
             "FEATURE_METADATA_UPDATE" => Some(Self::MetadataUpdate),
             "FEATURE_SESSIONS" => Some(Self::Sessions),
             "FEATURE_CALLERS" => Some(Self::Callers),
+            "FEATURE_SEMAPHORE_PAUSE" => Some(Self::SemaphorePause),
             _ => None,
         }
     }

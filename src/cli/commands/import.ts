@@ -12,6 +12,7 @@ import type { Terminal } from '../terminal';
 import { countsText, type Counts, type ExportPart } from '../transfer/export-lines';
 import { readExport } from '../transfer/read-export';
 import { entryCount } from './complete-entries';
+import { requirePause, setPaused } from './semaphore-kind';
 
 /** `holdfast import`: takes back a file of `holdfast export`. */
 export function addImport(program: Command, terminal: Terminal): void {
@@ -87,11 +88,15 @@ class Importer {
     }
   }
 
-  private async semaphore({ name, limit }: ExportPart & { kind: 'semaphore' }): Promise<void> {
+  private async semaphore({ name, ...part }: ExportPart & { kind: 'semaphore' }): Promise<void> {
     const { interrupted: signal } = this.terminal;
+    const isPaused = part.keptLimit > 0;
+    if (isPaused) await requirePause(this.hf); // else the semaphore would be left without its pause
+    const limit = isPaused ? part.keptLimit : part.limit;
     const request = { name, limit, expectedLimit: undefined };
     await this.hf.call(service.setSemaphoreLimit, request, { signal });
-    this.terminal.err.write(`limit ${limit}: semaphore ${quoted(name)}\n`);
+    if (isPaused) await setPaused(this.hf, name, true, { signal });
+    this.terminal.err.write(`limit ${limit}${isPaused ? ', paused' : ''}: semaphore ${quoted(name)}\n`);
   }
 
   private async dictionary(

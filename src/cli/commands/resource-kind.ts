@@ -13,6 +13,8 @@ export interface Resource {
   readonly waiters: readonly Waiter[];
   /** Only semaphores have a limit. 0 pauses the semaphore. */
   readonly limit?: number;
+  /** The limit that comes back after a pause. 0: there is none. */
+  readonly keptLimit?: number;
 }
 
 export interface ListQuery {

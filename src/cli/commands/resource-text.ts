@@ -28,9 +28,10 @@ export function freeText({ freeTime }: Revoked): string {
   return wait > 0 ? `free in ${spanText(wait)}` : 'free now';
 }
 
-function stateText({ holderCount, limit }: Resource): string {
+function stateText({ holderCount, limit, keptLimit = 0 }: Resource): string {
   const held = holderCount > 0 ? `held by ${holderCount}` : undefined;
-  if (limit === 0) return `${held === undefined ? '' : `${held}, `}paused by its limit of 0`;
+  const paused = keptLimit > 0 ? 'paused' : 'paused by its limit of 0';
+  if (limit === 0) return `${held === undefined ? '' : `${held}, `}${paused}`;
   return held ?? 'free';
 }
 

@@ -86,10 +86,13 @@ export function addSemaphoreRun(parent: Command, terminal: Terminal): void {
                           order writes, because a semaphore has several holders`,
     acquire: (hf, name, common, { permits, limit }: { permits: number; limit?: number }) =>
       hf.permits(name, { ...common, permits, ...(limit !== undefined && { limit }) }),
-    whyNotGranted: async (hf, name) =>
-      (await semaphoreKind.get(hf, name)).limit === 0
-        ? 'its limit of 0 pauses the semaphore; "holdfast semaphore set-limit" raises the limit'
-        : undefined,
+    whyNotGranted: async (hf, name) => {
+      const { limit, keptLimit } = await semaphoreKind.get(hf, name);
+      if (limit > 0) return undefined;
+      return keptLimit > 0
+        ? `it is paused; "holdfast semaphore resume" brings back its limit of ${keptLimit}`
+        : 'its limit of 0 pauses the semaphore; "holdfast semaphore set-limit" raises the limit';
+    },
   });
 }
 

@@ -16,7 +16,7 @@ import { lockKind } from './lock-kind';
 import { timeMs } from './requests';
 import type { Resource } from './resource-kind';
 import { firstHolder } from './resource-text';
-import { semaphoreKind } from './semaphore-kind';
+import { limitText, semaphoreKind } from './semaphore-kind';
 import { pauseOfServers } from './server-pause';
 import { addCallerOptions, callerLook, type CallerFlags } from './top-callers';
 
@@ -195,7 +195,7 @@ function columns(nowMs: number): readonly Column<Row>[] {
     { title: 'LONGEST WAIT', value: (row) => longestWait(resourceOf(row), nowMs), isNumber: true },
     {
       title: 'USED',
-      value: (row) => ('lock' in row ? '' : `${row.semaphore.usedCount}/${row.semaphore.limit}`),
+      value: (row) => ('lock' in row ? '' : `${row.semaphore.usedCount}/${limitText(row.semaphore)}`),
       isNumber: true,
     },
     { title: 'HOLDER', value: (row) => firstHolder(resourceOf(row)), mayShrink: true },

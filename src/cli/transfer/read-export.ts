@@ -72,12 +72,11 @@ class ExportReader {
     this.hasHeader = true;
   }
 
-  private semaphore({ name, limit }: Record<string, unknown>): ExportPart {
-    if (!Number.isInteger(limit) || Number(limit) < 0 || Number(limit) > MAX_LIMIT) {
-      throw new EntryProblem(`"limit" must be a whole number from 0 to ${MAX_LIMIT}`);
-    }
+  private semaphore({ name, limit, keptLimit = 0 }: Record<string, unknown>): ExportPart {
     this.counts.semaphoreCount += 1;
-    return { kind: 'semaphore', name: nameOf(name), limit: Number(limit) };
+    const part = { limit: limitOf(limit, 'limit'), keptLimit: limitOf(keptLimit, 'keptLimit') };
+    if (part.limit > 0 && part.keptLimit > 0) throw new EntryProblem('"keptLimit" must have the "limit" 0');
+    return { kind: 'semaphore', name: nameOf(name), ...part };
   }
 
   private dictionary({ name, profile }: Record<string, unknown>): ExportPart {
@@ -115,6 +114,11 @@ class ExportReader {
 }
 
 const MAX_LIMIT = 2 ** 31 - 1;
+
+function limitOf(limit: unknown, key: string): number {
+  if (Number.isInteger(limit) && Number(limit) >= 0 && Number(limit) <= MAX_LIMIT) return Number(limit);
+  throw new EntryProblem(`"${key}" must be a whole number from 0 to ${MAX_LIMIT}`);
+}
 
 function record(value: unknown, key: string): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {

@@ -36,7 +36,11 @@ export async function* exportPieces(
   if (semaphores !== undefined) {
     for await (const rows of semaphorePages(hf, semaphores)) {
       counts.semaphoreCount += rows.length;
-      yield hashed(rows.map(({ name, limit }) => ({ semaphore: { name, limit } })));
+      yield hashed(
+        rows.map(({ name, limit, keptLimit }) => ({
+          semaphore: { name, limit, ...(keptLimit > 0 && { keptLimit }) },
+        })),
+      );
     }
   }
   if (dictionaries !== undefined) {

@@ -191,6 +191,17 @@ export function limitMismatch(
   );
 }
 
+export function noKeptLimit(resource: Resource, isPause: boolean): HoldfastError {
+  const [state, remedy] = isPause
+    ? ['already has the limit 0, and no limit to keep', 'set a limit before the pause']
+    : ['has the limit 0, and no kept limit to bring back', 'set a limit'];
+  return new HoldfastError(
+    'LIMIT_MISMATCH',
+    `${resourceText(resource)} ${state}: nothing was changed; ${remedy}`,
+    { metadata: { limit: '0' } },
+  );
+}
+
 export function semaphoreInUse(
   resource: Resource,
   { holderCount, waiterCount }: { readonly holderCount: number; readonly waiterCount: number },

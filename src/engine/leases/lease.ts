@@ -65,6 +65,8 @@ export interface WaiterView {
 export interface ResourceView {
   readonly name: string;
   readonly limit: number | undefined;
+  /** The limit that comes back when the pause of a semaphore ends. Undefined: no pause keeps a limit. */
+  readonly keptLimit: number | undefined;
   readonly usedCount: number;
   readonly lastFencingToken: bigint;
   readonly holderCount: number;

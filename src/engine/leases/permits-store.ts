@@ -165,7 +165,8 @@ export interface ReleaseCommand extends ByCaller {
 }
 
 export interface SetLimitCommand {
-  readonly limit: number;
+  /** `pause`: 0, and the store keeps the limit in force. `resume`: the kept limit, or the limit in force without a pause. */
+  readonly limit: number | 'pause' | 'resume';
   /** Nothing changes if the current limit differs from this limit. Undefined: the limit always changes. */
   readonly expectedLimit: number | undefined;
 }
@@ -341,6 +342,8 @@ export type RenewReply = Granted | Finished | Superseded | { readonly kind: 'gon
 export type SetLimitReply =
   | { readonly kind: 'set'; readonly view: ResourceView }
   | { readonly kind: 'limit-mismatch'; readonly limit: number }
+  /** A pause, or its end, of a semaphore with the limit 0 and without a kept limit. */
+  | { readonly kind: 'no-kept-limit' }
   | UnknownResource;
 
 export type RemoveReply =

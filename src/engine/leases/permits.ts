@@ -188,7 +188,7 @@ export class Permits implements PermitsEngine {
     return this.lists.page(call, service, request, names);
   }
 
-  /** Creates a semaphore, or changes its limit. Never takes permits from a holder. */
+  /** Creates a semaphore, changes its limit, or pauses or resumes it. Never takes permits from a holder. */
   async setLimit(name: string, command: SetLimitCommand): Promise<ResourceView> {
     const resource = { service: 'semaphore', name } as const;
     const setting = this.context.store.setLimit(resource, command);
@@ -198,8 +198,12 @@ export class Permits implements PermitsEngine {
         return resourceShownToClients('semaphore', reply.view);
       case 'limit-mismatch':
         throw errors.limitMismatch(resource, reply.limit, command.expectedLimit);
+      case 'no-kept-limit':
+        throw errors.noKeptLimit(resource, command.limit === 'pause');
       case 'unknown-resource':
-        throw errors.noSuchSemaphore(resource, 'leave expected_limit unset to create it');
+        throw typeof command.limit === 'number'
+          ? errors.noSuchSemaphore(resource, 'leave expected_limit unset to create it')
+          : errors.noSuchSemaphore(resource);
     }
   }
 

@@ -16,6 +16,7 @@ export function showSame(
 ): boolean {
   return (
     before.limit === after.limit &&
+    before.keptLimit === after.keptLimit &&
     before.usedCount === after.usedCount &&
     before.lastFencingToken === after.lastFencingToken &&
     before.holderCount === after.holderCount &&

@@ -134,6 +134,8 @@ export function parseSetLimit(resource: Resource, reply: GuardedReply): SetLimit
       return { kind: 'set', view: parseView(resource, reply.values[0] as Reply[]) };
     case 'MISMATCH':
       return { kind: 'limit-mismatch', limit: Number(reply.values[0]) };
+    case 'NOT_KEPT':
+      return { kind: 'no-kept-limit' };
     case 'UNKNOWN':
       return { kind: 'unknown-resource' };
     default:
@@ -182,10 +184,11 @@ export function parseList<Item>(
 
 /** A holder or waiter without a readable record was edited manually in Redis, and is left out. */
 function parseView(resource: Resource, view: readonly Reply[]): ResourceView {
-  const [limit, token, used, holderCount, waiterCount, holders, waiters] = view;
+  const [limit, token, used, holderCount, waiterCount, holders, waiters, kept] = view;
   return {
     name: resource.name,
     limit: parseLimit(limit as string),
+    keptLimit: parseLimit(kept as string),
     usedCount: Number(used),
     lastFencingToken: BigInt(token as string),
     holderCount: Number(holderCount),

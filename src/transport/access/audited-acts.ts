@@ -10,6 +10,8 @@ export interface AuditedAct {
   readonly action:
     | 'revoke'
     | 'set limit'
+    | 'pause semaphore'
+    | 'resume semaphore'
     | 'delete semaphore'
     | 'delete semaphore by force'
     | 'create dictionary'
@@ -47,8 +49,8 @@ const locks: ActsOf<typeof LockServiceService> = { revokeLock: revoke };
 
 const semaphores: ActsOf<typeof SemaphoreServiceService> = {
   revokePermits: revoke,
-  setSemaphoreLimit: ({ name, limit, expectedLimit }) => ({
-    action: 'set limit',
+  setSemaphoreLimit: ({ name, limit, expectedLimit, paused }) => ({
+    action: paused === undefined ? 'set limit' : paused ? 'pause semaphore' : 'resume semaphore',
     name,
     details: { ...(limit !== undefined && { limit }), ...(expectedLimit !== undefined && { expectedLimit }) },
   }),

@@ -72,6 +72,7 @@ export function semaphoreMessage(view: ResourceView): Semaphore {
     holders: view.holders.map(holderMessage),
     waiters: view.waiters.map(waiterMessage),
     holderCount: view.holderCount,
+    keptLimit: view.keptLimit ?? 0,
   };
 }
 

@@ -68,14 +68,17 @@ export function semaphoreHandlers(
 
     setSemaphoreLimit: unary<SetSemaphoreLimitRequest, SetSemaphoreLimitResponse>(
       context,
-      async ({ name, limit: newLimit, expectedLimit: expected }) => {
+      async ({ name, limit: newLimit, expectedLimit: expected, paused }) => {
         const violations = new Violations();
         checkName(violations, 'name', name);
-        const limit = checkCount(violations, 'limit', newLimit, 0);
-        if (newLimit === undefined) violations.add('limit', 'is required');
+        const number = checkCount(violations, 'limit', newLimit, 0);
+        if (newLimit === undefined && paused === undefined) violations.add('limit', 'is required');
+        if (newLimit !== undefined && paused !== undefined)
+          violations.add('paused', 'must not be set together with limit');
         const expectedLimit = checkCount(violations, 'expected_limit', expected, 0);
         violations.throwIfAny();
-        const view = await engine.setLimit(name, { limit: limit as number, expectedLimit });
+        const limit = paused === undefined ? (number as number) : paused ? 'pause' : 'resume';
+        const view = await engine.setLimit(name, { limit, expectedLimit });
         return { semaphore: semaphoreMessage(view) };
       },
     ),

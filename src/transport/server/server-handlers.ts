@@ -36,6 +36,7 @@ const FEATURES = [
   Feature.FEATURE_AUTOCOMPLETE,
   Feature.FEATURE_SESSIONS,
   Feature.FEATURE_CALLERS,
+  Feature.FEATURE_SEMAPHORE_PAUSE,
 ];
 
 /** Bound of the reason that an operator gives to end a quarantine. */

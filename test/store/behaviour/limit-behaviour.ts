@@ -1,3 +1,4 @@
+import type { SetLimitCommand } from '../../../src/engine/leases/permits-store';
 import type { Requester } from '../../support/permits-requester';
 import { is } from '../../support/reply-kinds';
 import type { BehaviourFixture } from './behaviour-fixture';
@@ -13,6 +14,22 @@ export function limitBehaviour(opened: () => BehaviourFixture): void {
       expect(is('limit-mismatch', refused).limit).toBe(3);
       is('set', await other.permits.setLimit(semaphore, { limit: 9, expectedLimit: 3 }));
       expect((await one.permits.inspect(semaphore)).limit).toBe(9);
+    });
+  });
+
+  it('pauses with the limit 0, and brings the limit back, whichever server is asked', async () => {
+    const fixture = opened();
+    await fixture.everywhere('semaphore', async (semaphore) => {
+      const { one, other } = fixture;
+      const change = async (by: typeof one, limit: SetLimitCommand['limit']) =>
+        by.permits.setLimit(semaphore, { limit, expectedLimit: undefined });
+      is('unknown-resource', await change(one, 'pause'));
+      is('set', await change(one, 3));
+      expect(is('set', await change(one, 'pause')).view).toMatchObject({ limit: 0, keptLimit: 3 });
+      expect(await other.permits.inspect(semaphore)).toMatchObject({ limit: 0, keptLimit: 3 });
+      expect(is('set', await change(other, 'resume')).view).toMatchObject({ limit: 3, keptLimit: undefined });
+      is('set', await change(one, 0));
+      is('no-kept-limit', await change(other, 'resume'));
     });
   });
 

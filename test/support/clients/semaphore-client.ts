@@ -68,6 +68,12 @@ export class SemaphoreClient<Asked extends Wanted = PermitsWanted> extends Lease
     return present(semaphore);
   }
 
+  async setPaused(name: string, paused: boolean, expectedLimit?: number): Promise<Semaphore> {
+    const request = { name, limit: undefined, expectedLimit, paused };
+    const { semaphore } = await this.unary(this.stub.setSemaphoreLimit, request);
+    return present(semaphore);
+  }
+
   revoke(wanted: RevokeWanted): Promise<RevokePermitsResponse> {
     return this.unary(this.stub.revokePermits, revokeRequest(wanted));
   }

@@ -123,10 +123,11 @@ const (
 	//   - Retry: does not help.
 	//   - Client: use the dictionary with its own profile, or delete it first.
 	ErrorReason_ERROR_REASON_DICTIONARY_EXISTS ErrorReason = 10
-	// The limit in force is not `expected_limit`. The limit was not changed.
+	// The limit in force is not `expected_limit`. Or SetSemaphoreLimit has `paused`, and the limit is 0 without
+	// a `kept_limit`. The limit was not changed.
 	//
 	//   - Code: FAILED_PRECONDITION.
-	//   - Metadata: `limit` in force, `expected_limit`.
+	//   - Metadata: `limit` in force, `expected_limit` (if it differs).
 	//   - Retry: does not help.
 	//   - Client: read the semaphore, and decide again.
 	ErrorReason_ERROR_REASON_LIMIT_MISMATCH ErrorReason = 11

@@ -116,10 +116,11 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Client: use the dictionary with its own profile, or delete it first.
     """
     ERROR_REASON_LIMIT_MISMATCH: _ErrorReason.ValueType  # 11
-    """The limit in force is not `expected_limit`. The limit was not changed.
+    """The limit in force is not `expected_limit`. Or SetSemaphoreLimit has `paused`, and the limit is 0 without
+    a `kept_limit`. The limit was not changed.
 
       - Code: FAILED_PRECONDITION.
-      - Metadata: `limit` in force, `expected_limit`.
+      - Metadata: `limit` in force, `expected_limit` (if it differs).
       - Retry: does not help.
       - Client: read the semaphore, and decide again.
     """
@@ -433,10 +434,11 @@ ERROR_REASON_DICTIONARY_EXISTS: ErrorReason.ValueType  # 10
   - Client: use the dictionary with its own profile, or delete it first.
 """
 ERROR_REASON_LIMIT_MISMATCH: ErrorReason.ValueType  # 11
-"""The limit in force is not `expected_limit`. The limit was not changed.
+"""The limit in force is not `expected_limit`. Or SetSemaphoreLimit has `paused`, and the limit is 0 without
+a `kept_limit`. The limit was not changed.
 
   - Code: FAILED_PRECONDITION.
-  - Metadata: `limit` in force, `expected_limit`.
+  - Metadata: `limit` in force, `expected_limit` (if it differs).
   - Retry: does not help.
   - Client: read the semaphore, and decide again.
 """

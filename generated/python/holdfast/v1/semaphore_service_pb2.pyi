@@ -292,15 +292,26 @@ class SetSemaphoreLimitRequest(google.protobuf.message.Message):
     NAME_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
     EXPECTED_LIMIT_FIELD_NUMBER: builtins.int
+    PAUSED_FIELD_NUMBER: builtins.int
     name: builtins.str
     """The semaphore's name, as in AcquirePermitsRequest. Required."""
     limit: builtins.int
-    """The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
-    semaphore, to 2147483647.
+    """The largest number of permits that may be held at the same time. Required, unless `paused` is set.
+    Range: 0, which pauses the semaphore, to 2147483647. Ends a pause by `paused`, and forgets the kept
+    limit.
     """
     expected_limit: builtins.int
-    """The limit must have this value before the change, or nothing is changed. Unset: any value is
-    accepted.
+    """The limit in force must have this value before the change, or nothing is changed. Unset: any value is
+    accepted. 0 is in force while the semaphore is paused.
+    """
+    paused: builtins.bool
+    """Pauses the semaphore (true), or ends the pause (false). Not allowed together with `limit`. Needs
+    FEATURE_SEMAPHORE_PAUSE in GetServerInfo; other servers answer INVALID_FIELD and change nothing.
+
+    True: the limit becomes 0, and the store keeps the limit in force as `kept_limit`. Holders keep their
+    permits, and renew as before. The semaphore then stays until it is deleted. False: `kept_limit`
+    becomes the limit. OK without a change if the semaphore is already paused in this way, or if its limit
+    is above 0 already. LIMIT_MISMATCH if the limit is 0 and there is no `kept_limit`: set `limit` instead.
     """
     def __init__(
         self,
@@ -308,13 +319,16 @@ class SetSemaphoreLimitRequest(google.protobuf.message.Message):
         name: builtins.str = ...,
         limit: builtins.int | None = ...,
         expected_limit: builtins.int | None = ...,
+        paused: builtins.bool | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_expected_limit", b"_expected_limit", "_limit", b"_limit", "expected_limit", b"expected_limit", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_expected_limit", b"_expected_limit", "_limit", b"_limit", "expected_limit", b"expected_limit", "limit", b"limit", "name", b"name"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_expected_limit", b"_expected_limit", "_limit", b"_limit", "_paused", b"_paused", "expected_limit", b"expected_limit", "limit", b"limit", "paused", b"paused"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_expected_limit", b"_expected_limit", "_limit", b"_limit", "_paused", b"_paused", "expected_limit", b"expected_limit", "limit", b"limit", "name", b"name", "paused", b"paused"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_expected_limit", b"_expected_limit"]) -> typing.Literal["expected_limit"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_paused", b"_paused"]) -> typing.Literal["paused"] | None: ...
 
 global___SetSemaphoreLimitRequest = SetSemaphoreLimitRequest
 
@@ -634,6 +648,7 @@ class Semaphore(google.protobuf.message.Message):
     HOLDERS_FIELD_NUMBER: builtins.int
     WAITERS_FIELD_NUMBER: builtins.int
     HOLDER_COUNT_FIELD_NUMBER: builtins.int
+    KEPT_LIMIT_FIELD_NUMBER: builtins.int
     name: builtins.str
     """The semaphore's name."""
     limit: builtins.int
@@ -652,6 +667,10 @@ class Semaphore(google.protobuf.message.Message):
     """
     holder_count: builtins.int
     """Number of leases that hold permits."""
+    kept_limit: builtins.int
+    """The limit that `paused` = false in SetSemaphoreLimit brings back. 0: the semaphore is not paused, or
+    its limit was set to 0.
+    """
     @property
     def holders(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[holdfast.v1.lease_pb2.Holder]:
         """At most 16 holders: the holders with the earliest lease ends, the earliest end first."""
@@ -672,7 +691,8 @@ class Semaphore(google.protobuf.message.Message):
         holders: collections.abc.Iterable[holdfast.v1.lease_pb2.Holder] | None = ...,
         waiters: collections.abc.Iterable[holdfast.v1.lease_pb2.Waiter] | None = ...,
         holder_count: builtins.int = ...,
+        kept_limit: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["holder_count", b"holder_count", "holders", b"holders", "last_fencing_token", b"last_fencing_token", "limit", b"limit", "name", b"name", "overcommitted_count", b"overcommitted_count", "used_count", b"used_count", "waiter_count", b"waiter_count", "waiters", b"waiters"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["holder_count", b"holder_count", "holders", b"holders", "kept_limit", b"kept_limit", "last_fencing_token", b"last_fencing_token", "limit", b"limit", "name", b"name", "overcommitted_count", b"overcommitted_count", "used_count", b"used_count", "waiter_count", b"waiter_count", "waiters", b"waiters"]) -> None: ...
 
 global___Semaphore = Semaphore

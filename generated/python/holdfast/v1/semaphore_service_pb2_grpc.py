@@ -151,6 +151,9 @@ class SemaphoreServiceServicer(object):
         Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
         semaphore: all requests wait, and no request ends with NEVER_FITS.
 
+        With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+        the kept limit is in force again.
+
         Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
         a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
         `expected_limit` if that can happen.
@@ -160,8 +163,8 @@ class SemaphoreServiceServicer(object):
         call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
         limit. Retry until OK.
 
-        Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-        does not exist), OUTCOME_UNKNOWN (retry).
+        Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+        semaphore does not exist), OUTCOME_UNKNOWN (retry).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

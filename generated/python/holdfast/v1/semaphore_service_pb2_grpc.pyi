@@ -95,6 +95,9 @@ class SemaphoreServiceStub:
     Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
     semaphore: all requests wait, and no request ends with NEVER_FITS.
 
+    With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+    the kept limit is in force again.
+
     Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
     a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
     `expected_limit` if that can happen.
@@ -104,8 +107,8 @@ class SemaphoreServiceStub:
     call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
     limit. Retry until OK.
 
-    Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-    does not exist), OUTCOME_UNKNOWN (retry).
+    Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+    semaphore does not exist), OUTCOME_UNKNOWN (retry).
     """
 
     GetSemaphore: grpc.UnaryUnaryMultiCallable[
@@ -270,6 +273,9 @@ class SemaphoreServiceAsyncStub:
     Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
     semaphore: all requests wait, and no request ends with NEVER_FITS.
 
+    With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+    the kept limit is in force again.
+
     Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
     a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
     `expected_limit` if that can happen.
@@ -279,8 +285,8 @@ class SemaphoreServiceAsyncStub:
     call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
     limit. Retry until OK.
 
-    Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-    does not exist), OUTCOME_UNKNOWN (retry).
+    Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+    semaphore does not exist), OUTCOME_UNKNOWN (retry).
     """
 
     GetSemaphore: grpc.aio.UnaryUnaryMultiCallable[
@@ -455,6 +461,9 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
         semaphore: all requests wait, and no request ends with NEVER_FITS.
 
+        With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+        the kept limit is in force again.
+
         Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
         a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
         `expected_limit` if that can happen.
@@ -464,8 +473,8 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
         limit. Retry until OK.
 
-        Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-        does not exist), OUTCOME_UNKNOWN (retry).
+        Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+        semaphore does not exist), OUTCOME_UNKNOWN (retry).
         """
 
     @abc.abstractmethod

@@ -49,6 +49,8 @@ class _FeatureEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTy
     """SessionService."""
     FEATURE_CALLERS: _Feature.ValueType  # 10
     """ListCallers."""
+    FEATURE_SEMAPHORE_PAUSE: _Feature.ValueType  # 11
+    """`paused` in SetSemaphoreLimit, and `kept_limit` of semaphores."""
 
 class Feature(_Feature, metaclass=_FeatureEnumTypeWrapper):
     """A feature that not every version or configuration offers. Check for the feature before use."""
@@ -75,6 +77,8 @@ FEATURE_SESSIONS: Feature.ValueType  # 9
 """SessionService."""
 FEATURE_CALLERS: Feature.ValueType  # 10
 """ListCallers."""
+FEATURE_SEMAPHORE_PAUSE: Feature.ValueType  # 11
+"""`paused` in SetSemaphoreLimit, and `kept_limit` of semaphores."""
 global___Feature = Feature
 
 class _CallerOrder:

@@ -129,10 +129,11 @@ export enum ErrorReason {
    */
   ERROR_REASON_DICTIONARY_EXISTS = 10,
   /**
-   * ERROR_REASON_LIMIT_MISMATCH - The limit in force is not `expected_limit`. The limit was not changed.
+   * ERROR_REASON_LIMIT_MISMATCH - The limit in force is not `expected_limit`. Or SetSemaphoreLimit has `paused`, and the limit is 0 without
+   * a `kept_limit`. The limit was not changed.
    *
    *   - Code: FAILED_PRECONDITION.
-   *   - Metadata: `limit` in force, `expected_limit`.
+   *   - Metadata: `limit` in force, `expected_limit` (if it differs).
    *   - Retry: does not help.
    *   - Client: read the semaphore, and decide again.
    */

@@ -175,17 +175,30 @@ export interface SetSemaphoreLimitRequest {
   /** The semaphore's name, as in AcquirePermitsRequest. Required. */
   name: string;
   /**
-   * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
-   * semaphore, to 2147483647.
+   * The largest number of permits that may be held at the same time. Required, unless `paused` is set.
+   * Range: 0, which pauses the semaphore, to 2147483647. Ends a pause by `paused`, and forgets the kept
+   * limit.
    */
   limit?:
     | number
     | undefined;
   /**
-   * The limit must have this value before the change, or nothing is changed. Unset: any value is
-   * accepted.
+   * The limit in force must have this value before the change, or nothing is changed. Unset: any value is
+   * accepted. 0 is in force while the semaphore is paused.
    */
-  expectedLimit?: number | undefined;
+  expectedLimit?:
+    | number
+    | undefined;
+  /**
+   * Pauses the semaphore (true), or ends the pause (false). Not allowed together with `limit`. Needs
+   * FEATURE_SEMAPHORE_PAUSE in GetServerInfo; other servers answer INVALID_FIELD and change nothing.
+   *
+   * True: the limit becomes 0, and the store keeps the limit in force as `kept_limit`. Holders keep their
+   * permits, and renew as before. The semaphore then stays until it is deleted. False: `kept_limit`
+   * becomes the limit. OK without a change if the semaphore is already paused in this way, or if its limit
+   * is above 0 already. LIMIT_MISMATCH if the limit is 0 and there is no `kept_limit`: set `limit` instead.
+   */
+  paused?: boolean | undefined;
 }
 
 /** The limit is in force. */
@@ -358,6 +371,11 @@ export interface Semaphore {
   waiters: Waiter[];
   /** Number of leases that hold permits. */
   holderCount: number;
+  /**
+   * The limit that `paused` = false in SetSemaphoreLimit brings back. 0: the semaphore is not paused, or
+   * its limit was set to 0.
+   */
+  keptLimit: number;
 }
 
 function createBaseAcquirePermitsRequest(): AcquirePermitsRequest {
@@ -1150,7 +1168,7 @@ export const HoldPermitsResponse: MessageFns<HoldPermitsResponse> = {
 };
 
 function createBaseSetSemaphoreLimitRequest(): SetSemaphoreLimitRequest {
-  return { name: "", limit: undefined, expectedLimit: undefined };
+  return { name: "", limit: undefined, expectedLimit: undefined, paused: undefined };
 }
 
 export const SetSemaphoreLimitRequest: MessageFns<SetSemaphoreLimitRequest> = {
@@ -1163,6 +1181,9 @@ export const SetSemaphoreLimitRequest: MessageFns<SetSemaphoreLimitRequest> = {
     }
     if (message.expectedLimit !== undefined) {
       writer.uint32(24).int32(message.expectedLimit);
+    }
+    if (message.paused !== undefined) {
+      writer.uint32(32).bool(message.paused);
     }
     return writer;
   },
@@ -1204,6 +1225,14 @@ export const SetSemaphoreLimitRequest: MessageFns<SetSemaphoreLimitRequest> = {
             message.expectedLimit = reader.int32();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.paused = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1227,6 +1256,9 @@ export const SetSemaphoreLimitRequest: MessageFns<SetSemaphoreLimitRequest> = {
     if (message.expectedLimit !== undefined) {
       obj.expectedLimit = Math.round(message.expectedLimit);
     }
+    if (message.paused !== undefined) {
+      obj.paused = message.paused;
+    }
     return obj;
   },
 
@@ -1238,6 +1270,7 @@ export const SetSemaphoreLimitRequest: MessageFns<SetSemaphoreLimitRequest> = {
     message.name = object.name ?? "";
     message.limit = object.limit ?? undefined;
     message.expectedLimit = object.expectedLimit ?? undefined;
+    message.paused = object.paused ?? undefined;
     return message;
   },
 };
@@ -2186,6 +2219,7 @@ function createBaseSemaphore(): Semaphore {
     holders: [],
     waiters: [],
     holderCount: 0,
+    keptLimit: 0,
   };
 }
 
@@ -2220,6 +2254,9 @@ export const Semaphore: MessageFns<Semaphore> = {
     }
     if (message.holderCount !== 0) {
       writer.uint32(72).int32(message.holderCount);
+    }
+    if (message.keptLimit !== 0) {
+      writer.uint32(80).int32(message.keptLimit);
     }
     return writer;
   },
@@ -2309,6 +2346,14 @@ export const Semaphore: MessageFns<Semaphore> = {
             message.holderCount = reader.int32();
             continue;
           }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.keptLimit = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2350,6 +2395,9 @@ export const Semaphore: MessageFns<Semaphore> = {
     if (message.holderCount !== 0) {
       obj.holderCount = Math.round(message.holderCount);
     }
+    if (message.keptLimit !== 0) {
+      obj.keptLimit = Math.round(message.keptLimit);
+    }
     return obj;
   },
 
@@ -2369,6 +2417,7 @@ export const Semaphore: MessageFns<Semaphore> = {
     message.holders = object.holders?.map((e) => Holder.fromPartial(e)) || [];
     message.waiters = object.waiters?.map((e) => Waiter.fromPartial(e)) || [];
     message.holderCount = object.holderCount ?? 0;
+    message.keptLimit = object.keptLimit ?? 0;
     return message;
   },
 };
@@ -2473,6 +2522,9 @@ export const SemaphoreServiceService = {
    * Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
    * semaphore: all requests wait, and no request ends with NEVER_FITS.
    *
+   * With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+   * the kept limit is in force again.
+   *
    * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
    * `expected_limit` if that can happen.
@@ -2482,8 +2534,8 @@ export const SemaphoreServiceService = {
    * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
    * limit. Retry until OK.
    *
-   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-   * does not exist), OUTCOME_UNKNOWN (retry).
+   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+   * semaphore does not exist), OUTCOME_UNKNOWN (retry).
    */
   setSemaphoreLimit: {
     path: "/holdfast.v1.SemaphoreService/SetSemaphoreLimit" as const,
@@ -2665,6 +2717,9 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
    * semaphore: all requests wait, and no request ends with NEVER_FITS.
    *
+   * With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+   * the kept limit is in force again.
+   *
    * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
    * `expected_limit` if that can happen.
@@ -2674,8 +2729,8 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
    * limit. Retry until OK.
    *
-   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-   * does not exist), OUTCOME_UNKNOWN (retry).
+   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+   * semaphore does not exist), OUTCOME_UNKNOWN (retry).
    */
   setSemaphoreLimit: handleUnaryCall<SetSemaphoreLimitRequest, SetSemaphoreLimitResponse>;
   /**
@@ -2846,6 +2901,9 @@ export interface SemaphoreServiceClient extends Client {
    * Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
    * semaphore: all requests wait, and no request ends with NEVER_FITS.
    *
+   * With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+   * the kept limit is in force again.
+   *
    * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
    * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
    * `expected_limit` if that can happen.
@@ -2855,8 +2913,8 @@ export interface SemaphoreServiceClient extends Client {
    * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
    * limit. Retry until OK.
    *
-   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-   * does not exist), OUTCOME_UNKNOWN (retry).
+   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+   * semaphore does not exist), OUTCOME_UNKNOWN (retry).
    */
   setSemaphoreLimit(
     request: SetSemaphoreLimitRequest,

@@ -46,6 +46,8 @@ export enum Feature {
   FEATURE_SESSIONS = 9,
   /** FEATURE_CALLERS - ListCallers. */
   FEATURE_CALLERS = 10,
+  /** FEATURE_SEMAPHORE_PAUSE - `paused` in SetSemaphoreLimit, and `kept_limit` of semaphores. */
+  FEATURE_SEMAPHORE_PAUSE = 11,
   UNRECOGNIZED = -1,
 }
 
@@ -73,6 +75,8 @@ export function featureToJSON(object: Feature): string {
       return "FEATURE_SESSIONS";
     case Feature.FEATURE_CALLERS:
       return "FEATURE_CALLERS";
+    case Feature.FEATURE_SEMAPHORE_PAUSE:
+      return "FEATURE_SEMAPHORE_PAUSE";
     case Feature.UNRECOGNIZED:
     default:
       return "UNRECOGNIZED";

@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
 -- Sets the limit of a semaphore, and creates the semaphore if there is none. The limit stays until the semaphore is
--- deleted.
+-- deleted. Or pauses an existing semaphore with the limit 0 and keeps its limit, or ends the pause.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
--- ARGV   1 server  2 limit  3 expected limit ("": any)  4 maximum number of holders and of waiters to show
---        5 retention (ms)
+-- ARGV   1 server  2 limit, or "pause", or "resume"  3 expected limit ("": any)
+--        4 maximum number of holders and of waiters to show  5 retention (ms)
 -- Reply  SET resource_view
 --        MISMATCH limit                    the limit in force is not the expected limit
---        UNKNOWN                           a limit was expected, but there is no semaphore
+--        NOT_KEPT                          pause and resume: the limit is 0, and there is no kept limit
+--        UNKNOWN                           there is no semaphore, and a limit was expected, or argument 2 is no limit
 --        AGAIN
 -- Holds  Takes nothing from holders. After a lower limit, no grant exceeds the limit, not even the claim of an earlier
 --        offer. Waiters that never fit get NEVER_FITS. A repeated call gets the same answer.
@@ -16,10 +17,11 @@
 -- @include shared/epoch-check.lua
 -- @include shared/find-or-create.lua
 -- @include shared/grant-next.lua
+-- @include shared/kept-limit.lua
 -- @include shared/purge.lua
 -- @include shared/resource-view.lua
 -- @include shared/walk-queue.lua
-local server, limit, expected = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local server, wish, expected = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local max_shown, retention_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 
 local refusal = epoch_check()
@@ -27,8 +29,14 @@ if refusal then return refusal end
 begin(server, '')
 purge()
 if is_unfinished() or more then return answer(retention_ms, 'AGAIN') end -- the answer must not show expired leases
+local limit = tonumber(wish)
 local is_known = find_or_create(nil)
-if expected and not is_known then return answer(retention_ms, 'UNKNOWN') end
+if not is_known and (expected or not limit) then return answer(retention_ms, 'UNKNOWN') end
+local kept = kept_limit()
+if not limit then
+  if meta.limit == 0 and not kept then return answer(retention_ms, 'NOT_KEPT') end
+  limit = wish == 'pause' and 0 or kept or meta.limit
+end
 if expected and meta.limit ~= expected and meta.limit ~= limit then
   return answer(retention_ms, 'MISMATCH', meta.limit)
 end
@@ -36,8 +44,11 @@ end
 find_or_create(limit)
 local before = meta.limit
 meta.limit = limit
-if limit ~= before then is_shown_changed = true end
-redis.call('SET', limit_key(), int(limit))
+if limit ~= before or kept and wish ~= 'pause' then is_shown_changed = true end
+-- Without a pause to end, nothing is set, because a set limit keeps a semaphore that is forgotten when it is idle.
+if wish ~= 'resume' or kept then
+  redis.call('SET', limit_key(), wish == 'pause' and kept_text(kept or before) or int(limit))
+end
 if limit < before or before == 0 then change.misfits, meta.cursor = true, 0 end -- at limit 0, requests of any size wait
 if meta.used > limit then
   change.recall = true

@@ -22,7 +22,8 @@
 --   past1, past2   hashes: request id -> time when it is forgotten, and record, of tombstones
 --   revoked    sorted set: the tickets of requests that were revoked before a command of their call was answered with a lease,
 --              by the time of the revocation (us). It outlives the tombstones
--- `limit_key`, without a version, is a string, only for semaphores: a limit that SetSemaphoreLimit has set. It does not expire.
+-- `limit_key`, without a version, is a string, only for semaphores: a limit that SetSemaphoreLimit has set, or 0 and the kept
+-- limit of a paused semaphore (kept-limit.lua). It does not expire.
 --
 -- The index of names, PREFIX:{BUCKET}:l2:names and s2:names, is a sorted set for each service and bucket: the names that lists
 -- look at, all with score 0, so in the order of their bytes (names.lua). No part has the name `names`, so no key of a resource

@@ -1,4 +1,5 @@
 -- @include holder-view.lua
+-- @include kept-limit.lua
 
 -- The leases that have not expired, the earliest end first, and their number. At most `most` of them, or MOST_INLINE if that
 -- is more. `expired`: the ids of at most BATCH leases that have expired.
@@ -37,7 +38,7 @@ end
 
 -- A resource with at most `max_shown` holders and waiters: { limit ("": unknown), last fencing token, permits in use,
 -- number of holders, number of waiters, { holder_view ... }, { { holder_id, metadata, permits, mode, queued us, identity (absent:
--- none) } ... } }.
+-- none) } ... }, kept limit ("": none) }.
 -- Sets `more` if `permits in use` may count expired leases that are not purged yet.
 local function resource_view(max_shown)
   local holders, used = {}, meta.used
@@ -61,5 +62,5 @@ local function resource_view(max_shown)
     waiters[i] = request
       and { request.holder_id, request.metadata, request.permits, request.mode, request.queued_at, request.identity } or {}
   end
-  return { meta.limit or '', meta.last_token, used, holder_count, meta.queue, holders, waiters }
+  return { meta.limit or '', meta.last_token, used, holder_count, meta.queue, holders, waiters, kept_limit() or '' }
 end

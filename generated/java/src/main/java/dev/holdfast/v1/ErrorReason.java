@@ -178,10 +178,11 @@ public enum ErrorReason
   ERROR_REASON_DICTIONARY_EXISTS(10),
   /**
    * <pre>
-   * The limit in force is not `expected_limit`. The limit was not changed.
+   * The limit in force is not `expected_limit`. Or SetSemaphoreLimit has `paused`, and the limit is 0 without
+   * a `kept_limit`. The limit was not changed.
    *
    *   - Code: FAILED_PRECONDITION.
-   *   - Metadata: `limit` in force, `expected_limit`.
+   *   - Metadata: `limit` in force, `expected_limit` (if it differs).
    *   - Retry: does not help.
    *   - Client: read the semaphore, and decide again.
    * </pre>
@@ -640,10 +641,11 @@ public enum ErrorReason
   public static final int ERROR_REASON_DICTIONARY_EXISTS_VALUE = 10;
   /**
    * <pre>
-   * The limit in force is not `expected_limit`. The limit was not changed.
+   * The limit in force is not `expected_limit`. Or SetSemaphoreLimit has `paused`, and the limit is 0 without
+   * a `kept_limit`. The limit was not changed.
    *
    *   - Code: FAILED_PRECONDITION.
-   *   - Metadata: `limit` in force, `expected_limit`.
+   *   - Metadata: `limit` in force, `expected_limit` (if it differs).
    *   - Retry: does not help.
    *   - Client: read the semaphore, and decide again.
    * </pre>

@@ -101,6 +101,14 @@ public enum Feature
    * <code>FEATURE_CALLERS = 10;</code>
    */
   FEATURE_CALLERS(10),
+  /**
+   * <pre>
+   * `paused` in SetSemaphoreLimit, and `kept_limit` of semaphores.
+   * </pre>
+   *
+   * <code>FEATURE_SEMAPHORE_PAUSE = 11;</code>
+   */
+  FEATURE_SEMAPHORE_PAUSE(11),
   UNRECOGNIZED(-1),
   ;
 
@@ -192,6 +200,14 @@ public enum Feature
    * <code>FEATURE_CALLERS = 10;</code>
    */
   public static final int FEATURE_CALLERS_VALUE = 10;
+  /**
+   * <pre>
+   * `paused` in SetSemaphoreLimit, and `kept_limit` of semaphores.
+   * </pre>
+   *
+   * <code>FEATURE_SEMAPHORE_PAUSE = 11;</code>
+   */
+  public static final int FEATURE_SEMAPHORE_PAUSE_VALUE = 11;
 
 
   public final int getNumber() {
@@ -229,6 +245,7 @@ public enum Feature
       case 8: return FEATURE_METADATA_UPDATE;
       case 9: return FEATURE_SESSIONS;
       case 10: return FEATURE_CALLERS;
+      case 11: return FEATURE_SEMAPHORE_PAUSE;
       default: return null;
     }
   }

@@ -307,6 +307,22 @@ private static final long serialVersionUID = 0L;
     return holderCount_;
   }
 
+  public static final int KEPT_LIMIT_FIELD_NUMBER = 10;
+  private int keptLimit_ = 0;
+  /**
+   * <pre>
+   * The limit that `paused` = false in SetSemaphoreLimit brings back. 0: the semaphore is not paused, or
+   * its limit was set to 0.
+   * </pre>
+   *
+   * <code>int32 kept_limit = 10 [json_name = "keptLimit"];</code>
+   * @return The keptLimit.
+   */
+  @java.lang.Override
+  public int getKeptLimit() {
+    return keptLimit_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -347,6 +363,9 @@ private static final long serialVersionUID = 0L;
     }
     if (holderCount_ != 0) {
       output.writeInt32(9, holderCount_);
+    }
+    if (keptLimit_ != 0) {
+      output.writeInt32(10, keptLimit_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -392,6 +411,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(9, holderCount_);
     }
+    if (keptLimit_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(10, keptLimit_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -425,6 +448,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getWaitersList())) return false;
     if (getHolderCount()
         != other.getHolderCount()) return false;
+    if (getKeptLimit()
+        != other.getKeptLimit()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -459,6 +484,8 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + HOLDER_COUNT_FIELD_NUMBER;
     hash = (53 * hash) + getHolderCount();
+    hash = (37 * hash) + KEPT_LIMIT_FIELD_NUMBER;
+    hash = (53 * hash) + getKeptLimit();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -615,6 +642,7 @@ private static final long serialVersionUID = 0L;
       }
       bitField0_ = (bitField0_ & ~0x00000080);
       holderCount_ = 0;
+      keptLimit_ = 0;
       return this;
     }
 
@@ -690,6 +718,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000100) != 0)) {
         result.holderCount_ = holderCount_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.keptLimit_ = keptLimit_;
       }
     }
 
@@ -812,6 +843,9 @@ private static final long serialVersionUID = 0L;
       if (other.getHolderCount() != 0) {
         setHolderCount(other.getHolderCount());
       }
+      if (other.getKeptLimit() != 0) {
+        setKeptLimit(other.getKeptLimit());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -899,6 +933,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000100;
               break;
             } // case 72
+            case 80: {
+              keptLimit_ = input.readInt32();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 80
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1898,6 +1937,53 @@ private static final long serialVersionUID = 0L;
     public Builder clearHolderCount() {
       bitField0_ = (bitField0_ & ~0x00000100);
       holderCount_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private int keptLimit_ ;
+    /**
+     * <pre>
+     * The limit that `paused` = false in SetSemaphoreLimit brings back. 0: the semaphore is not paused, or
+     * its limit was set to 0.
+     * </pre>
+     *
+     * <code>int32 kept_limit = 10 [json_name = "keptLimit"];</code>
+     * @return The keptLimit.
+     */
+    @java.lang.Override
+    public int getKeptLimit() {
+      return keptLimit_;
+    }
+    /**
+     * <pre>
+     * The limit that `paused` = false in SetSemaphoreLimit brings back. 0: the semaphore is not paused, or
+     * its limit was set to 0.
+     * </pre>
+     *
+     * <code>int32 kept_limit = 10 [json_name = "keptLimit"];</code>
+     * @param value The keptLimit to set.
+     * @return This builder for chaining.
+     */
+    public Builder setKeptLimit(int value) {
+
+      keptLimit_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The limit that `paused` = false in SetSemaphoreLimit brings back. 0: the semaphore is not paused, or
+     * its limit was set to 0.
+     * </pre>
+     *
+     * <code>int32 kept_limit = 10 [json_name = "keptLimit"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearKeptLimit() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      keptLimit_ = 0;
       onChanged();
       return this;
     }

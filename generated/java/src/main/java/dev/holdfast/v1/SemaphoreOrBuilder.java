@@ -177,4 +177,15 @@ public interface SemaphoreOrBuilder extends
    * @return The holderCount.
    */
   int getHolderCount();
+
+  /**
+   * <pre>
+   * The limit that `paused` = false in SetSemaphoreLimit brings back. 0: the semaphore is not paused, or
+   * its limit was set to 0.
+   * </pre>
+   *
+   * <code>int32 kept_limit = 10 [json_name = "keptLimit"];</code>
+   * @return The keptLimit.
+   */
+  int getKeptLimit();
 }

@@ -458,6 +458,8 @@ public final class SemaphoreServiceGrpc {
      * granted until the held permits are within the new limit (`overcommitted_count` shows the excess).
      * Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
      * semaphore: all requests wait, and no request ends with NEVER_FITS.
+     * With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+     * the kept limit is in force again.
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
@@ -465,8 +467,8 @@ public final class SemaphoreServiceGrpc {
      * failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
      * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
      * limit. Retry until OK.
-     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-     * does not exist), OUTCOME_UNKNOWN (retry).
+     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+     * semaphore does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     default void setSemaphoreLimit(dev.holdfast.v1.SetSemaphoreLimitRequest request,
@@ -681,6 +683,8 @@ public final class SemaphoreServiceGrpc {
      * granted until the held permits are within the new limit (`overcommitted_count` shows the excess).
      * Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
      * semaphore: all requests wait, and no request ends with NEVER_FITS.
+     * With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+     * the kept limit is in force again.
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
@@ -688,8 +692,8 @@ public final class SemaphoreServiceGrpc {
      * failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
      * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
      * limit. Retry until OK.
-     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-     * does not exist), OUTCOME_UNKNOWN (retry).
+     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+     * semaphore does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public void setSemaphoreLimit(dev.holdfast.v1.SetSemaphoreLimitRequest request,
@@ -885,6 +889,8 @@ public final class SemaphoreServiceGrpc {
      * granted until the held permits are within the new limit (`overcommitted_count` shows the excess).
      * Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
      * semaphore: all requests wait, and no request ends with NEVER_FITS.
+     * With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+     * the kept limit is in force again.
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
@@ -892,8 +898,8 @@ public final class SemaphoreServiceGrpc {
      * failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
      * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
      * limit. Retry until OK.
-     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-     * does not exist), OUTCOME_UNKNOWN (retry).
+     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+     * semaphore does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public dev.holdfast.v1.SetSemaphoreLimitResponse setSemaphoreLimit(dev.holdfast.v1.SetSemaphoreLimitRequest request) {
@@ -1073,6 +1079,8 @@ public final class SemaphoreServiceGrpc {
      * granted until the held permits are within the new limit (`overcommitted_count` shows the excess).
      * Waiters that ask for more permits than the new limit end with NEVER_FITS. Limit 0 pauses the
      * semaphore: all requests wait, and no request ends with NEVER_FITS.
+     * With `paused` instead of `limit`, the limit becomes 0 and the store keeps the limit from before, or
+     * the kept limit is in force again.
      * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
      * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
      * `expected_limit` if that can happen.
@@ -1080,8 +1088,8 @@ public final class SemaphoreServiceGrpc {
      * failover of the store does not undo the limit. If the replicas do not confirm the limit in time, the
      * call ends with OUTCOME_UNKNOWN. Then the limit is in force, but a failover may restore the old
      * limit. Retry until OK.
-     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
-     * does not exist), OUTCOME_UNKNOWN (retry).
+     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` or `paused` is set, and the
+     * semaphore does not exist), OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.SetSemaphoreLimitResponse> setSemaphoreLimit(

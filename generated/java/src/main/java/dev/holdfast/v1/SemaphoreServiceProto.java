@@ -166,11 +166,12 @@ public final class SemaphoreServiceProto {
       "mitsRequestH\000R\007acquire\022\033\n\010lease_id\030\002 \001(\t" +
       "H\000R\007leaseIdB\007\n\005start\"L\n\023HoldPermitsRespo" +
       "nse\0225\n\nhold_event\030\001 \001(\0132\026.holdfast.v1.Ho" +
-      "ldEventR\tholdEvent\"\222\001\n\030SetSemaphoreLimit" +
+      "ldEventR\tholdEvent\"\272\001\n\030SetSemaphoreLimit" +
       "Request\022\022\n\004name\030\001 \001(\tR\004name\022\031\n\005limit\030\002 \001" +
       "(\005H\000R\005limit\210\001\001\022*\n\016expected_limit\030\003 \001(\005H\001" +
-      "R\rexpectedLimit\210\001\001B\010\n\006_limitB\021\n\017_expecte" +
-      "d_limit\"Q\n\031SetSemaphoreLimitResponse\0224\n\t" +
+      "R\rexpectedLimit\210\001\001\022\033\n\006paused\030\004 \001(\010H\002R\006pa" +
+      "used\210\001\001B\010\n\006_limitB\021\n\017_expected_limitB\t\n\007" +
+      "_paused\"Q\n\031SetSemaphoreLimitResponse\0224\n\t" +
       "semaphore\030\001 \001(\0132\026.holdfast.v1.SemaphoreR" +
       "\tsemaphore\")\n\023GetSemaphoreRequest\022\022\n\004nam" +
       "e\030\001 \001(\tR\004name\"L\n\024GetSemaphoreResponse\0224\n" +
@@ -200,7 +201,7 @@ public final class SemaphoreServiceProto {
       "\n\006target\"u\n\025RevokePermitsResponse\022#\n\rrev" +
       "oked_count\030\001 \001(\005R\014revokedCount\0227\n\tfree_t" +
       "ime\030\002 \001(\0132\032.google.protobuf.TimestampR\010f" +
-      "reeTime\"\327\002\n\tSemaphore\022\022\n\004name\030\001 \001(\tR\004nam" +
+      "reeTime\"\366\002\n\tSemaphore\022\022\n\004name\030\001 \001(\tR\004nam" +
       "e\022\024\n\005limit\030\002 \001(\005R\005limit\022\035\n\nused_count\030\003 " +
       "\001(\005R\tusedCount\022/\n\023overcommitted_count\030\004 " +
       "\001(\005R\022overcommittedCount\022!\n\014waiter_count\030" +
@@ -208,36 +209,37 @@ public final class SemaphoreServiceProto {
       "\030\006 \001(\003R\020lastFencingToken\022-\n\007holders\030\007 \003(" +
       "\0132\023.holdfast.v1.HolderR\007holders\022-\n\007waite" +
       "rs\030\010 \003(\0132\023.holdfast.v1.WaiterR\007waiters\022!" +
-      "\n\014holder_count\030\t \001(\005R\013holderCount2\324\007\n\020Se" +
-      "maphoreService\022_\n\016AcquirePermits\022\".holdf" +
-      "ast.v1.AcquirePermitsRequest\032#.holdfast." +
-      "v1.AcquirePermitsResponse\"\004\310\363\030\003\022Y\n\014Renew" +
-      "Permits\022 .holdfast.v1.RenewPermitsReques" +
-      "t\032!.holdfast.v1.RenewPermitsResponse\"\004\310\363" +
-      "\030\003\022_\n\016ReleasePermits\022\".holdfast.v1.Relea" +
-      "sePermitsRequest\032#.holdfast.v1.ReleasePe" +
-      "rmitsResponse\"\004\310\363\030\003\022X\n\013HoldPermits\022\037.hol" +
-      "dfast.v1.HoldPermitsRequest\032 .holdfast.v" +
-      "1.HoldPermitsResponse\"\004\310\363\030\0030\001\022h\n\021SetSema" +
-      "phoreLimit\022%.holdfast.v1.SetSemaphoreLim" +
-      "itRequest\032&.holdfast.v1.SetSemaphoreLimi" +
-      "tResponse\"\004\310\363\030\004\022Y\n\014GetSemaphore\022 .holdfa" +
-      "st.v1.GetSemaphoreRequest\032!.holdfast.v1." +
-      "GetSemaphoreResponse\"\004\310\363\030\002\022b\n\017DeleteSema" +
-      "phore\022#.holdfast.v1.DeleteSemaphoreReque" +
-      "st\032$.holdfast.v1.DeleteSemaphoreResponse" +
-      "\"\004\310\363\030\004\022_\n\016ListSemaphores\022\".holdfast.v1.L" +
-      "istSemaphoresRequest\032#.holdfast.v1.ListS" +
-      "emaphoresResponse\"\004\310\363\030\002\022a\n\016WatchSemaphor" +
-      "e\022\".holdfast.v1.WatchSemaphoreRequest\032#." +
-      "holdfast.v1.WatchSemaphoreResponse\"\004\310\363\030\002" +
-      "0\001\022\\\n\rRevokePermits\022!.holdfast.v1.Revoke" +
-      "PermitsRequest\032\".holdfast.v1.RevokePermi" +
-      "tsResponse\"\004\310\363\030\005B\227\001\n\017dev.holdfast.v1B\025Se" +
-      "maphoreServiceProtoP\001Z&holdfast.dev/go/h" +
-      "oldfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Ho" +
-      "ldfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Ho" +
-      "ldfast::V1b\006proto3"
+      "\n\014holder_count\030\t \001(\005R\013holderCount\022\035\n\nkep" +
+      "t_limit\030\n \001(\005R\tkeptLimit2\324\007\n\020SemaphoreSe" +
+      "rvice\022_\n\016AcquirePermits\022\".holdfast.v1.Ac" +
+      "quirePermitsRequest\032#.holdfast.v1.Acquir" +
+      "ePermitsResponse\"\004\310\363\030\003\022Y\n\014RenewPermits\022 " +
+      ".holdfast.v1.RenewPermitsRequest\032!.holdf" +
+      "ast.v1.RenewPermitsResponse\"\004\310\363\030\003\022_\n\016Rel" +
+      "easePermits\022\".holdfast.v1.ReleasePermits" +
+      "Request\032#.holdfast.v1.ReleasePermitsResp" +
+      "onse\"\004\310\363\030\003\022X\n\013HoldPermits\022\037.holdfast.v1." +
+      "HoldPermitsRequest\032 .holdfast.v1.HoldPer" +
+      "mitsResponse\"\004\310\363\030\0030\001\022h\n\021SetSemaphoreLimi" +
+      "t\022%.holdfast.v1.SetSemaphoreLimitRequest" +
+      "\032&.holdfast.v1.SetSemaphoreLimitResponse" +
+      "\"\004\310\363\030\004\022Y\n\014GetSemaphore\022 .holdfast.v1.Get" +
+      "SemaphoreRequest\032!.holdfast.v1.GetSemaph" +
+      "oreResponse\"\004\310\363\030\002\022b\n\017DeleteSemaphore\022#.h" +
+      "oldfast.v1.DeleteSemaphoreRequest\032$.hold" +
+      "fast.v1.DeleteSemaphoreResponse\"\004\310\363\030\004\022_\n" +
+      "\016ListSemaphores\022\".holdfast.v1.ListSemaph" +
+      "oresRequest\032#.holdfast.v1.ListSemaphores" +
+      "Response\"\004\310\363\030\002\022a\n\016WatchSemaphore\022\".holdf" +
+      "ast.v1.WatchSemaphoreRequest\032#.holdfast." +
+      "v1.WatchSemaphoreResponse\"\004\310\363\030\0020\001\022\\\n\rRev" +
+      "okePermits\022!.holdfast.v1.RevokePermitsRe" +
+      "quest\032\".holdfast.v1.RevokePermitsRespons" +
+      "e\"\004\310\363\030\005B\227\001\n\017dev.holdfast.v1B\025SemaphoreSe" +
+      "rviceProtoP\001Z&holdfast.dev/go/holdfast/v" +
+      "1;holdfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1" +
+      "\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V" +
+      "1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -306,7 +308,7 @@ public final class SemaphoreServiceProto {
     internal_static_holdfast_v1_SetSemaphoreLimitRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_SetSemaphoreLimitRequest_descriptor,
-        new java.lang.String[] { "Name", "Limit", "ExpectedLimit", });
+        new java.lang.String[] { "Name", "Limit", "ExpectedLimit", "Paused", });
     internal_static_holdfast_v1_SetSemaphoreLimitResponse_descriptor =
       getDescriptor().getMessageTypes().get(9);
     internal_static_holdfast_v1_SetSemaphoreLimitResponse_fieldAccessorTable = new
@@ -378,7 +380,7 @@ public final class SemaphoreServiceProto {
     internal_static_holdfast_v1_Semaphore_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_Semaphore_descriptor,
-        new java.lang.String[] { "Name", "Limit", "UsedCount", "OvercommittedCount", "WaiterCount", "LastFencingToken", "Holders", "Waiters", "HolderCount", });
+        new java.lang.String[] { "Name", "Limit", "UsedCount", "OvercommittedCount", "WaiterCount", "LastFencingToken", "Holders", "Waiters", "HolderCount", "KeptLimit", });
     com.google.protobuf.ExtensionRegistry registry =
         com.google.protobuf.ExtensionRegistry.newInstance();
     registry.add(dev.holdfast.v1.AccessProto.requiredVerb);

@@ -111,37 +111,38 @@ public final class ServerServiceProto {
       "\001\n\nQuarantine\022H\n\022remaining_duration\030\001 \001(" +
       "\0132\031.google.protobuf.DurationR\021remainingD" +
       "uration\0222\n\005cause\030\002 \001(\0162\034.holdfast.v1.Qua" +
-      "rantineCauseR\005cause*\223\002\n\007Feature\022\027\n\023FEATU" +
+      "rantineCauseR\005cause*\260\002\n\007Feature\022\027\n\023FEATU" +
       "RE_UNSPECIFIED\020\000\022\033\n\027FEATURE_EXCLUSIVE_LO" +
       "CKS\020\001\022\030\n\024FEATURE_SHARED_LOCKS\020\002\022\026\n\022FEATU" +
       "RE_SEMAPHORES\020\003\022\030\n\024FEATURE_AUTOCOMPLETE\020" +
       "\004\022\021\n\rFEATURE_LISTS\020\005\022\023\n\017FEATURE_WATCHES\020" +
       "\006\022\026\n\022FEATURE_REVOCATION\020\007\022\033\n\027FEATURE_MET" +
       "ADATA_UPDATE\020\010\022\024\n\020FEATURE_SESSIONS\020\t\022\023\n\017" +
-      "FEATURE_CALLERS\020\n*\245\001\n\013CallerOrder\022\034\n\030CAL" +
-      "LER_ORDER_UNSPECIFIED\020\000\022\033\n\027CALLER_ORDER_" +
-      "CALL_COUNT\020\001\022\036\n\032CALLER_ORDER_REFUSAL_COU" +
-      "NT\020\002\022\034\n\030CALLER_ORDER_LEASE_COUNT\020\003\022\035\n\031CA" +
-      "LLER_ORDER_WAITER_COUNT\020\004*\226\001\n\nStoreState" +
-      "\022\033\n\027STORE_STATE_UNSPECIFIED\020\000\022\025\n\021STORE_S" +
-      "TATE_READY\020\001\022\033\n\027STORE_STATE_UNREACHABLE\020" +
-      "\002\022\033\n\027STORE_STATE_QUARANTINED\020\004\022\032\n\026STORE_" +
-      "STATE_UNSUITABLE\020\003*\217\001\n\017QuarantineCause\022 " +
-      "\n\034QUARANTINE_CAUSE_UNSPECIFIED\020\000\022\036\n\032QUAR" +
-      "ANTINE_CAUSE_FORGOTTEN\020\001\022\036\n\032QUARANTINE_C" +
-      "AUSE_RESTARTED\020\002\022\032\n\026QUARANTINE_CAUSE_CLO" +
-      "CK\020\0032\243\002\n\rServerService\022\\\n\rGetServerInfo\022" +
-      "!.holdfast.v1.GetServerInfoRequest\032\".hol" +
-      "dfast.v1.GetServerInfoResponse\"\004\310\363\030\001\022\\\n\r" +
-      "EndQuarantine\022!.holdfast.v1.EndQuarantin" +
-      "eRequest\032\".holdfast.v1.EndQuarantineResp" +
-      "onse\"\004\310\363\030\007\022V\n\013ListCallers\022\037.holdfast.v1." +
-      "ListCallersRequest\032 .holdfast.v1.ListCal" +
-      "lersResponse\"\004\310\363\030\007B\224\001\n\017dev.holdfast.v1B\022" +
-      "ServerServiceProtoP\001Z&holdfast.dev/go/ho" +
-      "ldfast/v1;holdfastv1\252\002\013Holdfast.V1\312\002\013Hol" +
-      "dfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Hol" +
-      "dfast::V1b\006proto3"
+      "FEATURE_CALLERS\020\n\022\033\n\027FEATURE_SEMAPHORE_P" +
+      "AUSE\020\013*\245\001\n\013CallerOrder\022\034\n\030CALLER_ORDER_U" +
+      "NSPECIFIED\020\000\022\033\n\027CALLER_ORDER_CALL_COUNT\020" +
+      "\001\022\036\n\032CALLER_ORDER_REFUSAL_COUNT\020\002\022\034\n\030CAL" +
+      "LER_ORDER_LEASE_COUNT\020\003\022\035\n\031CALLER_ORDER_" +
+      "WAITER_COUNT\020\004*\226\001\n\nStoreState\022\033\n\027STORE_S" +
+      "TATE_UNSPECIFIED\020\000\022\025\n\021STORE_STATE_READY\020" +
+      "\001\022\033\n\027STORE_STATE_UNREACHABLE\020\002\022\033\n\027STORE_" +
+      "STATE_QUARANTINED\020\004\022\032\n\026STORE_STATE_UNSUI" +
+      "TABLE\020\003*\217\001\n\017QuarantineCause\022 \n\034QUARANTIN" +
+      "E_CAUSE_UNSPECIFIED\020\000\022\036\n\032QUARANTINE_CAUS" +
+      "E_FORGOTTEN\020\001\022\036\n\032QUARANTINE_CAUSE_RESTAR" +
+      "TED\020\002\022\032\n\026QUARANTINE_CAUSE_CLOCK\020\0032\243\002\n\rSe" +
+      "rverService\022\\\n\rGetServerInfo\022!.holdfast." +
+      "v1.GetServerInfoRequest\032\".holdfast.v1.Ge" +
+      "tServerInfoResponse\"\004\310\363\030\001\022\\\n\rEndQuaranti" +
+      "ne\022!.holdfast.v1.EndQuarantineRequest\032\"." +
+      "holdfast.v1.EndQuarantineResponse\"\004\310\363\030\007\022" +
+      "V\n\013ListCallers\022\037.holdfast.v1.ListCallers" +
+      "Request\032 .holdfast.v1.ListCallersRespons" +
+      "e\"\004\310\363\030\007B\224\001\n\017dev.holdfast.v1B\022ServerServi" +
+      "ceProtoP\001Z&holdfast.dev/go/holdfast/v1;h" +
+      "oldfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027" +
+      "Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V1b\006" +
+      "proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

@@ -96,8 +96,9 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
-   * semaphore, to 2147483647.
+   * The largest number of permits that may be held at the same time. Required, unless `paused` is set.
+   * Range: 0, which pauses the semaphore, to 2147483647. Ends a pause by `paused`, and forgets the kept
+   * limit.
    * </pre>
    *
    * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -109,8 +110,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
-   * semaphore, to 2147483647.
+   * The largest number of permits that may be held at the same time. Required, unless `paused` is set.
+   * Range: 0, which pauses the semaphore, to 2147483647. Ends a pause by `paused`, and forgets the kept
+   * limit.
    * </pre>
    *
    * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -125,8 +127,8 @@ private static final long serialVersionUID = 0L;
   private int expectedLimit_ = 0;
   /**
    * <pre>
-   * The limit must have this value before the change, or nothing is changed. Unset: any value is
-   * accepted.
+   * The limit in force must have this value before the change, or nothing is changed. Unset: any value is
+   * accepted. 0 is in force while the semaphore is paused.
    * </pre>
    *
    * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -138,8 +140,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit must have this value before the change, or nothing is changed. Unset: any value is
-   * accepted.
+   * The limit in force must have this value before the change, or nothing is changed. Unset: any value is
+   * accepted. 0 is in force while the semaphore is paused.
    * </pre>
    *
    * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -148,6 +150,45 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public int getExpectedLimit() {
     return expectedLimit_;
+  }
+
+  public static final int PAUSED_FIELD_NUMBER = 4;
+  private boolean paused_ = false;
+  /**
+   * <pre>
+   * Pauses the semaphore (true), or ends the pause (false). Not allowed together with `limit`. Needs
+   * FEATURE_SEMAPHORE_PAUSE in GetServerInfo; other servers answer INVALID_FIELD and change nothing.
+   *
+   * True: the limit becomes 0, and the store keeps the limit in force as `kept_limit`. Holders keep their
+   * permits, and renew as before. The semaphore then stays until it is deleted. False: `kept_limit`
+   * becomes the limit. OK without a change if the semaphore is already paused in this way, or if its limit
+   * is above 0 already. LIMIT_MISMATCH if the limit is 0 and there is no `kept_limit`: set `limit` instead.
+   * </pre>
+   *
+   * <code>optional bool paused = 4 [json_name = "paused"];</code>
+   * @return Whether the paused field is set.
+   */
+  @java.lang.Override
+  public boolean hasPaused() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Pauses the semaphore (true), or ends the pause (false). Not allowed together with `limit`. Needs
+   * FEATURE_SEMAPHORE_PAUSE in GetServerInfo; other servers answer INVALID_FIELD and change nothing.
+   *
+   * True: the limit becomes 0, and the store keeps the limit in force as `kept_limit`. Holders keep their
+   * permits, and renew as before. The semaphore then stays until it is deleted. False: `kept_limit`
+   * becomes the limit. OK without a change if the semaphore is already paused in this way, or if its limit
+   * is above 0 already. LIMIT_MISMATCH if the limit is 0 and there is no `kept_limit`: set `limit` instead.
+   * </pre>
+   *
+   * <code>optional bool paused = 4 [json_name = "paused"];</code>
+   * @return The paused.
+   */
+  @java.lang.Override
+  public boolean getPaused() {
+    return paused_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -173,6 +214,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeInt32(3, expectedLimit_);
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeBool(4, paused_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -192,6 +236,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(3, expectedLimit_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(4, paused_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -220,6 +268,11 @@ private static final long serialVersionUID = 0L;
       if (getExpectedLimit()
           != other.getExpectedLimit()) return false;
     }
+    if (hasPaused() != other.hasPaused()) return false;
+    if (hasPaused()) {
+      if (getPaused()
+          != other.getPaused()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -240,6 +293,11 @@ private static final long serialVersionUID = 0L;
     if (hasExpectedLimit()) {
       hash = (37 * hash) + EXPECTED_LIMIT_FIELD_NUMBER;
       hash = (53 * hash) + getExpectedLimit();
+    }
+    if (hasPaused()) {
+      hash = (37 * hash) + PAUSED_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+          getPaused());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -379,6 +437,7 @@ private static final long serialVersionUID = 0L;
       name_ = "";
       limit_ = 0;
       expectedLimit_ = 0;
+      paused_ = false;
       return this;
     }
 
@@ -423,6 +482,10 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.expectedLimit_ = expectedLimit_;
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.paused_ = paused_;
+        to_bitField0_ |= 0x00000004;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -482,6 +545,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasExpectedLimit()) {
         setExpectedLimit(other.getExpectedLimit());
       }
+      if (other.hasPaused()) {
+        setPaused(other.getPaused());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -523,6 +589,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 24
+            case 32: {
+              paused_ = input.readBool();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -635,8 +706,9 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
-     * semaphore, to 2147483647.
+     * The largest number of permits that may be held at the same time. Required, unless `paused` is set.
+     * Range: 0, which pauses the semaphore, to 2147483647. Ends a pause by `paused`, and forgets the kept
+     * limit.
      * </pre>
      *
      * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -648,8 +720,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
-     * semaphore, to 2147483647.
+     * The largest number of permits that may be held at the same time. Required, unless `paused` is set.
+     * Range: 0, which pauses the semaphore, to 2147483647. Ends a pause by `paused`, and forgets the kept
+     * limit.
      * </pre>
      *
      * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -661,8 +734,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
-     * semaphore, to 2147483647.
+     * The largest number of permits that may be held at the same time. Required, unless `paused` is set.
+     * Range: 0, which pauses the semaphore, to 2147483647. Ends a pause by `paused`, and forgets the kept
+     * limit.
      * </pre>
      *
      * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -678,8 +752,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
-     * semaphore, to 2147483647.
+     * The largest number of permits that may be held at the same time. Required, unless `paused` is set.
+     * Range: 0, which pauses the semaphore, to 2147483647. Ends a pause by `paused`, and forgets the kept
+     * limit.
      * </pre>
      *
      * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -695,8 +770,8 @@ private static final long serialVersionUID = 0L;
     private int expectedLimit_ ;
     /**
      * <pre>
-     * The limit must have this value before the change, or nothing is changed. Unset: any value is
-     * accepted.
+     * The limit in force must have this value before the change, or nothing is changed. Unset: any value is
+     * accepted. 0 is in force while the semaphore is paused.
      * </pre>
      *
      * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -708,8 +783,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit must have this value before the change, or nothing is changed. Unset: any value is
-     * accepted.
+     * The limit in force must have this value before the change, or nothing is changed. Unset: any value is
+     * accepted. 0 is in force while the semaphore is paused.
      * </pre>
      *
      * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -721,8 +796,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit must have this value before the change, or nothing is changed. Unset: any value is
-     * accepted.
+     * The limit in force must have this value before the change, or nothing is changed. Unset: any value is
+     * accepted. 0 is in force while the semaphore is paused.
      * </pre>
      *
      * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -738,8 +813,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit must have this value before the change, or nothing is changed. Unset: any value is
-     * accepted.
+     * The limit in force must have this value before the change, or nothing is changed. Unset: any value is
+     * accepted. 0 is in force while the semaphore is paused.
      * </pre>
      *
      * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -748,6 +823,86 @@ private static final long serialVersionUID = 0L;
     public Builder clearExpectedLimit() {
       bitField0_ = (bitField0_ & ~0x00000004);
       expectedLimit_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private boolean paused_ ;
+    /**
+     * <pre>
+     * Pauses the semaphore (true), or ends the pause (false). Not allowed together with `limit`. Needs
+     * FEATURE_SEMAPHORE_PAUSE in GetServerInfo; other servers answer INVALID_FIELD and change nothing.
+     *
+     * True: the limit becomes 0, and the store keeps the limit in force as `kept_limit`. Holders keep their
+     * permits, and renew as before. The semaphore then stays until it is deleted. False: `kept_limit`
+     * becomes the limit. OK without a change if the semaphore is already paused in this way, or if its limit
+     * is above 0 already. LIMIT_MISMATCH if the limit is 0 and there is no `kept_limit`: set `limit` instead.
+     * </pre>
+     *
+     * <code>optional bool paused = 4 [json_name = "paused"];</code>
+     * @return Whether the paused field is set.
+     */
+    @java.lang.Override
+    public boolean hasPaused() {
+      return ((bitField0_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Pauses the semaphore (true), or ends the pause (false). Not allowed together with `limit`. Needs
+     * FEATURE_SEMAPHORE_PAUSE in GetServerInfo; other servers answer INVALID_FIELD and change nothing.
+     *
+     * True: the limit becomes 0, and the store keeps the limit in force as `kept_limit`. Holders keep their
+     * permits, and renew as before. The semaphore then stays until it is deleted. False: `kept_limit`
+     * becomes the limit. OK without a change if the semaphore is already paused in this way, or if its limit
+     * is above 0 already. LIMIT_MISMATCH if the limit is 0 and there is no `kept_limit`: set `limit` instead.
+     * </pre>
+     *
+     * <code>optional bool paused = 4 [json_name = "paused"];</code>
+     * @return The paused.
+     */
+    @java.lang.Override
+    public boolean getPaused() {
+      return paused_;
+    }
+    /**
+     * <pre>
+     * Pauses the semaphore (true), or ends the pause (false). Not allowed together with `limit`. Needs
+     * FEATURE_SEMAPHORE_PAUSE in GetServerInfo; other servers answer INVALID_FIELD and change nothing.
+     *
+     * True: the limit becomes 0, and the store keeps the limit in force as `kept_limit`. Holders keep their
+     * permits, and renew as before. The semaphore then stays until it is deleted. False: `kept_limit`
+     * becomes the limit. OK without a change if the semaphore is already paused in this way, or if its limit
+     * is above 0 already. LIMIT_MISMATCH if the limit is 0 and there is no `kept_limit`: set `limit` instead.
+     * </pre>
+     *
+     * <code>optional bool paused = 4 [json_name = "paused"];</code>
+     * @param value The paused to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPaused(boolean value) {
+
+      paused_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Pauses the semaphore (true), or ends the pause (false). Not allowed together with `limit`. Needs
+     * FEATURE_SEMAPHORE_PAUSE in GetServerInfo; other servers answer INVALID_FIELD and change nothing.
+     *
+     * True: the limit becomes 0, and the store keeps the limit in force as `kept_limit`. Holders keep their
+     * permits, and renew as before. The semaphore then stays until it is deleted. False: `kept_limit`
+     * becomes the limit. OK without a change if the semaphore is already paused in this way, or if its limit
+     * is above 0 already. LIMIT_MISMATCH if the limit is 0 and there is no `kept_limit`: set `limit` instead.
+     * </pre>
+     *
+     * <code>optional bool paused = 4 [json_name = "paused"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPaused() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      paused_ = false;
       onChanged();
       return this;
     }

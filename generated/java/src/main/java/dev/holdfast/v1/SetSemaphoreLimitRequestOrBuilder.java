@@ -30,8 +30,9 @@ public interface SetSemaphoreLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
-   * semaphore, to 2147483647.
+   * The largest number of permits that may be held at the same time. Required, unless `paused` is set.
+   * Range: 0, which pauses the semaphore, to 2147483647. Ends a pause by `paused`, and forgets the kept
+   * limit.
    * </pre>
    *
    * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -40,8 +41,9 @@ public interface SetSemaphoreLimitRequestOrBuilder extends
   boolean hasLimit();
   /**
    * <pre>
-   * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
-   * semaphore, to 2147483647.
+   * The largest number of permits that may be held at the same time. Required, unless `paused` is set.
+   * Range: 0, which pauses the semaphore, to 2147483647. Ends a pause by `paused`, and forgets the kept
+   * limit.
    * </pre>
    *
    * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -51,8 +53,8 @@ public interface SetSemaphoreLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * The limit must have this value before the change, or nothing is changed. Unset: any value is
-   * accepted.
+   * The limit in force must have this value before the change, or nothing is changed. Unset: any value is
+   * accepted. 0 is in force while the semaphore is paused.
    * </pre>
    *
    * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -61,12 +63,43 @@ public interface SetSemaphoreLimitRequestOrBuilder extends
   boolean hasExpectedLimit();
   /**
    * <pre>
-   * The limit must have this value before the change, or nothing is changed. Unset: any value is
-   * accepted.
+   * The limit in force must have this value before the change, or nothing is changed. Unset: any value is
+   * accepted. 0 is in force while the semaphore is paused.
    * </pre>
    *
    * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
    * @return The expectedLimit.
    */
   int getExpectedLimit();
+
+  /**
+   * <pre>
+   * Pauses the semaphore (true), or ends the pause (false). Not allowed together with `limit`. Needs
+   * FEATURE_SEMAPHORE_PAUSE in GetServerInfo; other servers answer INVALID_FIELD and change nothing.
+   *
+   * True: the limit becomes 0, and the store keeps the limit in force as `kept_limit`. Holders keep their
+   * permits, and renew as before. The semaphore then stays until it is deleted. False: `kept_limit`
+   * becomes the limit. OK without a change if the semaphore is already paused in this way, or if its limit
+   * is above 0 already. LIMIT_MISMATCH if the limit is 0 and there is no `kept_limit`: set `limit` instead.
+   * </pre>
+   *
+   * <code>optional bool paused = 4 [json_name = "paused"];</code>
+   * @return Whether the paused field is set.
+   */
+  boolean hasPaused();
+  /**
+   * <pre>
+   * Pauses the semaphore (true), or ends the pause (false). Not allowed together with `limit`. Needs
+   * FEATURE_SEMAPHORE_PAUSE in GetServerInfo; other servers answer INVALID_FIELD and change nothing.
+   *
+   * True: the limit becomes 0, and the store keeps the limit in force as `kept_limit`. Holders keep their
+   * permits, and renew as before. The semaphore then stays until it is deleted. False: `kept_limit`
+   * becomes the limit. OK without a change if the semaphore is already paused in this way, or if its limit
+   * is above 0 already. LIMIT_MISMATCH if the limit is 0 and there is no `kept_limit`: set `limit` instead.
+   * </pre>
+   *
+   * <code>optional bool paused = 4 [json_name = "paused"];</code>
+   * @return The paused.
+   */
+  boolean getPaused();
 }
