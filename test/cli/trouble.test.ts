@@ -1,6 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { status } from '@grpc/grpc-js';
+import { UnavailableError, type Holdfast } from '../../clients/typescript';
+import { StoreState } from '../../generated/typescript/holdfast/v1/server_service';
+import { RunTrouble } from '../../src/cli/commands/run-trouble';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { CliProcess } from '../support/cli/cli-process';
 import { runProgram } from '../support/cli/run-program';
@@ -135,6 +140,24 @@ test('a run names its silent server as the cause of the loss, and ends without w
     /^holdfast: the lease of "name-\d+" .* (is silent|DNS|no server|connect).*; the command was ended before the deadline$/m,
   );
   expect(cli.stderr).not.toContain('release');
+});
+
+test('a run without a known cause of its loss asks a server once, and takes a slow server for no silent one', async () => {
+  let written = '';
+  const trouble = new RunTrouble(
+    { err: new PassThrough().on('data', (text) => (written += String(text))) },
+    false,
+  );
+  const call = jest.fn<Promise<unknown>, []>();
+  const hf = { trouble: undefined, call } as unknown as Holdfast;
+  call.mockResolvedValueOnce({ storeState: StoreState.STORE_STATE_UNREACHABLE });
+  expect(await trouble.atLoss(hf)).toBe('the server does not reach its store');
+  call.mockRejectedValueOnce(new UnavailableError('late', { reason: '', code: status.DEADLINE_EXCEEDED }));
+  expect(await trouble.atLoss(hf)).toBeUndefined();
+  call.mockRejectedValueOnce(new UnavailableError('refused', { reason: '', code: status.UNAVAILABLE }));
+  expect(await trouble.atLoss(hf)).toBe('no server answers: refused');
+  expect(call).toHaveBeenCalledTimes(3);
+  expect(written).toBe('');
 });
 
 test('a run says once that the server does not reach its store, and once that it does again', async () => {

@@ -12,7 +12,6 @@ import { exitCodeNumber, timeSpan, wholeNumber } from '../arguments';
 import { connected, withClientOfRun } from '../command-setup';
 import type { ConnectionFlags } from '../connection/settings';
 import { CliError, EXIT, exitCodeHelp } from '../exit-codes';
-import { problemText } from '../output/problem-text';
 import { quoted } from '../output/quoted';
 import { spanText } from '../output/spans';
 import { LEAST_TTL_MS, runLimits } from '../run/run-limits';
@@ -183,7 +182,7 @@ async function run<Flags>(
             maxHoldMs: maxHold,
             limits,
             acquire: (signal) => acquire(hf, signal),
-            whyNotRenewed: () => (hf.trouble ? problemText(hf.trouble) : trouble.text),
+            whyNotRenewed: () => trouble.atLoss(hf),
           });
           // The server that must answer may be the reason of the loss.
           if (code === EXIT.lost) await hf.close({ timeout: CLOSE_AFTER_LOSS_MS });

@@ -23,8 +23,8 @@ export interface GuardedRun {
   readonly limits: RunLimits;
   /** Waits for the lease. */
   acquire(signal: AbortSignal): Promise<Lease>;
-  /** What keeps the servers from a renewal at this moment. Undefined: nothing is known. */
-  whyNotRenewed(): string | undefined;
+  /** What keeps the servers from a renewal at this moment. Undefined: nothing is known. Asked after the command has ended. */
+  whyNotRenewed(): Promise<string | undefined>;
 }
 
 /** After these losses nobody else gets the lease before its deadline. */
@@ -77,7 +77,7 @@ async function runCommand(
   }, ttlMs / UPDATES_PER_TTL);
   const bound = new HoldBound(maxHoldMs, onLoss);
   try {
-    return exitCode(terminal, lease, await guarded.ended(), bound, whyNotRenewed);
+    return await exitCode(terminal, lease, await guarded.ended(), bound, whyNotRenewed);
   } finally {
     lease.signal.removeEventListener('abort', onLoss);
     clearInterval(updates);
@@ -96,34 +96,34 @@ function variables(lease: Lease): NodeJS.ProcessEnv {
 }
 
 /** A command that has ended by itself before the deadline keeps its exit code, although the lease was lost meanwhile. */
-function exitCode(
+async function exitCode(
   terminal: Terminal,
   lease: Lease,
   ended: Ended,
   bound: HoldBound,
   whyNotRenewed: GuardedRun['whyNotRenewed'],
-): number {
+): Promise<number> {
   const { code, signal, wasStopped, stopSignal, lateMs } = ended;
   const loss = lease.loss;
   const mayOverlap = lateMs > 0 || (loss !== undefined && !LATE_LOSSES.has(loss.lossCause));
   if (wasStopped || mayOverlap) {
     const why = bound.hasPassed
       ? `--max-hold has passed for ${quoted(lease.name)}`
-      : lossText(lease, stopSignal, whyNotRenewed);
+      : await lossText(lease, stopSignal, whyNotRenewed);
     terminal.err.write(`holdfast: ${why}; ${endText(wasStopped, lateMs)}\n`);
     return EXIT.lost;
   }
   return signal === null ? (code ?? EXIT.failed) : 128 + constants.signals[signal];
 }
 
-function lossText(
+async function lossText(
   lease: Lease,
   stopSignal: NodeJS.Signals | undefined,
   whyNotRenewed: GuardedRun['whyNotRenewed'],
-): string {
+): Promise<string> {
   const { loss } = lease;
   if (loss === undefined && stopSignal) return `the watchdog got ${stopSignal}`;
-  const why = loss === undefined || LATE_LOSSES.has(loss.lossCause) ? whyNotRenewed() : undefined;
+  const why = loss === undefined || LATE_LOSSES.has(loss.lossCause) ? await whyNotRenewed() : undefined;
   const text = loss ? problemText(loss) : `the lease of ${quoted(lease.name)} was not renewed in time`;
   return why === undefined || text.includes(why) ? text : `${text}: ${why}`;
 }
