@@ -10,12 +10,12 @@ export function timeSpan(text: string): number {
   }
 }
 
-/** Parses a whole number from `least` to 2147483647. */
-export function wholeNumber(least: number): (text: string) => number {
+/** Parses a whole number from `least` to `most`. */
+export function wholeNumber(least: number, most = 2_147_483_647): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!/^\d{1,10}$/.test(text) || value < least || value > 2_147_483_647) {
-      throw new InvalidArgumentError(`It must be a whole number from ${least} to 2147483647.`);
+    if (!/^\d{1,10}$/.test(text) || value < least || value > most) {
+      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
     }
     return value;
   };

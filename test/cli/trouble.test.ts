@@ -14,7 +14,6 @@ import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { withPorts } from '../../src/cli/connection/settings';
-import { inWordsOfFlags } from '../../src/cli/output/words-of-flags';
 
 /** What the program says while nothing is granted, while its server is silent, and when an address hangs. */
 
@@ -232,17 +231,4 @@ test('status --all has one line for each address, and 69 if one does not answer'
   expect(shown.code).toBe(69);
   expect(shown.out).toMatch(new RegExp(`^${gone} .*ECONNREFUSED`, 'm'));
   expect(shown.out).toMatch(new RegExp(`^${server.address} .* ok$`, 'm'));
-});
-
-test.each([
-  ['lock "raise wait" is held; raise wait to queue', 'lock "raise wait" is held; raise --wait to queue'],
-  ['one is needed: send the metadata "authorization: Bearer <token>"', 'one is needed: give --token-file'],
-  ['holderId is too long', '--holder is too long'],
-  ['ttl is 1ms and must be at least 100ms', '--ttl is 1ms and must be at least 100ms'],
-  [
-    'it does not exist; leave expectedLimit unset to create it',
-    'it does not exist; leave out --expected to create it',
-  ],
-])('%s is told with flags', (text, told) => {
-  expect(inWordsOfFlags(text)).toBe(told);
 });

@@ -28,7 +28,7 @@ function addAdd(parent: Command, terminal: Terminal): void {
     .argument('<list>', 'name of the list, for example the id of a user')
     .argument('<text>', 'the text')
     .option('--entry-id <id>', 'the dictionary entry that the text stands for')
-    .option('--capacity <count>', 'number of texts that the list keeps, 1 to 1000', wholeNumber(1));
+    .option('--capacity <count>', 'number of texts that the list keeps, 1 to 1000', wholeNumber(1, 1000));
   connected(command).action(
     async (list: string, text: string, flags: ConnectionFlags & { entryId?: string; capacity?: number }) => {
       const { entryId, capacity } = flags;
@@ -52,7 +52,7 @@ function addList(parent: Command, terminal: Terminal): void {
     )
     .argument('<list>', 'name of the list')
     .argument('[query]', 'only texts that match', '')
-    .option('--limit <count>', 'the largest number of texts, at most 100', wholeNumber(1), 10);
+    .option('--limit <count>', 'the largest number of texts, at most 100', wholeNumber(1, 100), 10);
   connected(printing(command)).action(
     async (list: string, query: string, flags: ConnectionFlags & OutputFlags & { limit: number }) => {
       await withClient(terminal, flags, async (hf) => {

@@ -16,7 +16,7 @@ interface Flags extends ConnectionFlags, OutputFlags {
 
 function suggesting(command: Command): Command {
   return command
-    .option('--limit <count>', 'the largest number of suggestions, at most 100', wholeNumber(1), 10)
+    .option('--limit <count>', 'the largest number of suggestions, at most 100', wholeNumber(1, 100), 10)
     .option('--recents <list>', 'list of recents, which come first');
 }
 

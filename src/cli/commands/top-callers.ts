@@ -59,7 +59,7 @@ export function callerLook(
   const request = {
     identity: '',
     address: '',
-    pageSize: Math.min(500, flags.limit),
+    pageSize: flags.limit,
     orderBy: ORDERS[by],
   };
   return async (hf) => {

@@ -51,7 +51,7 @@ export function addTop(program: Command, terminal: Terminal): void {
     )
     .argument('[prefix]', 'only names that begin with this text', '')
     .option('--interval <time>', 'time between two answers, at least 500ms', timeSpan, 2000)
-    .option('--limit <count>', 'the largest number of rows, at most 500', wholeNumber(1), 20)
+    .option('--limit <count>', 'the largest number of rows, at most 500', wholeNumber(1, 500), 20)
     .option('--once', 'show them once');
   addCallerOptions(command).addHelpText('after', EXAMPLES);
   connected(printing(command)).action(async (prefix: string, flags: TopFlags) => {
@@ -139,7 +139,7 @@ function heldSinceMs({ holders }: Resource): number {
 }
 
 async function rank(hf: Holdfast, namePrefix: string, limit: number): Promise<Look<Row>> {
-  const query = { namePrefix, holderId: '', identity: '', pageSize: Math.min(500, limit), pageToken: '' };
+  const query = { namePrefix, holderId: '', identity: '', pageSize: limit, pageToken: '' };
   const [pause, locks, semaphores] = await Promise.all([
     pauseOfServers(hf),
     lockKind.list(hf, { ...query, byWaiterCount: true }),

@@ -4,15 +4,23 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ['expectedLimit', '--expected'],
   ['fencing_token', '--token'],
   ['holderId', '--holder'],
+  ['name_prefix', 'the prefix'],
   ['leave expectedLimit unset', 'leave out --expected'],
   ['or set force', 'or give --force'],
   ['raise wait', 'raise --wait'],
   ['set its limit, or acquire with limit', 'create it with "holdfast semaphore set-limit"'],
   ['waiter_position', '--waiter'],
 ]);
-/** Names with a common meaning are a field only at the beginning, where a server says what is wrong with it. */
+/** Names with a common meaning are a field only where a server says what is wrong with it: at the beginning, and after ";". */
 const LEADING: ReadonlyMap<string, string> = new Map([
+  ['capacity', '--capacity'],
+  ['force', '--force'],
+  ['id', '--entry-id'],
+  ['identity', '--identity'],
+  ['limit', '--limit'],
   ['permits', '--permits'],
+  ['reason', '--reason'],
+  ['recents', '--recents'],
   ['ttl', '--ttl'],
   ['value', '--value'],
   ['wait', '--wait'],
@@ -28,5 +36,5 @@ export function inWordsOfFlags(text: string): string {
   return text
     .replace(PARTS, (part) => FLAGS.get(part) ?? part)
     .replace('send the metadata "authorization: Bearer <token>"', 'give --token-file')
-    .replace(/^([a-z]+)(?= (?:is|must) )/, (name) => LEADING.get(name) ?? name);
+    .replace(/(?<=^|; )[a-z]+(?= (?:is|must|has) )/g, (name) => LEADING.get(name) ?? name);
 }
