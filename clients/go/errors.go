@@ -79,8 +79,9 @@ type Error struct {
 // A Violation is one invalid field of a request.
 type Violation struct {
 	// Field is the path of the field as in the proto files, for example
-	// acquire_lock.ttl.
-	Field       string
+	// acquire_lock.ttl, because a program may read it.
+	Field string
+	// Description is a text for people.
 	Description string
 }
 
@@ -178,7 +179,7 @@ func errorOfCommand(failed *holdfastv1.CommandFailed) *Error {
 		Metadata: failed.GetMetadata(),
 	}
 	for _, v := range failed.GetViolations() {
-		e.Violations = append(e.Violations, Violation{v.GetField(), v.GetDescription()})
+		e.Violations = append(e.Violations, Violation{v.GetField(), ownNames(v.GetDescription())})
 	}
 	if failed.GetRetryDelay() != nil {
 		delay := failed.GetRetryDelay().AsDuration()
@@ -216,7 +217,7 @@ func (e *Error) addDetail(detail any) {
 		e.retryDelay = &delay
 	case *errdetails.BadRequest:
 		for _, v := range detail.GetFieldViolations() {
-			e.Violations = append(e.Violations, Violation{v.GetField(), v.GetDescription()})
+			e.Violations = append(e.Violations, Violation{v.GetField(), ownNames(v.GetDescription())})
 		}
 	}
 }

@@ -52,6 +52,8 @@ func nearestInt32(n int) int32 {
 var optionNames = []struct{ field, own string }{
 	{"repeat the call with the same request_id", "call again"},
 	{"use a new request_id", "call again"},
+	{"open a second session with another client_id", "use a second Client"},
+	{"update.metadata_update.entries", "metadata"},
 	{"wait_timeout", "WithWait"},
 	{"permit_count", "WithPermits"},
 	{"initial_limit", "WithLimit"},
@@ -73,9 +75,11 @@ var otherNames = map[string]string{
 	"ttl": "WithTTL", "wait": "WithWait", "permits": "WithPermits", "limit": "WithLimit",
 }
 
-// fieldsInText also finds names in quotes, which stay, and the commands before a field.
+// fieldsInText also finds names in quotes, which stay, the commands before a field, and the
+// ids that this package itself repeats or renews.
 var fieldsInText = func() *regexp.Regexp {
-	parts := []string{`"(?:[^"\\]|\\.)*"`, `\b(?:acquire_lock|acquire_permits|start)\.[a-z_]+\b`}
+	const idsInText = ` with (?:a new request_id|the same lease_id|request_id [0-9A-Za-z-]+)\b`
+	parts := []string{`"(?:[^"\\]|\\.)*"`, `\b(?:acquire_lock|acquire_permits|start|suggest)\.[a-z_]+\b`, idsInText}
 	for _, one := range optionNames {
 		parts = append(parts, `\b`+one.field+`\b`)
 	}
@@ -85,13 +89,18 @@ var fieldsInText = func() *regexp.Regexp {
 // ownNames returns the text of a server with the names of the options of this package.
 func ownNames(text string) string {
 	return fieldsInText.ReplaceAllStringFunc(text, func(part string) string {
-		if strings.HasPrefix(part, `"`) {
+		_, field, isOfCommand := strings.Cut(part, ".")
+		own := optionName(part)
+		switch {
+		case strings.HasPrefix(part, `"`):
 			return part
-		}
-		if _, field, ok := strings.Cut(part, "."); ok {
+		case strings.HasPrefix(part, " with "):
+			return ""
+		case own == part && isOfCommand:
 			return optionName(field)
+		default:
+			return own
 		}
-		return optionName(part)
 	})
 }
 

@@ -6,11 +6,15 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
@@ -121,16 +125,61 @@ func TestACallWithATextThatNoMessageCanHaveIsAnInvalidRequest(t *testing.T) {
 	}
 }
 
+// The texts are those of src/engine and src/transport that name a field of a request of this
+// package.
 func TestTheTextsOfServersNameTheOptions(t *testing.T) {
 	for text, want := range map[string]string{
 		`acquire_permits.initial_limit must be at least 0`: `WithLimit must be at least 0`,
+		`acquire_permits.permit_count is 0`:                `WithPermits is 0`,
 		`acquire_lock.ttl must be at least 100ms`:          `WithTTL must be at least 100ms`,
-		`the lock "holder_id" is held, with holder_id "x"`: `the lock "holder_id" is held, with WithHolderID "x"`,
-		`repeat the call with the same request_id`:         `call again`,
-		`the ttl has passed, and the limit is 3`:           `the ttl has passed, and the limit is 3`,
+		`acquire_lock.wait_timeout must not be negative`:   `WithWait must not be negative`,
+		`start.holder_id is 600 bytes`:                     `WithHolderID is 600 bytes`,
+		`update.metadata_update.entries has 40 entries`:    `metadata has 40 entries`,
+		`suggest.page_size is 0`:                           `WithMaxSuggestions is 0`,
+		`match_kinds[1] is not a MatchKind`:                `WithMatchKinds[1] is not a MatchKind`,
+		`recents_list is required`:                         `WithRecents is required`,
+		`max_staleness is not a valid Duration`:            `WithMaxStaleness is not a valid Duration`,
+		`entry_ids[3] is required`:                         `the ids[3] is required`,
+		`entry_id is required`:                             `EntryID is required`,
+		`start.profile.typo_matching is not known`:         `profile.NoTypos is not known`,
+
+		`the lock "holder_id" is held, with holder_id "x"`:                      `the lock "holder_id" is held, with WithHolderID "x"`,
+		`lock "a" is held; raise wait_timeout to queue`:                         `lock "a" is held; raise WithWait to queue`,
+		`repeat the call with the same request_id to keep waiting`:              `call again to keep waiting`,
+		`set its limit, or acquire with initial_limit`:                          `set its limit, or acquire with WithLimit`,
+		`which holds nothing; acquire again with a new request_id`:              `which holds nothing; acquire again`,
+		`the lease on lock "a" has ended; acquire again with a new request_id`:  `the lease on lock "a" has ended; acquire again`,
+		`was made with another permit_count; use a new request_id`:              `was made with another WithPermits; call again`,
+		`may have been carried out; repeat the call with request_id 0f-1a`:      `may have been carried out; repeat the call`,
+		`may have been carried out; repeat the call with the same lease_id`:     `may have been carried out; repeat the call`,
+		`this server is stopping; continue at another server with request_id 7`: `this server is stopping; continue at another server`,
+		`release leases, or open a second session with another client_id`:       `release leases, or use a second Client`,
+
+		`the ttl has passed, and the limit is 3`: `the ttl has passed, and the limit is 3`,
 	} {
 		if got := ownNames(text); got != want {
 			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+}
+
+func TestTheViolationsOfAnErrorNameTheOptionsAndKeepTheirFields(t *testing.T) {
+	const field, text = "acquire_lock.wait_timeout", "acquire_lock.wait_timeout must not be negative"
+	refused, err := status.New(codes.InvalidArgument, text).WithDetails(&errdetails.BadRequest{
+		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: text}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, failed := range map[string]*Error{
+		"a command": errorOfCommand(&holdfastv1.CommandFailed{
+			Message: text, Violations: []*holdfastv1.FieldViolation{{Field: field, Description: text}},
+		}),
+		"a call": errorOfCall(refused.Err()),
+	} {
+		want := "WithWait must not be negative"
+		if failed.Message != want || !slices.Equal(failed.Violations, []Violation{{field, want}}) {
+			t.Errorf("%s: %s, %v", kind, failed.Message, failed.Violations)
 		}
 	}
 }
