@@ -13,7 +13,7 @@ import (
 )
 
 // acquire waits for the lease until ctx ends. Callers do not hold the mutex.
-func (e *engine) acquire(ctx context.Context, w wanted) (*Lease, error) {
+func (e *engine) acquire(ctx context.Context, w wanted) (*heldLease, error) {
 	what := fmt.Sprintf("waiting for %q", w.name)
 	if ctx.Err() != nil {
 		return nil, gaveUp(ctx, what)
@@ -34,7 +34,7 @@ func (e *engine) acquire(ctx context.Context, w wanted) (*Lease, error) {
 	return lease, err
 }
 
-func (e *engine) await(ctx context.Context, in *intent, what string) (*Lease, error) {
+func (e *engine) await(ctx context.Context, in *intent, what string) (*heldLease, error) {
 	var late <-chan time.Time
 	if in.wait != nil {
 		timer := time.NewTimer(after(*in.wait, answerAfterWait))

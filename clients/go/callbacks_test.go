@@ -219,7 +219,7 @@ func TestCloseIsALossForWorkThatRuns(t *testing.T) {
 		l, s, _ := f.hold(report)
 		ended := make(chan error)
 		go func() {
-			ended <- l.run(context.Background(), func(ctx context.Context, l *Lease) error {
+			ended <- l.held.run(context.Background(), func(ctx context.Context, l *Lease) error {
 				<-ctx.Done()
 				if causeOf(t, context.Cause(ctx)) != CauseClosed || causeOf(t, l.Check()) != CauseClosed {
 					t.Errorf("the work ended with %v", context.Cause(ctx))
@@ -262,7 +262,7 @@ func testCloseBesideLostWork(t *testing.T, cause LossCause) {
 		l, s, number := f.hold(w)
 		ended := make(chan error)
 		go func() {
-			ended <- l.run(context.Background(), func(context.Context, *Lease) error {
+			ended <- l.held.run(context.Background(), func(context.Context, *Lease) error {
 				time.Sleep(time.Hour) // ignores its context
 				return nil
 			})
@@ -302,7 +302,7 @@ func TestCloseIsALossOfALeaseWithoutKnownWork(t *testing.T) {
 		if err := <-closed; err != nil {
 			t.Error(err)
 		}
-		if err := l.run(context.Background(), func(context.Context, *Lease) error {
+		if err := l.held.run(context.Background(), func(context.Context, *Lease) error {
 			t.Error("the work began without a lease")
 			return nil
 		}); causeOf(t, err) != CauseClosed {
@@ -316,7 +316,7 @@ func TestAReleaseThatNobodyAskedForIsALoss(t *testing.T) {
 		l, s, number := f.hold(report)
 		ended := make(chan error)
 		go func() {
-			ended <- l.run(context.Background(), func(ctx context.Context, _ *Lease) error {
+			ended <- l.held.run(context.Background(), func(ctx context.Context, _ *Lease) error {
 				<-ctx.Done()
 				return context.Cause(ctx)
 			})

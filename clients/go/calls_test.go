@@ -63,6 +63,16 @@ func clientOf(t *testing.T, addresses ...string) *Client {
 	return c
 }
 
+// eventually waits for a condition outside of a bubble.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
+
 func TestACallIsRepeatedAfterTheDelayOfTheServer(t *testing.T) {
 	server := &infoServer{version: "1", errors: []func(context.Context) error{
 		withTrailers(codes.ResourceExhausted, "holdfast-reason", "OVERLOADED", "grpc-retry-pushback-ms", "300"),

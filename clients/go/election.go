@@ -75,10 +75,11 @@ func (e *Election) candidate(value string) resource {
 // UpdateValue replaces the value of a lease of Campaign or Lead, and leaves its other
 // metadata.
 func (e *Election) UpdateValue(ctx context.Context, lease *Lease, value string) error {
-	if !lease.isCandidate {
+	held := lease.held
+	if !held.isCandidate {
 		return fmt.Errorf("holdfast: %v is not the lease of a leader", lease)
 	}
-	return lease.e.update(ctx, lease, func(shown map[string]string) map[string]string {
+	return held.e.update(ctx, held, func(shown map[string]string) map[string]string {
 		shown = maps.Clone(shown)
 		shown[valueKey] = value
 		return shown

@@ -64,10 +64,10 @@ type engine struct {
 	lastSeq        int64
 	releases       map[string]*release
 	// bodies has the leases with a running function of the user.
-	bodies map[*Lease]struct{}
+	bodies map[*heldLease]struct{}
 	// heldTooLong has the leases after the end of their maximal hold. Their work may
 	// still run, so they are released later.
-	heldTooLong map[*Lease]struct{}
+	heldTooLong map[*heldLease]struct{}
 	timers      map[*time.Timer]struct{}
 	// closed is closed at the end of close.
 	closed chan struct{}
@@ -90,11 +90,11 @@ func newEngine(
 		leases:   newHeldLeases(),
 		intents:  map[*intent]struct{}{},
 		releases: map[string]*release{},
-		bodies:   map[*Lease]struct{}{},
+		bodies:   map[*heldLease]struct{}{},
 		timers:   map[*time.Timer]struct{}{},
 
 		connectUntil: now().add(connect),
-		heldTooLong:  map[*Lease]struct{}{},
+		heldTooLong:  map[*heldLease]struct{}{},
 		closed:       make(chan struct{}),
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
@@ -162,7 +162,7 @@ func (e *engine) leaveLostBodies() {
 
 // releaseIdle releases a lease of the closing client. A release never comes before
 // the end of the work.
-func (e *engine) releaseIdle(l *Lease) {
+func (e *engine) releaseIdle(l *heldLease) {
 	if _, works := e.bodies[l]; !works {
 		e.releaseLease(l)
 	}

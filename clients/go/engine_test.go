@@ -133,7 +133,7 @@ func TestALossCancelsTheWorkAndItsEndIsAwaited(t *testing.T) {
 		var cause error
 		ended := make(chan error)
 		go func() {
-			ended <- l.run(context.Background(), func(ctx context.Context, _ *Lease) error {
+			ended <- l.held.run(context.Background(), func(ctx context.Context, _ *Lease) error {
 				<-ctx.Done()
 				cause = context.Cause(ctx)
 				time.Sleep(time.Second)
@@ -158,7 +158,7 @@ func TestAReleaseThatComesAfterARevocationIsALoss(t *testing.T) {
 		l, s, _ := f.hold(report)
 		ended := make(chan error)
 		go func() {
-			ended <- l.run(context.Background(), func(context.Context, *Lease) error { return nil })
+			ended <- l.held.run(context.Background(), func(context.Context, *Lease) error { return nil })
 		}()
 		s.released(s.command(), false, holdfastv1.LossCause_LOSS_CAUSE_REVOKED)
 		if err := <-ended; causeOf(t, err) != CauseRevoked {
@@ -173,7 +173,7 @@ func TestAPanicReleasesTheLease(t *testing.T) {
 		panicked := make(chan any)
 		go func() {
 			defer func() { panicked <- recover() }()
-			_ = l.run(context.Background(), func(context.Context, *Lease) error { panic("boom") })
+			_ = l.held.run(context.Background(), func(context.Context, *Lease) error { panic("boom") })
 		}()
 		release := s.command()
 		synctest.Wait()

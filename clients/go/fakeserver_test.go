@@ -180,11 +180,12 @@ func (s *fakeStream) cut() {
 	s.broken <- status.Error(codes.Unavailable, "cut")
 }
 
-// hold returns a lease of the first session.
+// hold returns a lease of the first session. No finalizer watches its handle, because
+// finalizers run outside of the bubble.
 func (f *fakeServer) hold(w wanted) (*Lease, *fakeStream, int64) {
 	f.t.Helper()
 	s, _ := f.accept()
-	leases := make(chan *Lease)
+	leases := make(chan *heldLease)
 	go func() {
 		l, err := f.engine.acquire(context.Background(), w)
 		if err != nil {
@@ -194,7 +195,7 @@ func (f *fakeServer) hold(w wanted) (*Lease, *fakeStream, int64) {
 	}()
 	command := s.command()
 	s.grant(command, "secret", 20*time.Second)
-	return <-leases, s, command.GetCommandId()
+	return &Lease{held: <-leases}, s, command.GetCommandId()
 }
 
 var report = wanted{name: "report", isLock: true}

@@ -13,7 +13,7 @@ const noTTL time.Duration = math.MaxInt64
 // heldLeases has the leases in which this process believes, and the ids of those
 // that are over.
 type heldLeases struct {
-	held map[string]*Lease
+	held map[string]*heldLease
 	over map[string]struct{}
 	// overOrder has the ids of over, the earliest first.
 	overOrder []string
@@ -23,13 +23,13 @@ type heldLeases struct {
 
 func newHeldLeases() heldLeases {
 	return heldLeases{
-		held: map[string]*Lease{},
+		held: map[string]*heldLease{},
 		over: map[string]struct{}{},
 		ttls: map[time.Duration]int{},
 	}
 }
 
-func (h *heldLeases) add(l *Lease) {
+func (h *heldLeases) add(l *heldLease) {
 	h.held[l.id] = l
 	h.countTTL(l.ttl, 1)
 }
@@ -41,7 +41,7 @@ func (h *heldLeases) isOver(id string) bool {
 	return over
 }
 
-func (h *heldLeases) end(l *Lease) {
+func (h *heldLeases) end(l *heldLease) {
 	if _, held := h.held[l.id]; held {
 		delete(h.held, l.id)
 		h.countTTL(l.ttl, -1)
@@ -57,7 +57,7 @@ func (h *heldLeases) end(l *Lease) {
 	}
 }
 
-func (h *heldLeases) changeTTL(l *Lease, ttl time.Duration) {
+func (h *heldLeases) changeTTL(l *heldLease, ttl time.Duration) {
 	if _, held := h.held[l.id]; !held || ttl <= 0 || ttl == l.ttl {
 		return
 	}
@@ -85,12 +85,12 @@ func (h *heldLeases) nearestDeadline() instant {
 }
 
 // byDeadline returns the leases, the earliest deadline first.
-func (h *heldLeases) byDeadline() []*Lease {
-	leases := make([]*Lease, 0, len(h.held))
+func (h *heldLeases) byDeadline() []*heldLease {
+	leases := make([]*heldLease, 0, len(h.held))
 	for _, l := range h.held {
 		leases = append(leases, l)
 	}
-	slices.SortFunc(leases, func(a, b *Lease) int { return cmp.Compare(a.deadlineAt(), b.deadlineAt()) })
+	slices.SortFunc(leases, func(a, b *heldLease) int { return cmp.Compare(a.deadlineAt(), b.deadlineAt()) })
 	return leases
 }
 

@@ -29,7 +29,7 @@ type wanted struct {
 
 // grant is the answer to an intent.
 type grant struct {
-	lease *Lease
+	lease *heldLease
 	err   error
 }
 
@@ -54,7 +54,7 @@ type intent struct {
 	// isPausing: the latest attempt has failed, and the next one is not sent yet.
 	isPausing bool
 	// lease is set by the grant.
-	lease *Lease
+	lease *heldLease
 	// isAbandoned: the caller does not want the lease any more. A late grant is
 	// released.
 	isAbandoned bool
@@ -65,7 +65,7 @@ type intent struct {
 	queued      chan QueuePlace // the latest place
 }
 
-func (in *intent) settle(l *Lease, err error) {
+func (in *intent) settle(l *heldLease, err error) {
 	if !in.isSettled {
 		in.isSettled = true
 		in.answer <- grant{l, err}

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime"
 	"sync/atomic"
 	"time"
-
-	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
 
 // A Lease is a held lock or held permits. It ends when it is released, when its
@@ -16,67 +15,31 @@ import (
 // its end. A Lease that is over stays over. All methods may be called by several
 // goroutines.
 type Lease struct {
-	e       *engine
-	id      string // a secret that belongs into no log
-	name    string
-	token   int64
-	permits int
-	// holdUntil is the end of the maximal hold, or never.
-	holdUntil instant
-	deadline  atomic.Int64
-	// ctx ends with the lease. Its cause is a *LeaseLostError.
-	ctx    context.Context
-	finish context.CancelCauseFunc
-
-	// The fields below need the mutex of the engine.
-
-	ttl time.Duration
-	// home is the session that holds the lease, or that was last sent an attach.
-	home *session
-	// number is the number of the lease in home, 0 until the attach is answered.
-	number         int64
-	attachAttempts int
-	timer          *time.Timer
-	// updates are those without an answer, in the order of the calls. Only the first one is sent.
-	updates []*update
-	release *release
-	// shown is the metadata that other callers see.
-	shown       map[string]string
-	isCandidate bool
-	// isReleased: this process has released the lease while it was held.
-	isReleased bool
+	held *heldLease
+	// isWatched: the program may wait for the end of the lease without this handle.
+	isWatched atomic.Bool
 }
 
-func newLease(e *engine, in *intent, message *holdfastv1.Lease, until instant) *Lease {
-	l := &Lease{
-		e:         e,
-		id:        message.GetLeaseId(),
-		name:      message.GetName(),
-		token:     message.GetFencingToken(),
-		permits:   int(message.GetPermitCount()),
-		holdUntil: never,
-		ttl:       message.GetTtl().AsDuration(),
-
-		shown:       in.metadata,
-		isCandidate: in.isCandidate,
-	}
-	if in.maxHold != nil {
-		l.holdUntil = e.now().add(*in.maxHold)
-	}
-	l.deadline.Store(int64(until))
-	l.ctx, l.finish = context.WithCancelCause(context.Background())
-	l.timer = time.AfterFunc(l.remaining(e.now()), l.timerFired)
+// handed returns a handle that its holder must release. If it is collected while the lease
+// is held, the logger is told. Nothing that the engine keeps may have the handle.
+func handed(held *heldLease) *Lease {
+	l := &Lease{held: held}
+	runtime.SetFinalizer(l, func(l *Lease) {
+		if !l.isWatched.Load() {
+			l.held.forgotten()
+		}
+	})
 	return l
 }
 
 // Name returns the name of the lock or semaphore.
 func (l *Lease) Name() string {
-	return l.name
+	return l.held.name
 }
 
 // Permits returns the number of permits, 1 for a lock.
 func (l *Lease) Permits() int {
-	return l.permits
+	return l.held.permits
 }
 
 // FencingToken returns a number that is greater than the token of every earlier
@@ -87,28 +50,22 @@ func (l *Lease) FencingToken() int64 {
 	if l.Check() != nil {
 		return 0
 	}
-	return l.token
+	return l.held.token
 }
 
 // Check returns nil while this process may rely on the lease, and a
 // *LeaseLostError afterwards. Call it before each step of the work. Check
 // compares the deadline with the clock, because a timer may be late.
 func (l *Lease) Check() error {
-	if l.ctx.Err() == nil && l.remaining(l.e.now()) > 0 {
-		return nil
-	}
-	l.e.mu.Lock()
-	defer l.e.mu.Unlock()
-	if l.isOver() {
-		return context.Cause(l.ctx)
-	}
-	return nil
+	return l.held.check()
 }
 
 // Done returns a channel that is closed when the lease is over, also after a
-// release. Then Check says why.
+// release. Then Check says why. A program may wait for the channel alone until the lease is
+// over, so after Done nothing tells that the lease was forgotten.
 func (l *Lease) Done() <-chan struct{} {
-	return l.ctx.Done()
+	l.isWatched.Store(true)
+	return l.held.ctx.Done()
 }
 
 // Deadline returns the time until which this process may rely on the lease, and the
@@ -124,7 +81,7 @@ func (l *Lease) Remaining() time.Duration {
 	if l.Check() != nil {
 		return 0
 	}
-	return max(0, l.remaining(l.e.now()))
+	return max(0, l.held.remaining(l.held.e.now()))
 }
 
 // WithContext returns a copy of parent that ends with the lease. Then
@@ -134,12 +91,16 @@ func (l *Lease) WithContext(parent context.Context) (ctx context.Context, cancel
 	return ctx, func() { end(nil) }
 }
 
+// withContext: whoever has the context or its end counts on the lease, so both keep the
+// handle. The lease has neither.
 func (l *Lease) withContext(parent context.Context) (context.Context, context.CancelCauseFunc) {
+	held := l.held
 	ctx, cancel := context.WithCancelCause(parent)
-	stop := context.AfterFunc(l.ctx, func() { cancel(context.Cause(l.ctx)) })
+	stop := context.AfterFunc(held.ctx, func() { cancel(context.Cause(held.ctx)) })
 	return leaseContext{ctx, l, cancel}, func(cause error) {
 		stop()
 		cancel(cause)
+		runtime.KeepAlive(l)
 	}
 }
 
@@ -166,11 +127,14 @@ func (c leaseContext) Err() error {
 // answer comes. Release waits for the answer until ctx ends, and at most 5 s. After 5 s
 // the error matches ErrUnavailable, or the refusal if the servers refuse the client.
 func (l *Lease) Release(ctx context.Context) (released bool, err error) {
+	// Until the release has begun, the handle is not forgotten.
+	defer runtime.KeepAlive(l)
+	held := l.held
 	timer := time.NewTimer(releaseTimeout)
 	defer timer.Stop()
-	l.e.mu.Lock()
-	task := l.e.releaseLease(l)
-	l.e.mu.Unlock()
+	held.e.mu.Lock()
+	task := held.e.releaseLease(held)
+	held.e.mu.Unlock()
 	if task == nil {
 		return false, nil
 	}
@@ -178,19 +142,12 @@ func (l *Lease) Release(ctx context.Context) (released bool, err error) {
 	case <-task.done:
 		return task.answer.GetReleased(), task.err
 	case <-timer.C:
-		l.e.mu.Lock()
-		defer l.e.mu.Unlock()
-		return false, l.e.noAnswer(fmt.Sprintf("no server answered the release of %q yet", l.name), task.lastErr)
+		held.e.mu.Lock()
+		defer held.e.mu.Unlock()
+		return false, held.e.noAnswer(fmt.Sprintf("no server answered the release of %q yet", held.name), task.lastErr)
 	case <-ctx.Done():
-		return false, gaveUp(ctx, fmt.Sprintf("releasing %q", l.name))
+		return false, gaveUp(ctx, fmt.Sprintf("releasing %q", held.name))
 	}
-}
-
-// giveBack releases a lease that nobody gets, and does not wait for the answer.
-func (l *Lease) giveBack() {
-	l.e.mu.Lock()
-	defer l.e.mu.Unlock()
-	l.e.releaseLease(l)
 }
 
 // UpdateMetadata replaces the metadata that other callers see, and waits for the
@@ -199,9 +156,10 @@ func (l *Lease) giveBack() {
 // lease is over, and an error as Release does if no answer came. Such an update may
 // still be carried out, and the next update does not know of it.
 func (l *Lease) UpdateMetadata(ctx context.Context, metadata map[string]string) error {
+	held := l.held
 	metadata = maps.Clone(metadata)
-	return l.e.update(ctx, l, func(shown map[string]string) map[string]string {
-		if !l.isCandidate {
+	return held.e.update(ctx, held, func(shown map[string]string) map[string]string {
+		if !held.isCandidate {
 			return metadata
 		}
 		if metadata == nil {
@@ -214,92 +172,15 @@ func (l *Lease) UpdateMetadata(ctx context.Context, metadata map[string]string) 
 
 // LogValue makes a Lease safe in logs: its id is a secret.
 func (l *Lease) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("name", l.name), slog.Int64("fencing_token", l.token), slog.Int("permits", l.permits),
-	)
+	return l.held.LogValue()
 }
 
 // String makes a Lease safe in texts: its id is a secret.
 func (l *Lease) String() string {
-	return fmt.Sprintf("lease of %q with token %d", l.name, l.token)
+	return l.held.String()
 }
 
 // GoString makes a Lease safe in texts: its id is a secret.
 func (l *Lease) GoString() string {
 	return l.String()
-}
-
-func (l *Lease) deadlineAt() instant {
-	return instant(l.deadline.Load())
-}
-
-// remaining returns the time until the deadline or the end of the maximal hold.
-func (l *Lease) remaining(now instant) time.Duration {
-	return min(l.deadlineAt(), l.holdUntil).until(now)
-}
-
-// The methods below need the mutex of the engine.
-
-// isOver compares the clock too.
-func (l *Lease) isOver() bool {
-	now := l.e.now()
-	if now >= l.deadlineAt() {
-		l.end(CauseDeadline)
-	} else if now >= l.holdUntil {
-		l.end(CauseMaxHold)
-	}
-	return l.ctx.Err() != nil
-}
-
-// loss returns nil if the lease is held or was released by this process.
-func (l *Lease) loss() *LeaseLostError {
-	if !l.isOver() {
-		return nil
-	}
-	lost := context.Cause(l.ctx).(*LeaseLostError)
-	if l.isReleased {
-		return nil
-	}
-	return lost
-}
-
-// confirm takes the deadline of a renewal or an attach. The latest deadline
-// counts, and a deadline that has passed stays passed.
-func (l *Lease) confirm(until instant) {
-	if !l.isOver() && until > l.deadlineAt() {
-		l.deadline.Store(int64(until))
-	}
-}
-
-// end ends the belief. Only the first cause counts. A deadline that has passed is
-// an earlier cause.
-func (l *Lease) end(cause LossCause) {
-	if l.ctx.Err() != nil {
-		return
-	}
-	if l.e.now() >= l.deadlineAt() {
-		cause = CauseDeadline
-	}
-	l.timer.Stop()
-	lost := &LeaseLostError{Name: l.name, Cause: cause}
-	l.finish(lost)
-	l.e.leaseOver(l, lost)
-}
-
-// timerFired: a renewal does not move the timer. The timer finds the later
-// deadline when it fires.
-func (l *Lease) timerFired() {
-	l.e.mu.Lock()
-	defer l.e.mu.Unlock()
-	if !l.isOver() {
-		l.timer.Reset(l.remaining(l.e.now()))
-	}
-}
-
-func (l *Lease) settleIn(s *session, number int64) {
-	l.home, l.number, l.attachAttempts = s, number, 0
-	if len(l.updates) > 0 {
-		l.updates[0].place()
-	}
-	s.planHeartbeat()
 }

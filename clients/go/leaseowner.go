@@ -9,7 +9,7 @@ import (
 
 // A leaseOwner hears the events of a lease in one session.
 type leaseOwner struct {
-	lease  *Lease
+	lease  *heldLease
 	number int64
 }
 
@@ -41,10 +41,10 @@ func (o *leaseOwner) renewed(renewal *holdfastv1.LeaseRenewal, r receipt) {
 
 // An attachOwner hears the answer to the attach of a lease in the next session.
 type attachOwner struct {
-	lease *Lease
+	lease *heldLease
 }
 
-func (e *engine) attach(l *Lease, s *session) {
+func (e *engine) attach(l *heldLease, s *session) {
 	l.home, l.number = s, 0
 	s.send(&holdfastv1.SessionCommand{Command: &holdfastv1.SessionCommand_Attach{
 		Attach: &holdfastv1.AttachCommand{LeaseId: l.id},
@@ -110,7 +110,7 @@ func (o *attachOwner) repeat(failed *Error, s *session) {
 }
 
 // leaseOver is called once for each lease, when it is over.
-func (e *engine) leaseOver(l *Lease, lost *LeaseLostError) {
+func (e *engine) leaseOver(l *heldLease, lost *LeaseLostError) {
 	e.leases.end(l)
 	for _, u := range slices.Backward(l.updates) {
 		u.settle(lost)

@@ -36,8 +36,8 @@ func newLimits(calls *calls, notes *notebook) *limits {
 
 // acquire acquires w with grant. With WithExactLimit the error may be ErrLimitMismatch.
 func (l *limits) acquire(
-	ctx context.Context, w wanted, grant func(context.Context, wanted) (*Lease, error),
-) (*Lease, error) {
+	ctx context.Context, w wanted, grant func(context.Context, wanted) (*heldLease, error),
+) (*heldLease, error) {
 	if w.isExact {
 		return l.acquireExactly(ctx, w, grant)
 	}
@@ -49,8 +49,8 @@ func (l *limits) acquire(
 }
 
 func (l *limits) acquireExactly(
-	ctx context.Context, w wanted, grant func(context.Context, wanted) (*Lease, error),
-) (*Lease, error) {
+	ctx context.Context, w wanted, grant func(context.Context, wanted) (*heldLease, error),
+) (*heldLease, error) {
 	if err := w.check(); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func TestARefusalAfterAFirstSessionEndsNoWaitAndNoLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *fakeServer) {
 				l, s, _ := f.hold(report)
-				waited := make(chan *Lease)
+				waited := make(chan *heldLease)
 				go func() {
 					granted, err := f.engine.acquire(context.Background(), wanted{name: "taken", isLock: true})
 					if err != nil {
@@ -44,8 +44,8 @@ func TestARefusalAfterAFirstSessionEndsNoWaitAndNoLease(t *testing.T) {
 					t.Fatalf("lease: %v, commands: %v", l.Check(), commands)
 				}
 				next.grant(commands[1], "other", 20*time.Second)
-				if granted := <-waited; granted.Check() != nil {
-					t.Error(granted.Check())
+				if granted := <-waited; granted.check() != nil {
+					t.Error(granted.check())
 				}
 			})
 		})

@@ -26,7 +26,7 @@ type release struct {
 
 // releaseLease ends the belief in the lease and releases it. nil: the lease is
 // held elsewhere, and is not this client's to end.
-func (e *engine) releaseLease(l *Lease) *release {
+func (e *engine) releaseLease(l *heldLease) *release {
 	if l.release != nil {
 		return l.release
 	}

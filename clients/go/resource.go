@@ -13,7 +13,16 @@ type resource struct {
 	wanted wanted
 }
 
-func (r resource) acquire(ctx context.Context) (lease *Lease, err error) {
+func (r resource) acquire(ctx context.Context) (*Lease, error) {
+	held, err := r.hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return handed(held), nil
+}
+
+// hold returns a lease without a handle.
+func (r resource) hold(ctx context.Context) (held *heldLease, err error) {
 	ctx, end := r.client.tracer(ctx, r.kind+".acquire", r.wanted.name)
 	defer func() { end(err) }()
 	return r.client.limits.acquire(ctx, r.wanted, r.client.engine.acquire)
@@ -34,20 +43,21 @@ func (r resource) do(ctx context.Context, f func(context.Context, *Lease) error)
 	}
 	ctx, end := r.client.tracer(ctx, r.kind, r.wanted.name)
 	defer func() { end(err) }()
-	lease, err := r.acquire(ctx)
+	held, err := r.hold(ctx)
 	if err != nil {
 		return err
 	}
-	return lease.run(ctx, f)
+	return held.run(ctx, f)
 }
 
 // run runs the work, waits for its end, and releases the lease. The end of ctx
 // does not keep the release from being sent.
-func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) error {
+func (l *heldLease) run(ctx context.Context, f func(context.Context, *Lease) error) error {
 	if lost := l.beginWork(); lost != nil {
 		return lost
 	}
-	work, cancel := l.withContext(ctx)
+	handle := &Lease{held: l} // the release after the work is sure
+	work, cancel := handle.withContext(ctx)
 	hasReturned := false
 	defer func() {
 		// A panic releases the lease too, and goes on. It waits for the answer, because it
@@ -58,7 +68,7 @@ func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) 
 			l.awaitRelease(task)
 		}
 	}()
-	failed := f(work, l)
+	failed := f(work, handle)
 	hasReturned = true
 
 	cancel(nil)
@@ -77,7 +87,7 @@ func (l *Lease) run(ctx context.Context, f func(context.Context, *Lease) error) 
 }
 
 // beginWork returns an error if the lease is over, so that the work never begins.
-func (l *Lease) beginWork() error {
+func (l *heldLease) beginWork() error {
 	l.e.mu.Lock()
 	defer l.e.mu.Unlock()
 	if !l.isOver() {
@@ -89,7 +99,7 @@ func (l *Lease) beginWork() error {
 }
 
 // endWork compares the clock once more, and sends the release.
-func (l *Lease) endWork() (*LeaseLostError, *release) {
+func (l *heldLease) endWork() (*LeaseLostError, *release) {
 	l.e.mu.Lock()
 	defer l.e.mu.Unlock()
 	lost := l.loss()
@@ -101,7 +111,7 @@ func (l *Lease) endWork() (*LeaseLostError, *release) {
 
 // awaitRelease waits a short time for the answer. A failed release is repeated in
 // the background, and never hides how the work ended.
-func (l *Lease) awaitRelease(task *release) *LeaseLostError {
+func (l *heldLease) awaitRelease(task *release) *LeaseLostError {
 	if task == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 // An update is one update of metadata. It is repeated after each attach, because
 // a lease number is valid in one session only.
 type update struct {
-	lease *Lease
+	lease *heldLease
 	// givenUp is closed when the caller's context has ended. Its other methods may use the
 	// lease, and so need the mutex.
 	givenUp <-chan struct{}
@@ -34,7 +34,7 @@ var errGivenUp = errors.New("holdfast: the caller waits no longer")
 
 // update waits for the answer until ctx ends, at most 10 s. Updates of one lease take
 // turns, in the order of the calls.
-func (e *engine) update(ctx context.Context, l *Lease, next func(shown map[string]string) map[string]string) error {
+func (e *engine) update(ctx context.Context, l *heldLease, next func(shown map[string]string) map[string]string) error {
 	what := fmt.Sprintf("updating %q", l.name)
 	if ctx.Err() != nil {
 		return gaveUp(ctx, what)
@@ -79,7 +79,7 @@ func (e *engine) enqueue(u *update) error {
 
 // beginUpdate sends the first update, because its turn has come. An update that nobody
 // waits for, or that no message can have, gives the turn to the next one.
-func (l *Lease) beginUpdate() {
+func (l *heldLease) beginUpdate() {
 	// The end of the lease ends all its updates.
 	for !l.isOver() && len(l.updates) > 0 {
 		u := l.updates[0]

@@ -119,8 +119,8 @@ func TestAnUpdateWithAnEndedContextIsNotSent(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fakeServer) {
 		l, _, _ := f.hold(report)
 		err := l.UpdateMetadata(canceled(), nil)
-		if !errors.Is(err, context.Canceled) || len(l.updates) > 0 {
-			t.Errorf("the update returned %v, and %d updates wait", err, len(l.updates))
+		if !errors.Is(err, context.Canceled) || len(l.held.updates) > 0 {
+			t.Errorf("the update returned %v, and %d updates wait", err, len(l.held.updates))
 		}
 	})
 }

@@ -40,7 +40,7 @@ func TestTheNewerSessionSpeaksForALeaseThatTheOlderOneWasGranted(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fakeServer) {
 		granted, older, first, newer, repetition := f.waitInTwoSessions(context.Background())
 		older.grant(first, "secret", 20*time.Second)
-		l := (<-granted).lease
+		l := &Lease{held: (<-granted).lease}
 		if l.Check() != nil || l.Remaining() != 20*time.Second {
 			t.Fatalf("lease %v: %v, %v", l, l.Check(), l.Remaining())
 		}
@@ -76,8 +76,8 @@ func TestALeaseOfTheOlderSessionIsAttachedInTheNewerOneAfterAFailedRepetition(t 
 		}
 		newer.grant(attach, "secret", 25*time.Second)
 		older.cut()
-		if l.Check() != nil || l.Remaining() != 25*time.Second || len(f.engine.releases) != 0 {
-			t.Errorf("after the attach: %v, %v", l.Check(), l.Remaining())
+		if l.check() != nil || l.remaining(f.engine.now()) != 25*time.Second || len(f.engine.releases) != 0 {
+			t.Errorf("after the attach: %v, %v", l.check(), l.remaining(f.engine.now()))
 		}
 	})
 }
@@ -135,7 +135,7 @@ func TestALateGrantOfACancelledWaitIsReleased(t *testing.T) {
 func TestAWaitIsRepeatedByItsRequestIDInTheNextSession(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fakeServer) {
 		s, _ := f.accept()
-		granted := make(chan *Lease)
+		granted := make(chan *heldLease)
 		go func() {
 			l, _ := f.engine.acquire(context.Background(), report)
 			granted <- l
@@ -148,7 +148,7 @@ func TestAWaitIsRepeatedByItsRequestIDInTheNextSession(t *testing.T) {
 			t.Errorf("%v was repeated as %v", first, again)
 		}
 		next.grant(commands[0], "secret", 20*time.Second)
-		if l := <-granted; l.FencingToken() != 7 {
+		if l := <-granted; l.token != 7 {
 			t.Errorf("lease %v", l)
 		}
 	})
