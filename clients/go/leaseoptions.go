@@ -127,7 +127,7 @@ func WithPermits(n int) SemaphoreOption {
 
 // WithLimit creates the semaphore with this number of permits if it does not exist
 // yet. 0 pauses it. If the semaphore exists, its own limit holds, and the logger is told
-// of another one once for each name. Default: the semaphore must exist, otherwise the
+// of each other limit of a name once. Default: the semaphore must exist, otherwise the
 // error is ErrNoSuchSemaphore.
 func WithLimit(limit int) SemaphoreOption {
 	return onlySemaphore(func(w *wanted) { w.limit = &limit })

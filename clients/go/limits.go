@@ -15,9 +15,9 @@ import (
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
 
-// maxComparedNames bounds the names of semaphores that are looked up for a warning. A
-// program with more names makes them as it goes.
-const maxComparedNames = 10_000
+// maxComparisons bounds the limits that are compared for a warning. A program with more of
+// them makes their names as it goes.
+const maxComparisons = 10_000
 
 // limits compare the limit of the caller with the limit in force. A server grants
 // permits of an existing semaphore whatever limit the request has, and a grant does not
@@ -27,11 +27,23 @@ type limits struct {
 	notes *notebook
 
 	mu       sync.Mutex
-	compared map[string]struct{}
+	compared map[string]*comparedLimits
+	// count is that of the limits of all names.
+	count int
+}
+
+// comparedLimits are the limits that the callers want for one name.
+type comparedLimits struct {
+	wanted map[int]struct{}
+	// unanswered has those that the look-up under way is for.
+	unanswered []int
+	isAsking   bool
+	// isHidden: the caller may not read the limit.
+	isHidden bool
 }
 
 func newLimits(calls *calls, notes *notebook) *limits {
-	return &limits{calls: calls, notes: notes, compared: map[string]struct{}{}}
+	return &limits{calls: calls, notes: notes, compared: map[string]*comparedLimits{}}
 }
 
 // acquire acquires w with grant. With WithExactLimit the error may be ErrLimitMismatch.
@@ -106,23 +118,57 @@ func (l *limits) compare(ctx context.Context, w wanted, limit time.Duration) (ex
 	}
 }
 
-// compareLater warns of another limit, once for each name after its first grant. It
-// neither delays nor fails the grant, and whoever may not read the limit gets no warning.
+// compareLater warns of another limit, once for each limit of a name, after its first grant.
+// It neither delays nor fails the grant, and whoever may not read the limit gets no warning.
 func (l *limits) compareLater(name string, expected int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, known := l.compared[name]; known || len(l.compared) >= maxComparedNames {
+	c := l.compared[name]
+	if c == nil {
+		c = &comparedLimits{wanted: map[int]struct{}{}}
+	}
+	if _, known := c.wanted[expected]; known || c.isHidden || l.count >= maxComparisons {
 		return
 	}
-	l.compared[name] = struct{}{}
+	l.compared[name] = c
+	l.count++
+	c.wanted[expected] = struct{}{}
+	c.unanswered = append(c.unanswered, expected)
+	if c.isAsking {
+		return
+	}
+	c.isAsking = true
 	l.calls.begin(func(ctx context.Context) {
 		inForce, exists, err := l.limitOf(ctx, name, callTimeout)
-		if err == nil && exists && inForce != expected {
+		l.answered(name, inForce, exists, err)
+	})
+}
+
+// answered warns of the limits that differ. Without an answer it forgets them, so that the
+// next grant asks again.
+func (l *limits) answered(name string, inForce int, exists bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.compared[name]
+	unanswered := c.unanswered
+	c.unanswered, c.isAsking = nil, false
+	c.isHidden = errors.Is(err, ErrNotAllowed)
+	if c.isHidden {
+		return
+	}
+	for _, expected := range unanswered {
+		if err != nil || !exists {
+			delete(c.wanted, expected)
+			l.count--
+		} else if inForce != expected {
 			l.notes.add(slog.LevelWarn,
 				"the semaphore has another limit: WithLimit does not change it, and WithExactLimit would have refused the permits",
 				"semaphore", name, "limit", inForce, "wanted", expected)
 		}
-	})
+	}
+	if len(c.wanted) == 0 {
+		delete(l.compared, name)
+	}
 }
 
 // limitOf returns the limit in force, and false if there is no semaphore.
