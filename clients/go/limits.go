@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,7 +172,8 @@ func (l *limits) answered(name string, inForce int, exists bool, err error) {
 	}
 }
 
-// limitOf returns the limit in force, and false if there is no semaphore.
+// limitOf returns the limit in force, and false if there is no semaphore. A paused
+// semaphore counts with the limit that comes back, so its requests wait.
 func (l *limits) limitOf(ctx context.Context, name string, limit time.Duration) (inForce int, exists bool, err error) {
 	answer, err := call(ctx, l.calls, operation[*holdfastv1.GetSemaphoreResponse]{
 		method: "GetSemaphore", name: name, limit: max(limit, time.Millisecond),
@@ -183,5 +185,6 @@ func (l *limits) limitOf(ctx context.Context, name string, limit time.Duration) 
 	if errors.Is(err, ErrNoSuchSemaphore) {
 		return 0, false, nil
 	}
-	return int(answer.GetSemaphore().GetLimit()), err == nil, err
+	semaphore := answer.GetSemaphore()
+	return int(cmp.Or(semaphore.GetKeptLimit(), semaphore.GetLimit())), err == nil, err
 }

@@ -17,6 +17,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
       ],
       'leases/permits-inspect.lua': ['`meta.limit == nil and is_semaphore()` without `is_semaphore()`'],
       'leases/permits-limit.lua': ['true for `limit < before or before == 0`', 'true for `change.misfits`'],
+      'leases/shared/kept-limit.lua': ['delete `if meta.limit ~= 0 then return nil end`'],
       'leases/permits-revoke.lua': [
         "`meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), int(first), int(position - 1 + BATCH))` without `meta.queue > 0`",
         "`meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), '0', MAX_OFFERS - 1)` without `meta.offers > 0`",

@@ -95,8 +95,10 @@ export class ScriptedWorld implements World {
       if (owner) this.checks.superseded(owner.clientId, held.leaseId);
       held.place = undefined;
       owner?.ended('SUPERSEDED');
-    } else if (verb === 'hold') this.store.hold(stranger(value));
-    else if (verb === 'free') this.store.end(this.held(value), 'RELEASED');
+    } else if (verb === 'hold') {
+      this.store.hold(stranger(value));
+      this.store.resource('permits', String(value['name'])).isPaused = value['paused'] === true;
+    } else if (verb === 'free') this.store.end(this.held(value), 'RELEASED');
     else return false;
     return true;
   }

@@ -30,10 +30,11 @@ function lockState(store: Store, name: string): Lock {
 }
 
 function semaphoreState(store: Store, name: string): Semaphore {
-  const { limit, holders, queue, lastToken } = store.resource('permits', name);
+  const { limit, isPaused, holders, queue, lastToken } = store.resource('permits', name);
   if (limit === 0) throw refuse('NO_SUCH_SEMAPHORE');
   return Semaphore.create({
-    ...{ name, limit, waiterCount: queue.length, lastFencingToken: lastToken, holderCount: holders.size },
+    ...(isPaused ? { keptLimit: limit } : { limit }),
+    ...{ name, waiterCount: queue.length, lastFencingToken: lastToken, holderCount: holders.size },
     usedCount: [...holders].reduce((sum, { wanted }) => sum + wanted.permits, 0),
   });
 }

@@ -20,6 +20,8 @@ export interface Wanted {
 export class Resource {
   /** The limit of a semaphore. 0: there is no semaphore yet. */
   limit = 0;
+  /** The semaphore is paused: its limit is shown as the one that comes back. */
+  isPaused = false;
   lastToken = 0n;
   readonly holders = new Set<Holding>();
   queue: Waiting[] = [];
@@ -32,6 +34,7 @@ export class Resource {
   fits(wanted: Wanted): boolean {
     const held = [...this.holders].map((one) => one.wanted);
     if (this.kind === 'lock') return wanted.shared ? held.every((one) => one.shared) : held.length === 0;
+    if (this.isPaused) return false;
     return held.reduce((sum, one) => sum + one.permits, wanted.permits) <= this.limit;
   }
 

@@ -99,7 +99,7 @@ impl SemaphoreLimits {
         });
     }
 
-    /// None: there is no semaphore.
+    /// None: there is no semaphore. A paused one counts with the limit that comes back.
     async fn limit_of(&self, name: &str, timeout: Duration) -> Result<Option<i32>> {
         let limits = Limits {
             timeout,
@@ -116,7 +116,9 @@ impl SemaphoreLimits {
                     .await
             });
         match call.await {
-            Ok(answer) => Ok(answer.semaphore.map(|semaphore| semaphore.limit)),
+            Ok(answer) => Ok(answer.semaphore.map(|semaphore| {
+                semaphore.kept_limit.max(semaphore.limit) // one of them is 0
+            })),
             Err(Error::NoSuchSemaphore(_)) => Ok(None),
             Err(error) => Err(error),
         }

@@ -71,11 +71,11 @@ export class SemaphoreLimits {
       this.tell({ kind: 'otherLimit', name, limit, expectedLimit });
   }
 
-  /** Undefined: there is no semaphore. */
+  /** Undefined: there is no semaphore. A paused one counts with the limit that comes back, so its requests wait. */
   private async limitOf(name: string, options: CallOptions = {}): Promise<number | undefined> {
     try {
       const { semaphore } = await this.channel.unary(SemaphoreServiceService.getSemaphore, { name }, options);
-      return semaphore?.limit;
+      return semaphore?.keptLimit || semaphore?.limit;
     } catch (error) {
       if (error instanceof NoSuchSemaphoreError) return undefined;
       throw error;

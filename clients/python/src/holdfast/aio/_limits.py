@@ -116,7 +116,7 @@ class SemaphoreLimits:
             self._news.other_limit(name, limit, expected)
 
     async def _limit_of(self, name: str, timeout: float) -> Optional[int]:
-        """None: there is no semaphore."""
+        """None: there is no semaphore. A paused one counts with the limit that comes back."""
         try:
             response = await self._calls.unary(
                 lambda channel: SemaphoreServiceStub(channel).GetSemaphore,
@@ -125,4 +125,4 @@ class SemaphoreLimits:
             )
         except NoSuchSemaphoreError:
             return None
-        return response.semaphore.limit
+        return response.semaphore.kept_limit or response.semaphore.limit

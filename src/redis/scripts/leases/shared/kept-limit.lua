@@ -7,6 +7,5 @@ local function kept_text(limit) return '0e' .. int(limit) end
 -- The limit that the end of the pause brings back, or nil.
 local function kept_limit()
   if meta.limit ~= 0 then return nil end
-  local kept = string.match(redis.call('GET', limit_key()) or '', '^0e(%d+)$')
-  return kept and tonumber(kept)
+  return tonumber(string.match(redis.call('GET', limit_key()) or '', '^0e(%d+)$'))
 end

@@ -1,6 +1,7 @@
 package dev.holdfast.client;
 
 import dev.holdfast.v1.GetSemaphoreRequest;
+import dev.holdfast.v1.Semaphore;
 import dev.holdfast.v1.SemaphoreServiceGrpc;
 import io.grpc.Status;
 import java.util.List;
@@ -114,14 +115,16 @@ final class SemaphoreLimits {
     }
   }
 
+  /** Empty: there is no semaphore. A paused one counts with the limit that comes back. */
   private Optional<Integer> limitOf(String name, long limitNanos) {
     GetSemaphoreRequest request = GetSemaphoreRequest.newBuilder().setName(name).build();
     try {
-      return Optional.of(
+      Semaphore semaphore =
           calls
               .unary(SemaphoreServiceGrpc.getGetSemaphoreMethod(), request, limitNanos, true)
-              .getSemaphore()
-              .getLimit());
+              .getSemaphore();
+      int kept = semaphore.getKeptLimit();
+      return Optional.of(kept > 0 ? kept : semaphore.getLimit());
     } catch (NoSuchSemaphoreException e) {
       return Optional.empty();
     }
