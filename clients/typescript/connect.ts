@@ -77,14 +77,9 @@ export async function connect(addresses: Addresses, options: ConnectOptions = {}
     await session.close(0);
     throw error;
   }
-  const channel = new CallChannel({ addresses: beginningWith(session.address, list), tls, token, tracer });
+  // The first calls go to the server that has answered, because an earlier address may hang.
+  const channel = new CallChannel({ servers: session.servers.again(), tls, token, tracer });
   return new HoldfastClient(session, channel, onNews, tracer);
-}
-
-/** The first calls go to the server that has answered, because an earlier address may hang. */
-function beginningWith(first: string | undefined, addresses: readonly string[]): readonly string[] {
-  const index = Math.max(0, addresses.indexOf(first ?? ''));
-  return [...addresses.slice(index), ...addresses.slice(0, index)];
 }
 
 /** Rejects with the signal's reason when the signal aborts. The caller closes the session then. */

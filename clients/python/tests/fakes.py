@@ -8,6 +8,7 @@ from holdfast._core.durations import duration
 from holdfast._core.held_lease import HeldLease
 from holdfast._core.news import News
 from holdfast._core.runtime import WireReader
+from holdfast._core.servers import Server, Servers
 from holdfast._core.session_client import FetchToken, SessionClient, SessionSettings
 from holdfast.errors import HoldfastError
 from holdfast.v1 import lease_pb2
@@ -174,7 +175,7 @@ class World:
         logger.propagate = False
         logger.addHandler(logging.NullHandler())
         settings = SessionSettings(
-            addresses=addresses or ("a:1", "b:1"),
+            servers=Servers(addresses or ("a:1", "b:1")),
             open_wire=self._open,
             news=News(logger),
             fetch_token=fetch_token,
@@ -202,6 +203,6 @@ class World:
         assert intent.outcome.value is not None
         return intent.outcome.value
 
-    def _open(self, address: str, token: Optional[str], reader: WireReader) -> FakeWire:
-        self.wires.append(FakeWire(address, token, reader))
+    def _open(self, server: Server, token: Optional[str], reader: WireReader) -> FakeWire:
+        self.wires.append(FakeWire(server.given, token, reader))
         return self.wires[-1]

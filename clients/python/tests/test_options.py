@@ -12,6 +12,7 @@ from holdfast._core import numbers
 from holdfast._core.acquire_intent import Acquire
 from holdfast._core.durations import duration, hold_limit, seconds_of, to_seconds
 from holdfast._core.server_texts import own_names
+from holdfast._core.servers import Server
 from holdfast._core.status import error_of_command
 from holdfast._options import Tls, address_list, channel_options
 from holdfast.errors import Facts
@@ -92,7 +93,7 @@ class Options(unittest.TestCase):
 
     def test_a_connection_has_seconds_to_open(self) -> None:
         # gRPC ends each attempt to connect after this time, whatever its name says.
-        options = dict(channel_options(Tls(server_name="server")))
+        options = dict(channel_options(Server("a:1"), Tls(server_name="server")))
         longest = options.get("grpc.min_reconnect_backoff_ms", 20_000)
         self.assertGreaterEqual(int(longest), numbers.FIRST_ANSWER * 1000)
         self.assertEqual(options["grpc.use_local_subchannel_pool"], 1)

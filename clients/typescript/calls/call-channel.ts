@@ -1,5 +1,6 @@
 import { Client, Metadata, status, type CallOptions as GrpcOptions, type ServiceError } from '@grpc/grpc-js';
 import { noToken, unreadableCertificate } from '../connection/failures';
+import type { Server, Servers } from '../connection/servers';
 import { channelCredentials, channelOptions, type TlsOptions } from '../connection/tls';
 import type { TokenSource } from '../connection/token';
 import { ClosedError, errorOfCall, type HoldfastError } from '../errors';
@@ -18,7 +19,7 @@ export interface Method<Request, Response> {
 }
 
 export interface CallSettings {
-  readonly addresses: readonly string[];
+  readonly servers: Servers;
   readonly tls?: TlsOptions | true | undefined;
   readonly token?: TokenSource | undefined;
   readonly tracer?: Tracer | undefined;
@@ -37,7 +38,8 @@ export interface Prepared {
 /** The calls outside of the session, on a connection of their own, to one of several servers. */
 export class CallChannel {
   private client: Client | undefined;
-  private index = 0;
+  /** The next client, while its server is looked up. */
+  private opening: Promise<Client> | undefined;
   /** The start of the first call since the last answer of the current server. */
   private silentSince: number | undefined;
   private readonly closing = new AbortController();
@@ -67,16 +69,19 @@ export class CallChannel {
    * Fetches the token, and opens the connection to the current server. Rejects with a HoldfastError, or with the reason of
    * `ends`.
    *
-   * @param timeoutMs the longest time for the token
+   * @param timeoutMs the longest time for the token, and for the look-up of the server
    */
   async prepare(ends: AbortSignal, timeoutMs = NUMBERS.limits.callMs): Promise<Prepared> {
     ends.throwIfAborted();
-    if (this.settings.token === undefined) return { client: this.current(), metadata: new Metadata() };
+    if (this.closing.signal.aborted) throw new ClosedError();
+    const { token } = this.settings;
+    if (token === undefined && this.client) return { client: this.client, metadata: new Metadata() };
     const bounded = either(ends, this.closed, timeoutMs);
     try {
-      const metadata = await unlessAborted(withToken(this.settings.token), bounded.signal);
+      const metadata = token ? await unlessAborted(withToken(token), bounded.signal) : new Metadata();
+      const client = this.client ?? (await unlessAborted(this.open(), bounded.signal));
       ends.throwIfAborted();
-      return { client: this.current(), metadata };
+      return { client, metadata };
     } finally {
       bounded.dispose();
     }
@@ -95,7 +100,6 @@ export class CallChannel {
   /** Later calls go to the next server. Without effect if other calls have already left the server of `client`. */
   leave(client: Client): void {
     if (client !== this.client) return;
-    this.index += 1;
     this.client = undefined;
     this.silentSince = undefined;
     client.close();
@@ -111,22 +115,27 @@ export class CallChannel {
     this.client?.close();
   }
 
-  /** The client of the current server. Throws a HoldfastError. */
-  private current(): Client {
-    if (this.closing.signal.aborted) throw new ClosedError();
+  /** One client for all calls that wait for it. Rejects with a HoldfastError. */
+  private open(): Promise<Client> {
+    this.opening ??= this.openNext().finally(() => (this.opening = undefined));
+    return this.opening;
+  }
+
+  private async openNext(): Promise<Client> {
+    const { server } = await this.settings.servers.next(this.closed);
+    this.closed.throwIfAborted();
     try {
-      this.client ??= this.open();
+      this.client = this.clientOf(server);
     } catch (error) {
       throw unreadableCertificate(error);
     }
     return this.client;
   }
 
-  private open(): Client {
-    const { addresses, tls, keepaliveMs, keepaliveTimeoutMs } = this.settings;
-    const address = addresses[this.index % addresses.length] ?? '';
-    return new Client(address, channelCredentials(tls), {
-      ...channelOptions(tls),
+  private clientOf(server: Server): Client {
+    const { tls, keepaliveMs, keepaliveTimeoutMs } = this.settings;
+    return new Client(server.address ?? server.given, channelCredentials(tls), {
+      ...channelOptions(tls, server),
       // The session has a connection of its own, so that calls cannot delay its heartbeats.
       'grpc.use_local_subchannel_pool': 1,
       'grpc.enable_retries': 0,

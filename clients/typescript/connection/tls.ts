@@ -4,6 +4,7 @@ import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
 import { checkedOptions, type Known } from '../known-options';
 import { checkedText } from '../texts';
 import { invalidOption } from '../time-span';
+import { hostOf, type Server } from './servers';
 
 /** The path of a PEM file, or a PEM text: `-----BEGIN …`. */
 export type Pem = Uint8Array | string;
@@ -49,12 +50,20 @@ export function channelCredentials(tls: TlsOptions | true | undefined): ChannelC
   return credentials.createSsl(certificates(ca), privateKey(key), certificates(cert));
 }
 
-/** The name that the server's certificate must have, as options of a channel. */
-export function channelOptions(tls: TlsOptions | true | undefined): Record<string, string> {
+/** The name that the server's certificate must have, as options of a channel. Default: that of the caller's address. */
+export function channelOptions(
+  tls: TlsOptions | true | undefined,
+  { given, address }: Partial<Server> = {},
+): Record<string, string | number> {
   const serverName = tls === true ? undefined : tls?.serverName;
-  return serverName === undefined
-    ? {}
-    : { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName };
+  const own = serverName ?? (given !== undefined && address !== undefined ? hostOf(given) : undefined);
+  if (own === undefined) return {};
+  return {
+    'grpc.ssl_target_name_override': own,
+    'grpc.default_authority': serverName ?? given ?? own,
+    // The environment leaves out names, not what they mean.
+    ...(address !== undefined && { 'grpc.enable_http_proxy': 0 }),
+  };
 }
 
 /** Node itself ignores an authority that is no certificate, and then trusts no server. */

@@ -1,4 +1,5 @@
 import { Metadata, type ServiceError } from '@grpc/grpc-js';
+import type { Server } from '../connection/servers';
 import { channelCredentials, channelOptions, type TlsOptions } from '../connection/tls';
 import {
   SessionServiceClient,
@@ -29,13 +30,13 @@ export interface WireReader {
 }
 
 /** Opens a stream on a new connection. Throws if a certificate file cannot be read. */
-export type OpenWire = (address: string, token: string | undefined, reader: WireReader) => Wire;
+export type OpenWire = (server: Server, token: string | undefined, reader: WireReader) => Wire;
 
 /** Streams over gRPC. A token is sent as a bearer token. */
 export function grpcWires(tls: TlsOptions | true | undefined): OpenWire {
-  return (address, token, reader) => {
-    const client = new SessionServiceClient(address, channelCredentials(tls), {
-      ...channelOptions(tls),
+  return (server, token, reader) => {
+    const client = new SessionServiceClient(server.address ?? server.given, channelCredentials(tls), {
+      ...channelOptions(tls, server),
       ...CHANNEL,
     });
     const metadata = new Metadata();

@@ -7,6 +7,7 @@ import {
   type SessionStart,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import { now } from '../clock';
+import { textOf, type Server } from '../connection/servers';
 import { durationToMs } from '../duration';
 import { NUMBERS } from '../numbers';
 import type { OpenWire, Wire } from './grpc-wire';
@@ -49,6 +50,8 @@ const { maxCommandsInMessage, maxMessageBytes, maxAttachesUnanswered, commandsSh
 /** One stream: heartbeats, the order of commands, and whom an event concerns. */
 export class OpenSession {
   readonly number: number;
+  /** For logs and errors. */
+  readonly address: string;
   isStarted = false;
   /** The server has asked the client to leave, so new acquires go to the next session. */
   isLeaving = false;
@@ -69,7 +72,7 @@ export class OpenSession {
   private isClosed = false;
 
   constructor(
-    readonly address: string,
+    server: Server,
     token: string | undefined,
     start: SessionStart,
     open: OpenWire,
@@ -78,8 +81,9 @@ export class OpenSession {
   ) {
     this.plan = new HeartbeatPlan(firstAnswerMs);
     this.start = start;
+    this.address = textOf(server);
     this.number = Number(start.sessionNumber);
-    this.wire = open(address, token, {
+    this.wire = open(server, token, {
       response: (response) => this.read(response),
       ended: (error) => this.finish(error, false),
     });

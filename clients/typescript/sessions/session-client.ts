@@ -6,6 +6,7 @@ import {
   noToken,
   unreadableCertificate,
 } from '../connection/failures';
+import { Servers, type Turn } from '../connection/servers';
 import type { BearerToken, TokenSource } from '../connection/token';
 import { ClosedError, CredentialError, errorOfCall, noAnswer, type HoldfastError } from '../errors';
 import { LONGEST_TIMER_MS, NUMBERS } from '../numbers';
@@ -19,7 +20,7 @@ import { SessionTasks } from './session-tasks';
 import { TokenFetch } from './token-fetch';
 
 export interface SessionSettings {
-  /** Servers of one store. Each next session goes to the next server. */
+  /** Servers of one store. Each next session goes to the next server, or to the next address of a name. */
   readonly addresses: readonly string[];
   readonly openWire: OpenWire;
   /** Called before each session, with a time limit. */
@@ -42,6 +43,7 @@ const NO_ANSWER = 'no server answered in time';
  * attaches to the leases, and their deadlines decide how long the process may believe in them.
  */
 export class SessionClient implements SessionKeeper {
+  readonly servers: Servers;
   private readonly clientId = randomUUID();
   private readonly tasks = new SessionTasks((news) => this.settings.onNews?.(news));
   private readonly retired = new Set<OpenSession>();
@@ -53,17 +55,19 @@ export class SessionClient implements SessionKeeper {
   private tokenTimer: NodeJS.Timeout | undefined;
   private endTimer: NodeJS.Timeout | undefined;
   private fetch: TokenFetch | undefined;
+  private isOpening = false;
   private hasStarted = false;
   private connectUntil = Infinity;
   private closing: Promise<void> | undefined;
-  /** No further session is opened. */
-  private isEnding = false;
+  /** No further session is opened after its abort. */
+  private readonly ending = new AbortController();
   private isClosed = false;
   private failure: HoldfastError | undefined;
   private onEnded: (() => void) | undefined;
   private onReady: ((error?: HoldfastError) => void) | undefined;
 
   constructor(private readonly settings: SessionSettings) {
+    this.servers = new Servers(settings.addresses);
     this.openAfter(0);
   }
 
@@ -116,15 +120,10 @@ export class SessionClient implements SessionKeeper {
     return this.tasks.lastError;
   }
 
-  /** The address of the present session, or of the last one. */
-  get address(): string | undefined {
-    return this.current?.address;
-  }
-
   private async end(timeoutMs: number): Promise<void> {
     this.onReady?.(new ClosedError());
     await this.tasks.finish(timeoutMs);
-    this.isEnding = true;
+    this.ending.abort();
     clearTimeout(this.openTimer);
     clearTimeout(this.tokenTimer);
     this.fetch?.cancel();
@@ -188,7 +187,7 @@ export class SessionClient implements SessionKeeper {
     if (this.hasStarted) return false;
     if (isFinalAtConnect(error)) return true;
     if (isRefusedCredential(error)) return ++this.refusals > 1;
-    return reason?.code === status.UNIMPLEMENTED && this.failures >= this.settings.addresses.length;
+    return reason?.code === status.UNIMPLEMENTED && this.failures >= this.servers.count;
   }
 
   /** The deadlines of the held leases decide how long the work may go on. */
@@ -204,32 +203,44 @@ export class SessionClient implements SessionKeeper {
 
   private openAfter(delayMs: number): void {
     clearTimeout(this.openTimer);
-    if (this.fetch || this.isEnding) return;
+    if (this.isOpening || this.isEnding) return;
     this.openTimer = setTimeout(() => void this.openNext(), Math.min(delayMs, LONGEST_TIMER_MS));
   }
 
   private async openNext(): Promise<void> {
-    let bearer: BearerToken | undefined;
-    this.fetch = new TokenFetch(this.settings.token);
-    try {
-      bearer = await this.fetch.result;
-    } catch (error) {
-      this.fetch = undefined;
-      return this.notOpened(noToken(error));
-    }
-    this.fetch = undefined;
+    this.isOpening = true;
+    const opened = await this.prepared();
+    this.isOpening = false;
     if (this.isEnding || this.failure) return;
+    if (opened instanceof Error) return this.notOpened(opened);
     try {
-      this.open(bearer);
+      this.open(...opened);
     } catch (error) {
       this.notOpened(unreadableCertificate(error));
     }
   }
 
-  private open(bearer: BearerToken | undefined): void {
-    const { addresses, holderId = '', metadata, openWire } = this.settings;
-    const address = addresses[this.sessionCount % addresses.length] ?? '';
-    const firstAnswerMs = this.firstAnswerMs();
+  /** What the next session needs, or why there is no token. */
+  private async prepared(): Promise<[BearerToken | undefined, Turn] | HoldfastError> {
+    this.fetch = new TokenFetch(this.settings.token);
+    try {
+      const bearer = await this.fetch.result;
+      this.fetch = undefined;
+      return [bearer, await this.servers.next(this.ending.signal)];
+    } catch (error) {
+      return noToken(error);
+    } finally {
+      this.fetch = undefined;
+    }
+  }
+
+  private get isEnding(): boolean {
+    return this.ending.signal.aborted;
+  }
+
+  private open(bearer: BearerToken | undefined, { server, leftCount }: Turn): void {
+    const { holderId = '', metadata, openWire } = this.settings;
+    const firstAnswerMs = this.firstAnswerMs(leftCount);
     this.sessionCount += 1;
     const start = {
       clientId: this.clientId,
@@ -238,7 +249,7 @@ export class SessionClient implements SessionKeeper {
       metadata: new Map(metadata),
     };
     const previous = this.current;
-    this.current = new OpenSession(address, bearer?.token, start, openWire, this, firstAnswerMs);
+    this.current = new OpenSession(server, bearer?.token, start, openWire, this, firstAnswerMs);
     this.watchToken(bearer, this.current);
     // The previous session renews the leases until the next one has them.
     if (previous) this.retired.add(previous);
@@ -247,12 +258,10 @@ export class SessionClient implements SessionKeeper {
   }
 
   /** Before the first session, the addresses that were not asked yet, or all in a later round, share the time of `connect`. */
-  private firstAnswerMs(): number {
+  private firstAnswerMs(leftCount: number): number {
     if (this.hasStarted) return firstAnswerMs;
-    const { length } = this.settings.addresses;
-    const left = this.sessionCount < length ? length - this.sessionCount : length;
-    const shareMs = (this.connectUntil - performance.now()) / left;
-    const longestMs = (length > 1 && this.settings.addressTimeoutMs) || firstAnswerMs;
+    const shareMs = (this.connectUntil - performance.now()) / leftCount;
+    const longestMs = (this.servers.count > 1 && this.settings.addressTimeoutMs) || firstAnswerMs;
     return Math.min(longestMs, Math.max(shortestFirstAnswerMs, shareMs));
   }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { CallChannel } from '../../../clients/typescript/calls/call-channel';
 import { addressList } from '../../../clients/typescript/connection/addresses';
+import { Servers } from '../../../clients/typescript/connection/servers';
 import {
   HealthCheckResponse_ServingStatus as Status,
   HealthService,
@@ -29,7 +30,10 @@ export function addHealth(program: Command, terminal: Terminal): void {
     .option('--alive', 'end with 0 after every answer: restart a server only if there is none');
   connected(command).action(async (flags: HealthFlags) => {
     const { address, options } = connectionSettings(flags, terminal.env);
-    const channel = new CallChannel({ addresses: addressList(address).slice(0, 1), tls: options.tls });
+    const channel = new CallChannel({
+      servers: new Servers(addressList(address).slice(0, 1)),
+      tls: options.tls,
+    });
     try {
       const bounds = { timeout: options.timeout ?? DEFAULT_TIMEOUT, signal: terminal.interrupted };
       const { status } = await channel.unary(HealthService.check, { service: flags.service }, bounds);

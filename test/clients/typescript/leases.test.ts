@@ -31,8 +31,15 @@ describe('the leases of a client', () => {
   });
 
   test('makes no signal for the leases of a caller that asks for none', async () => {
+    const { client, wires, wire } = await opened();
     const made = jest.spyOn(globalThis, 'AbortController');
-    const { wires, leases } = await holding(['one', 'two']);
+    const leases = [];
+    for (const id of ['one', 'two']) {
+      const granted = lock(client, id, { ttlMs: 30_000 });
+      await pass(0);
+      wire.grant(wire.id('acquireLock', -1), id);
+      leases.push(await granted);
+    }
     const next = await afterBreak(wires);
     next.start();
     for (const [index, { id }] of leases.entries()) next.grant(next.id('attach', index), id);

@@ -111,8 +111,8 @@ export class FakeWire {
 export class FakeWires {
   readonly all: FakeWire[] = [];
 
-  readonly open: OpenWire = (address, token, reader) => {
-    const wire = new FakeWire(address, token, reader);
+  readonly open: OpenWire = ({ given }, token, reader) => {
+    const wire = new FakeWire(given, token, reader);
     this.all.push(wire);
     return {
       write: (request, sent) => {

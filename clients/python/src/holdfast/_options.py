@@ -9,6 +9,7 @@ from typing import Awaitable, Callable, List, Optional, Sequence, Tuple, Union
 import grpc
 
 from ._core.bearer import BearerToken
+from ._core.servers import Server
 from ._pem import Pem, read_pem
 from .errors import CredentialError, Facts, error_of
 
@@ -116,8 +117,8 @@ def channel_credentials(tls: Union[Tls, bool]) -> Optional[grpc.ChannelCredentia
         raise error_of(f"the connection has no certificate: {error}", facts) from error
 
 
-def channel_options(tls: Union[Tls, bool]) -> ChannelOptions:
-    """The options of every channel."""
+def channel_options(server: Server, tls: Union[Tls, bool]) -> ChannelOptions:
+    """The options of every channel. A certificate belongs to the name that the caller gave."""
     options: ChannelOptions = [
         # Every session has a connection of its own, so that calls cannot delay its heartbeats.
         ("grpc.use_local_subchannel_pool", 1),
@@ -127,7 +128,13 @@ def channel_options(tls: Union[Tls, bool]) -> ChannelOptions:
         ("grpc.max_reconnect_backoff_ms", 1000),
     ]
     server_name = tls.server_name if isinstance(tls, Tls) else None
-    if server_name is not None:
+    authority = server_name
+    if server.address:
+        # The environment leaves out names, not what they mean.
+        options.append(("grpc.enable_http_proxy", 0))
+        if server_name is None:
+            authority, server_name = server.given, server.given.rpartition(":")[0]
+    if server_name is not None and authority is not None:
         options.append(("grpc.ssl_target_name_override", server_name))
-        options.append(("grpc.default_authority", server_name))
+        options.append(("grpc.default_authority", authority))
     return options

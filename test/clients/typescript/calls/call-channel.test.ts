@@ -8,6 +8,7 @@ import {
   UnavailableError,
 } from '../../../../clients/typescript';
 import { CallChannel, type CallSettings } from '../../../../clients/typescript/calls/call-channel';
+import { Servers } from '../../../../clients/typescript/connection/servers';
 import { watch } from '../../../../clients/typescript/calls/watch';
 import { tokenSource } from '../../../../clients/typescript/connection/token';
 import { ElectionClient } from '../../../../clients/typescript/election';
@@ -43,7 +44,7 @@ async function serve(handlers: Parameters<typeof StubServer.start>[0]): Promise<
 }
 
 function channelTo(servers: readonly { address: string }[], more: Partial<CallSettings> = {}): CallChannel {
-  const channel = new CallChannel({ addresses: servers.map(({ address }) => address), ...more });
+  const channel = new CallChannel({ servers: new Servers(servers.map(({ address }) => address)), ...more });
   cleanups.push(() => channel.close());
   return channel;
 }

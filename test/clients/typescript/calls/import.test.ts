@@ -2,6 +2,7 @@ import { Metadata, status, type handleClientStreamingCall, type ServerReadableSt
 import { UnavailableError, type Entry } from '../../../../clients/typescript';
 import { DictionaryClient } from '../../../../clients/typescript/autocomplete/dictionary';
 import { CallChannel } from '../../../../clients/typescript/calls/call-channel';
+import { Servers } from '../../../../clients/typescript/connection/servers';
 import {
   Dictionary,
   type ImportDictionaryRequest,
@@ -33,7 +34,7 @@ beforeEach(async () => {
   isReading = false;
   waiting = undefined;
   server = await StubServer.start({ importDictionary });
-  channel = new CallChannel({ addresses: [server.address] });
+  channel = new CallChannel({ servers: new Servers([server.address]) });
 });
 afterEach(() => {
   channel.close();

@@ -2,10 +2,11 @@ import { InvalidRequestError, type MatchKind } from '../../../../clients/typescr
 import { DictionaryClient } from '../../../../clients/typescript/autocomplete/dictionary';
 import { RecentsClient } from '../../../../clients/typescript/autocomplete/recents';
 import { CallChannel } from '../../../../clients/typescript/calls/call-channel';
+import { Servers } from '../../../../clients/typescript/connection/servers';
 import { ElectionClient } from '../../../../clients/typescript/election';
 
 // No server has this address, so a call that is sent is an UnavailableError.
-const channel = new CallChannel({ addresses: ['127.0.0.1:1'] });
+const channel = new CallChannel({ servers: new Servers(['127.0.0.1:1']) });
 afterAll(() => channel.close());
 
 const towns = new DictionaryClient(channel, 'towns');

@@ -3,6 +3,7 @@ import type { handleBidiStreamingCall } from '@grpc/grpc-js';
 import { ClosedError, UnavailableError } from '../../../../clients/typescript';
 import { DictionaryClient } from '../../../../clients/typescript/autocomplete/dictionary';
 import { CallChannel } from '../../../../clients/typescript/calls/call-channel';
+import { Servers } from '../../../../clients/typescript/connection/servers';
 import type { TokenSource } from '../../../../clients/typescript/connection/token';
 import type {
   SuggestStreamRequest,
@@ -51,7 +52,7 @@ afterEach(() => {
 });
 
 function towns(token?: TokenSource): DictionaryClient {
-  channel = new CallChannel({ addresses: [server.address], token });
+  channel = new CallChannel({ servers: new Servers([server.address]), token });
   return new DictionaryClient(channel, 'towns');
 }
 

@@ -18,6 +18,7 @@ from .durations import seconds_of
 from .heartbeat_plan import HeartbeatPlan
 from .heartbeat_record import HeartbeatRecord
 from .runtime import OpenWire, Runtime, Timer, Wire
+from .servers import Server
 
 #: The bytes of a command in a message, beside the command itself.
 _FRAME_BYTES = 8
@@ -73,14 +74,15 @@ class SessionKeeper(Protocol):
 class OpenSession:
     def __init__(
         self,
-        address: str,
+        server: Server,
         token: Optional[str],
         start: SessionStart,
         open_wire: OpenWire,
         keeper: SessionKeeper,
         first_answer: float,
     ) -> None:
-        self.address = address
+        #: For logs and errors.
+        self.address = str(server)
         self.number: int = start.session_number
         self.is_started = False
         #: The server has asked the client to leave, so new acquires go to the next session.
@@ -101,7 +103,7 @@ class OpenSession:
         self._is_flush_due = False
         self._is_half_closed = False
         self._is_closed = False
-        self._wire: Wire = open_wire(address, token, self)
+        self._wire: Wire = open_wire(server, token, self)
         self._flush_soon()
 
     @property

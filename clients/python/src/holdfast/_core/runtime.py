@@ -4,6 +4,7 @@ from typing import Callable, Optional, Protocol
 
 from ..errors import HoldfastError
 from ..v1.session_service_pb2 import OpenSessionRequest, OpenSessionResponse
+from .servers import Server
 
 
 class Timer(Protocol):
@@ -47,6 +48,6 @@ class WireReader(Protocol):
         """Called at most once. None: the stream ended with status OK."""
 
 
-#: Opens a stream to an address, with a bearer token. Raises a HoldfastError if a certificate
+#: Opens a stream to a server, with a bearer token. Raises a HoldfastError if a certificate
 #: cannot be read.
-OpenWire = Callable[[str, Optional[str], WireReader], Wire]
+OpenWire = Callable[[Server, Optional[str], WireReader], Wire]

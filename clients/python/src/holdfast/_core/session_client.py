@@ -3,7 +3,7 @@
 import math
 import uuid
 from dataclasses import dataclass, field
-from typing import Callable, Mapping, Optional, Sequence, Set
+from typing import Callable, Mapping, Optional, Set
 
 import grpc
 
@@ -16,18 +16,24 @@ from .news import News
 from .open_session import OpenSession
 from .outcome import Outcome
 from .runtime import OpenWire, Runtime, Timer
+from .servers import Servers
 from .session_tasks import SessionTasks
 
 #: Gives a token later, as the outcome.
 FetchToken = Callable[[], Outcome[BearerToken]]
 
+#: Looks the names of the servers up. The outcome comes within a short time, and never fails.
+LookUpNames = Callable[[], Outcome[None]]
+
 
 @dataclass(frozen=True)
 class SessionSettings:
-    #: Servers of one store. Each next session goes to the next server.
-    addresses: Sequence[str]
+    #: Each next session goes to the next server, or to the next address of a name.
+    servers: Servers
     open_wire: OpenWire
     news: News
+    #: Called before each session. None: there are no names.
+    look_up: Optional[LookUpNames] = None
     #: Called before each session. None: no token.
     fetch_token: Optional[FetchToken] = None
     #: The same in all sessions.
@@ -190,7 +196,7 @@ class SessionClient:
             self._refusals += 1
             is_refused = self._refusals > 1
         elif error.code is grpc.StatusCode.UNIMPLEMENTED:
-            is_refused = self._failures >= len(self._settings.addresses)
+            is_refused = self._failures >= self._settings.servers.count
         else:
             is_refused = error.reason in numbers.CONNECT_FAILS or _is_forbidden(error)
         # Servers that have accepted this client before may do so again.
@@ -219,28 +225,38 @@ class SessionClient:
     def _open_next(self) -> None:
         if self._is_closed or self.runtime.is_forked():
             return
-        if self._settings.fetch_token is None:
-            return self._open(None)
         self._is_fetching = True
+        if self._settings.fetch_token is None:
+            return self._look_up(None)
         self._settings.fetch_token().then(self._fetched)
 
     def _fetched(self, outcome: Outcome[BearerToken]) -> None:
-        self._is_fetching = False
         error = outcome.error
         if error is None:
-            self._open(outcome.value)
-        elif isinstance(error, HoldfastError):
+            return self._look_up(outcome.value)
+        self._is_fetching = False
+        if isinstance(error, HoldfastError):
             self._not_opened(error)
         else:
             facts = Facts("NO_CREDENTIAL", grpc.StatusCode.UNAUTHENTICATED)
             self._not_opened(error_of(f"the client has no token: {error}", facts))
 
+    def _look_up(self, bearer: Optional[BearerToken]) -> None:
+        def looked_up(_: object) -> None:
+            self._is_fetching = False
+            self._open(bearer)
+
+        if self._settings.look_up is None:
+            looked_up(None)
+        else:
+            self._settings.look_up().then(looked_up)
+
     def _open(self, bearer: Optional[BearerToken]) -> None:
-        if self._on_ended is not None or self._failure is not None:
+        if self._is_closed or self._on_ended is not None or self._failure is not None:
             return
         settings = self._settings
-        address = settings.addresses[self._session_count % len(settings.addresses)]
-        first_answer = self._first_answer()
+        server, left = settings.servers.next()
+        first_answer = self._first_answer(left)
         self._session_count += 1
         start = SessionStart(
             client_id=self._client_id,
@@ -250,9 +266,7 @@ class SessionClient:
         )
         token = bearer.token if bearer else None
         try:
-            session = OpenSession(
-                address, token, start, settings.open_wire, self, first_answer
-            )
+            session = OpenSession(server, token, start, settings.open_wire, self, first_answer)
         except HoldfastError as error:
             return self._not_opened(error)
         previous, self._current = self._current, session
@@ -264,12 +278,10 @@ class SessionClient:
         if previous is not None and previous.open_count == 0:
             previous.half_close()
 
-    def _first_answer(self) -> float:
+    def _first_answer(self, left: int) -> float:
         """Before the first session, the addresses that were not asked share the connect time."""
         if self._has_started:
             return numbers.FIRST_ANSWER
-        count = len(self._settings.addresses)
-        left = count - self._session_count if self._session_count < count else count
         share = (self._connect_until - self.runtime.now()) / left
         return min(numbers.FIRST_ANSWER, max(numbers.SHORTEST_FIRST_ANSWER, share))
 

@@ -3,12 +3,12 @@
 import asyncio
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import asynccontextmanager
 from typing import (
     TYPE_CHECKING,
     Any,
+    AsyncIterator,
     Callable,
-    Iterator,
     Optional,
     Sequence,
     Set,
@@ -24,12 +24,14 @@ import grpc.aio
 from .._core import clock, numbers
 from .._core.durations import TimeSpan, to_seconds
 from .._core.repetition import Repetition, attempt_time, is_broken
+from .._core.servers import Servers
 from .._core.status import error_of_call
 from .._fork import keep
 from .._options import Tls
 from .._telemetry import span
 from ..errors import ClosedError, HoldfastError
 from ._channel import open_channel
+from ._names import Names
 from ._tokens import Tokens
 
 if TYPE_CHECKING:
@@ -58,17 +60,18 @@ class CallTarget:
 class CallChannel:
     def __init__(
         self,
-        addresses: Sequence[str],
+        servers: Servers,
+        names: Names,
         tls: Union[Tls, bool],
         tokens: Optional[Tokens],
         tracer: "Optional[Tracer]",
     ) -> None:
-        self._addresses = addresses
+        self._servers = servers
+        self._names = names
         self._tls = tls
         self._tokens = tokens
         self._tracer = tracer
         self._pid = os.getpid()
-        self._index = 0
         self._target: Optional[CallTarget] = None
         self._left: Set[CallTarget] = set()
         self._closing: Set[asyncio.Task[None]] = set()
@@ -92,16 +95,20 @@ class CallChannel:
         with span(self._tracer, f"holdfast.{name}", {"rpc.system": "grpc"}):
             return await self._repeat(method, request, clock.now() + limit, is_idempotent)
 
-    @contextmanager
-    def use(self) -> Iterator[CallTarget]:
-        """The present server, for one call or stream."""
-        if os.getpid() != self._pid:
-            raise ClosedError("the client belongs to the parent of this forked process")
-        if self.closed.done():
-            raise ClosedError()
+    @asynccontextmanager
+    async def use(self, timeout: float = numbers.CALL) -> AsyncIterator[CallTarget]:
+        """The present server, for one call or stream.
+
+        timeout: the longest time for the look-up of its name (seconds).
+        """
+        self._check_open()
         if self._target is None:
-            address = self._addresses[self._index % len(self._addresses)]
-            self._target = CallTarget(open_channel(address, self._tls, keepalive=True))
+            await self._names.looked_up(timeout)
+            self._check_open()
+        # Another call may have waited for the same look-up.
+        if self._target is None:
+            server = self._servers.next().server
+            self._target = CallTarget(open_channel(server, self._tls, keepalive=True))
         target = self._target
         target.uses += 1
         try:
@@ -111,11 +118,16 @@ class CallChannel:
             if target.is_left and target.uses == 0:
                 self._end(target)
 
+    def _check_open(self) -> None:
+        if os.getpid() != self._pid:
+            raise ClosedError("the client belongs to the parent of this forked process")
+        if self.closed.done():
+            raise ClosedError()
+
     def leave(self, target: CallTarget) -> None:
         """Later calls go to the next server. Without effect if others have left before."""
         if target is not self._target:
             return
-        self._index += 1
         self._target = None
         target.is_left = True
         self._left.add(target)
@@ -165,6 +177,7 @@ class CallChannel:
                 self._target = None
             for target in list(self._left):
                 self._end(target)
+        await self._names.close()
         while self._closing:
             await asyncio.wait(self._closing)
         if self._tokens is not None:
@@ -188,7 +201,7 @@ class CallChannel:
             target: Optional[CallTarget] = None
             try:
                 metadata = await self.metadata(max(0.0, until - clock.now()))
-                with self.use() as target:
+                async with self.use(max(0.0, until - clock.now())) as target:
                     timeout = attempt_time(max(0.001, until - clock.now()), is_idempotent)
                     return await self._once(target, method, request, timeout, metadata)
             except ClosedError:

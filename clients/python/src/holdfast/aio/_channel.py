@@ -5,6 +5,7 @@ from typing import Union
 import grpc.aio
 
 from .._core import numbers
+from .._core.servers import Server
 from .._fork import keep
 from .._options import Tls, channel_credentials, channel_options
 
@@ -14,9 +15,12 @@ _KEEPALIVE = [
 ]
 
 
-def open_channel(address: str, tls: Union[Tls, bool], keepalive: bool = False) -> grpc.aio.Channel:
+def open_channel(
+    server: Server, tls: Union[Tls, bool], keepalive: bool = False
+) -> grpc.aio.Channel:
     """Raises a HoldfastError if a certificate file cannot be read."""
-    credentials, options = channel_credentials(tls), channel_options(tls)
+    credentials, options = channel_credentials(tls), channel_options(server, tls)
+    address = server.address or server.given
     if keepalive:
         options.extend(_KEEPALIVE)
     if credentials is None:

@@ -10,6 +10,7 @@ import grpc
 from .._core import numbers
 from .._core.durations import TimeSpan, to_seconds
 from .._core.news import News
+from .._core.servers import Servers
 from .._core.session_client import SessionClient, SessionSettings
 from .._core.texts import checked_metadata, checked_text
 from .._fork import is_cut_off
@@ -17,6 +18,7 @@ from .._options import Addresses, Tls, TokenOption, address_list, refuse_token_w
 from ..errors import Facts, error_of
 from ._calls import CallChannel
 from ._client import Holdfast
+from ._names import Names
 from ._runtime import LoopRuntime, future_of
 from ._tokens import Tokens
 from ._wire import GrpcWires
@@ -88,10 +90,13 @@ class connect:
         wires = GrpcWires(self._tls)
         tokens = None if self._token is None else Tokens(self._token)
         news = News(self._logger)
+        servers = Servers(self._addresses)
+        names = Names(servers.names)
         settings = SessionSettings(
-            addresses=self._addresses,
+            servers=servers,
             open_wire=wires.open,
             news=news,
+            look_up=names.fetch,
             fetch_token=None if tokens is None else tokens.fetch,
             holder_id=self._holder_id,
             metadata=self._metadata,
@@ -101,9 +106,11 @@ class connect:
             await future_of(session.ready(self._timeout))
         except BaseException:
             session.close(0.0)
+            await names.close()
             await wires.closed()
             if tokens is not None:
                 await tokens.close()
             raise
-        calls = CallChannel(self._addresses, self._tls, tokens, self._tracer)
+        # The first calls go to the server that has answered, because an earlier address may hang.
+        calls = CallChannel(servers.again(), names, self._tls, tokens, self._tracer)
         return Holdfast(session, wires, calls, news, self._tracer)

@@ -26,7 +26,7 @@ class Importing:
         self._count = 0
 
     async def __aenter__(self) -> "Importing":
-        target = self._target = self._use.__enter__()
+        target = self._target = await self._use.__aenter__()
         try:
             metadata = await self._calls.metadata()
             stub: Any = AutocompleteServiceStub(target.channel)
@@ -46,7 +46,7 @@ class Importing:
     ) -> None:
         if self._call is not None:
             self._call.cancel()
-        self._use.__exit__(None, None, None)
+        await self._use.__aexit__(None, None, None)
 
     async def send(self, batch: List[pb.Entry]) -> None:
         self._count += len(batch)

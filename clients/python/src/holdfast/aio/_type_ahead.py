@@ -105,7 +105,7 @@ class TypeAhead:
             failed = error_of("the stream has ended", Facts("", grpc.StatusCode.UNAVAILABLE))
             try:
                 metadata = await self._calls.metadata()
-                with self._calls.use() as target:
+                async with self._calls.use() as target:
                     await self._stream(target, metadata)
             except HoldfastError as error:
                 failed = error

@@ -28,7 +28,7 @@ async def watch(
         failed = error_of("the stream has ended", Facts("", grpc.StatusCode.UNAVAILABLE))
         try:
             metadata = await calls.metadata()
-            with calls.use() as target:
+            async with calls.use() as target:
                 stream = _once(calls, target, method, request, metadata)
                 try:
                     async for response in stream:

@@ -9,6 +9,7 @@ import grpc
 import grpc.aio
 
 from .._core.runtime import WireReader
+from .._core.servers import Server
 from .._core.status import error_of_call
 from .._fork import keep
 from .._options import Tls
@@ -34,8 +35,8 @@ class GrpcWires:
         self._tls = tls
         self._closing: Set[asyncio.Task[None]] = set()
 
-    def open(self, address: str, token: Optional[str], reader: WireReader) -> "GrpcWire":
-        channel = open_channel(address, self._tls)
+    def open(self, server: Server, token: Optional[str], reader: WireReader) -> "GrpcWire":
+        channel = open_channel(server, self._tls)
         return GrpcWire(channel, token, reader, self._close)
 
     async def closed(self) -> None:
