@@ -95,7 +95,7 @@ impl Failure {
                 .into_iter()
                 .map(|one| FieldViolation {
                     field: one.field,
-                    description: one.description,
+                    description: own_names(&one.description),
                 })
                 .collect(),
             source: None,
@@ -223,7 +223,7 @@ fn of_details(details: &rpc::Status, status: &Status) -> Option<Failure> {
                         .into_iter()
                         .map(|one| FieldViolation {
                             field: one.field,
-                            description: one.description,
+                            description: own_names(&one.description),
                         }),
                 );
             }

@@ -2,7 +2,7 @@
 //! has, and a grant does not tell the limit.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use holdfast_proto::holdfast::v1::GetSemaphoreRequest;
@@ -17,13 +17,14 @@ use crate::lease::Lease;
 use crate::numbers::{ANSWER_AFTER_WAIT, CALL};
 use crate::session::{Acquire, SessionClient, other_limit};
 
-/// Further names are not looked up. A program with so many names makes them as it goes.
-const MAX_NAMES: usize = 10_000;
+/// Further limits are not compared. A program with so many makes their names as it goes.
+const MAX_COMPARISONS: usize = 10_000;
 
 /// Compares the limit of the caller with the limit in force.
 pub(crate) struct SemaphoreLimits {
     calls: Arc<Calls>,
-    compared: Mutex<HashSet<String>>,
+    /// The names, each with a limit that was wanted of it.
+    compared: Mutex<HashSet<(String, u32)>>,
 }
 
 impl SemaphoreLimits {
@@ -79,24 +80,36 @@ impl SemaphoreLimits {
         Err(failure.with_metadata(metadata).into())
     }
 
-    /// Warns of another limit, once for each name after its first grant. Neither delays nor fails the
-    /// grant, and whoever may not read the limit gets no warning.
+    /// Warns of another limit, once for each limit of a name, after its first grant. Neither delays nor
+    /// fails the grant, and whoever may not read the limit gets no warning.
     pub(crate) fn compare_later(self: &Arc<Self>, name: &str, expected: u32) {
-        let mut compared = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
-        if compared.len() >= MAX_NAMES || !compared.insert(name.to_owned()) {
-            return;
+        let wanted = (name.to_owned(), expected);
+        {
+            let mut compared = self.compared();
+            if compared.len() >= MAX_COMPARISONS || !compared.insert(wanted.clone()) {
+                return;
+            }
         }
-        let (limits, name) = (Arc::downgrade(self), name.to_owned());
+        let limits = Arc::downgrade(self);
         tokio::spawn(async move {
             let Some(limits) = limits.upgrade() else {
                 return;
             };
-            if let Ok(Some(limit)) = limits.limit_of(&name, CALL).await
-                && i64::from(limit) != i64::from(expected)
-            {
-                other_limit(&name, limit, expected);
+            match limits.limit_of(&wanted.0, CALL).await {
+                Ok(Some(limit)) if i64::from(limit) == i64::from(expected) => {}
+                Ok(Some(limit)) => other_limit(&wanted.0, limit, expected),
+                // Each later question would be refused, too.
+                Err(Error::NotAllowed(_)) => {}
+                // Without an answer the next grant asks again.
+                Ok(None) | Err(_) => {
+                    limits.compared().remove(&wanted);
+                }
             }
         });
+    }
+
+    fn compared(&self) -> MutexGuard<'_, HashSet<(String, u32)>> {
+        self.compared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// None: there is no semaphore. A paused one counts with the limit that comes back.

@@ -127,7 +127,7 @@ final class Acquires {
       Intent intent, dev.holdfast.v1.Lease message, Receipt receipt, Session session, long number) {
     long ttl = Durations.nanos(message.getTtl());
     long until = Deadlines.of(receipt, message.getExpireOffset(), ttl);
-    Lease known = tasks.leases.get(message.getLeaseId());
+    HeldLease known = tasks.leases.get(message.getLeaseId());
     if (known != null) {
       // The grant of an older session was read before the answer of this one.
       known.confirm(until);
@@ -146,7 +146,7 @@ final class Acquires {
       grantedTooLate(intent, message, ttl);
       return null;
     }
-    Lease lease = begin(intent, message, until);
+    HeldLease lease = begin(intent, message, until);
     // A repetition in a later session attaches to the lease, so only that session speaks for the
     // lease.
     if (intent.home == null || intent.home.number <= session.number) {
@@ -161,8 +161,8 @@ final class Acquires {
     return new LeaseOwner(lease, number, tasks);
   }
 
-  private Lease begin(Intent intent, dev.holdfast.v1.Lease message, long until) {
-    Lease lease = new Lease(message, until, intent.wanted, tasks);
+  private HeldLease begin(Intent intent, dev.holdfast.v1.Lease message, long until) {
+    HeldLease lease = new HeldLease(message, until, intent.wanted, tasks);
     tasks.leases.add(lease);
     intent.lease = lease;
     tasks.watch(lease);

@@ -5,10 +5,10 @@ import org.jspecify.annotations.Nullable;
 
 /** The attach of a lease in the next session. */
 final class AttachOwner implements CommandOwner {
-  private final Lease lease;
+  private final HeldLease lease;
   private final Tasks tasks;
 
-  AttachOwner(Lease lease, Tasks tasks) {
+  AttachOwner(HeldLease lease, Tasks tasks) {
     this.lease = lease;
     this.tasks = tasks;
   }

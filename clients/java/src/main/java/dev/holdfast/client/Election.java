@@ -42,11 +42,11 @@ public final class Election {
    *     can have the value
    */
   public void updateValue(Lease lease, String value) {
-    if (!lease.isLeader) {
+    if (!lease.held.isLeader) {
       throw new IllegalArgumentException(lease + " is not the lease of a leader");
     }
     Texts.checked(value, "value");
-    lease.update(shown -> Leader.metadata(shown, value));
+    lease.held.update(shown -> Leader.metadata(shown, value));
   }
 
   /** The present leader. Empty: there is none. */

@@ -77,7 +77,7 @@ final class Errors {
     List<FieldViolation> violations = new ArrayList<>();
     failed
         .getViolationsList()
-        .forEach(v -> violations.add(new FieldViolation(v.getField(), v.getDescription())));
+        .forEach(v -> violations.add(new FieldViolation(v.getField(), OptionNames.in(v.getDescription()))));
     Duration retryAfter =
         failed.hasRetryDelay() ? Durations.javaDuration(failed.getRetryDelay()) : null;
     ErrorFacts facts =
@@ -183,7 +183,7 @@ final class Errors {
         } else if (detail.is(BadRequest.class)) {
           for (BadRequest.FieldViolation one :
               detail.unpack(BadRequest.class).getFieldViolationsList()) {
-            violations.add(new FieldViolation(one.getField(), one.getDescription()));
+            violations.add(new FieldViolation(one.getField(), OptionNames.in(one.getDescription())));
           }
         }
       }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * loop.
  */
 final class HeldLeases {
-  private final Map<String, Lease> held = new HashMap<>();
+  private final Map<String, HeldLease> held = new HashMap<>();
   private final Set<String> over = new LinkedHashSet<>();
 
   /** The number of leases by ttl. */
@@ -28,7 +28,7 @@ final class HeldLeases {
     return count;
   }
 
-  @Nullable Lease get(String id) {
+  @Nullable HeldLease get(String id) {
     return held.get(id);
   }
 
@@ -37,13 +37,13 @@ final class HeldLeases {
     return over.contains(id);
   }
 
-  void add(Lease lease) {
+  void add(HeldLease lease) {
     held.put(lease.id, lease);
     countTtl(lease.ttl, 1);
     count = held.size();
   }
 
-  void end(Lease lease) {
+  void end(HeldLease lease) {
     if (held.remove(lease.id) != null) {
       countTtl(lease.ttl, -1);
       count = held.size();
@@ -56,7 +56,7 @@ final class HeldLeases {
     }
   }
 
-  void changeTtl(Lease lease, long ttl) {
+  void changeTtl(HeldLease lease, long ttl) {
     if (ttl > 0 && ttl != lease.ttl && held.containsKey(lease.id)) {
       countTtl(lease.ttl, -1);
       lease.ttl = ttl;
@@ -76,18 +76,18 @@ final class HeldLeases {
   /** NEVER without a lease. */
   long nearestDeadline() {
     long nearest = Durations.NEVER;
-    for (Lease lease : held.values()) {
+    for (HeldLease lease : held.values()) {
       nearest = Math.min(nearest, lease.deadline());
     }
     return nearest;
   }
 
   /** The earliest deadline first, without leases that are over. */
-  List<Lease> byDeadline() {
-    List<Lease> leases = new ArrayList<>(held.values());
-    leases.removeIf(Lease::isOver);
+  List<HeldLease> byDeadline() {
+    List<HeldLease> leases = new ArrayList<>(held.values());
+    leases.removeIf(HeldLease::isOver);
     // The deadlines do not change while they are compared, because only the loop moves them.
-    leases.sort(Comparator.comparingLong(Lease::deadline));
+    leases.sort(Comparator.comparingLong(HeldLease::deadline));
     return leases;
   }
 

@@ -35,7 +35,7 @@ final class Intent implements CommandOwner {
   int attempts;
 
   /** The lease after the grant. */
-  @Nullable Lease lease;
+  @Nullable HeldLease lease;
 
   /** Why the latest attempt failed. Null after an answer that lets the intent wait. */
   @Nullable HoldfastException lastError;
@@ -57,9 +57,9 @@ final class Intent implements CommandOwner {
     this.startedAt = startedAt;
   }
 
-  void grant(Lease granted) {
+  void grant(HeldLease granted) {
     stopTimer();
-    if (!answer.complete(granted)) {
+    if (!answer.complete(new Lease(granted))) {
       tasks.release(granted);
     }
   }

@@ -7,11 +7,11 @@ import org.jspecify.annotations.Nullable;
 
 /** A lease in one session. */
 final class LeaseOwner implements CommandOwner {
-  private final Lease lease;
+  private final HeldLease lease;
   private final long number;
   private final Tasks tasks;
 
-  LeaseOwner(Lease lease, long number, Tasks tasks) {
+  LeaseOwner(HeldLease lease, long number, Tasks tasks) {
     this.lease = lease;
     this.number = number;
     this.tasks = tasks;

@@ -10,6 +10,8 @@ final class OptionNames {
       Map.ofEntries(
           Map.entry("repeat the call with the same request_id", "call again"),
           Map.entry("use a new request_id", "call again"),
+          Map.entry("open a second session with another client_id", "use a second Holdfast"),
+          Map.entry("update.metadata_update.entries", "metadata"),
           Map.entry("wait_timeout", "waitFor"),
           Map.entry("permit_count", "permits"),
           Map.entry("initial_limit", "limit"),
@@ -23,10 +25,15 @@ final class OptionNames {
           Map.entry("entry_id", "id"),
           Map.entry("typo_matching", "typos"));
 
-  /** Also finds names in quotes, which stay, and the commands before a field. */
+  /**
+   * Also finds names in quotes, which stay, the commands before a field, and the ids that this
+   * package itself repeats or renews.
+   */
   private static final Pattern PARTS =
       Pattern.compile(
-          "\"(?:[^\"\\\\]|\\\\.)*\"|\\b(?:acquire_lock|acquire_permits|start)\\.(?=[a-z_]+\\b)"
+          "\"(?:[^\"\\\\]|\\\\.)*\""
+              + "|\\b(?:acquire_lock|acquire_permits|start|suggest)\\.(?=[a-z_]+\\b)"
+              + "| with (?:a new request_id|the same lease_id|request_id [0-9A-Za-z-]+)\\b"
               + "|\\b(?:"
               + String.join("|", NAMES.keySet())
               + ")\\b");

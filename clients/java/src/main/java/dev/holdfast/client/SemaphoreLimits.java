@@ -23,12 +23,14 @@ final class SemaphoreLimits {
     Lease acquire(Wanted wanted) throws InterruptedException;
   }
 
-  /** Further names are not looked up. A program with so many names makes them as it goes. */
-  private static final int MAX_NAMES = 10_000;
+  /** Further limits are not compared. A program with so many makes their names as it goes. */
+  private static final int MAX_COMPARISONS = 10_000;
 
   private static final long CALL = Durations.millis(Numbers.Limits.CALL_MS);
 
-  private final Set<String> compared = ConcurrentHashMap.newKeySet();
+  /** The names, each with a limit that was wanted of it. */
+  private final Set<Map.Entry<String, Integer>> compared = ConcurrentHashMap.newKeySet();
+
   private final CallChannel calls;
   private final Executor background;
 
@@ -87,31 +89,41 @@ final class SemaphoreLimits {
   }
 
   /**
-   * Warns of another limit, once for each name after its first grant. Neither delays nor fails the
-   * grant, and whoever may not read the limit gets no warning.
+   * Warns of another limit, once for each limit of a name, after its first grant. Neither delays
+   * nor fails the grant, and whoever may not read the limit gets no warning.
    */
   void compareLater(String name, @Nullable Integer expected) {
-    if (expected == null || compared.size() >= MAX_NAMES || !compared.add(name)) {
+    if (expected == null || compared.size() >= MAX_COMPARISONS) {
+      return;
+    }
+    Map.Entry<String, Integer> wanted = Map.entry(name, expected);
+    if (!compared.add(wanted)) {
       return;
     }
     try {
-      background.execute(() -> warn(name, expected));
+      background.execute(() -> warn(wanted));
     } catch (RejectedExecutionException e) {
       // The client is closed.
     }
   }
 
-  private void warn(String name, int expected) {
+  /** Without an answer the next grant asks again. */
+  private void warn(Map.Entry<String, Integer> wanted) {
+    String name = wanted.getKey();
     try {
       Optional<Integer> limit = limitOf(name, CALL);
-      if (limit.isPresent() && limit.get() != expected) {
+      if (limit.isEmpty()) {
+        compared.remove(wanted);
+      } else if (!limit.get().equals(wanted.getValue())) {
         Log.warning(
             "the semaphore {0} has the limit {1}, not {2}: the option limit does not change it, and"
                 + " exactLimit would have refused the permits",
-            Texts.quoted(name), limit.get(), expected);
+            Texts.quoted(name), limit.get(), wanted.getValue());
       }
+    } catch (NotAllowedException e) {
+      // Each later question would be refused, too.
     } catch (HoldfastException e) {
-      // The warning is not worth an error.
+      compared.remove(wanted);
     }
   }
 

@@ -35,10 +35,10 @@ final class Tasks {
    * Leases that were held for too long. Their work may still run, and may end before their
    * deadlines.
    */
-  private final Set<Lease> heldTooLong = new HashSet<>();
+  private final Set<HeldLease> heldTooLong = new HashSet<>();
 
   /** Lost leases of a closing client, with work that has not ended. */
-  private final Set<Lease> working = new HashSet<>();
+  private final Set<HeldLease> working = new HashSet<>();
 
   private @Nullable Runnable onEmpty;
 
@@ -65,7 +65,7 @@ final class Tasks {
    */
   void moveTo(Session session) {
     current = session;
-    for (Lease lease : leases.byDeadline()) {
+    for (HeldLease lease : leases.byDeadline()) {
       attach(lease, session);
     }
     releases.moveTo(session);
@@ -73,7 +73,7 @@ final class Tasks {
   }
 
   /** A renewal does not move the timer. The timer finds the later deadline when it fires. */
-  void watch(Lease lease) {
+  void watch(HeldLease lease) {
     lease.timer =
         later(
             Durations.until(lease.endsAt(), now()),
@@ -93,7 +93,7 @@ final class Tasks {
   }
 
   /** Called once for each lease, by the thread that noticed its end. */
-  void over(Lease lease, LossCause cause) {
+  void over(HeldLease lease, LossCause cause) {
     runInLoop(() -> ended(lease, cause));
   }
 
@@ -106,7 +106,7 @@ final class Tasks {
     }
   }
 
-  private void ended(Lease lease, LossCause cause) {
+  private void ended(HeldLease lease, LossCause cause) {
     leases.end(lease);
     if (lease.timer != null) {
       lease.timer.cancel();
@@ -128,7 +128,7 @@ final class Tasks {
   }
 
   /** Releases a lease that is over for this process. Any thread may call. */
-  CompletableFuture<ReleaseAnswer> releaseSoon(Lease lease) {
+  CompletableFuture<ReleaseAnswer> releaseSoon(HeldLease lease) {
     CompletableFuture<ReleaseAnswer> answer = new CompletableFuture<>();
     Runnable task =
         () ->
@@ -147,7 +147,7 @@ final class Tasks {
     return answer;
   }
 
-  CompletableFuture<ReleaseAnswer> release(Lease lease) {
+  CompletableFuture<ReleaseAnswer> release(HeldLease lease) {
     working.remove(lease);
     heldTooLong.remove(lease);
     lease.endBeforeRelease();
@@ -163,7 +163,7 @@ final class Tasks {
   }
 
   /** Any thread may call. */
-  CompletableFuture<Void> update(Lease lease, UnaryOperator<Map<String, String>> change) {
+  CompletableFuture<Void> update(HeldLease lease, UnaryOperator<Map<String, String>> change) {
     UpdateTask task = new UpdateTask(lease, change, this);
     if (!loop.execute(() -> begin(lease, task))) {
       task.answer.completeExceptionally(new ClosedException());
@@ -180,7 +180,7 @@ final class Tasks {
     return Errors.noAnswer(what, why == null ? last : why);
   }
 
-  private static void begin(Lease lease, UpdateTask task) {
+  private static void begin(HeldLease lease, UpdateTask task) {
     if (lease.isOver()) {
       LossCause cause = lease.lossCause();
       task.answer.completeExceptionally(
@@ -190,23 +190,23 @@ final class Tasks {
     }
   }
 
-  void attached(Lease lease, Session session, long number) {
+  void attached(HeldLease lease, Session session, long number) {
     settle(lease, session, number);
     Log.debug("{0} renews the lease of {1}", session.address, Texts.quoted(lease.name()));
   }
 
-  void renewalFailed(Lease lease) {
+  void renewalFailed(HeldLease lease) {
     Log.warning("a renewal of the lease of {0} has failed", Texts.quoted(lease.name()));
   }
 
-  void attach(Lease lease, Session session) {
+  void attach(HeldLease lease, Session session) {
     lease.home = session;
     lease.number = 0;
     AttachCommand.Builder command = AttachCommand.newBuilder().setLeaseId(lease.id);
     session.run(SessionCommand.newBuilder().setAttach(command), new AttachOwner(lease, this));
   }
 
-  void repeatAttach(Lease lease, HoldfastException error, Session session) {
+  void repeatAttach(HeldLease lease, HoldfastException error, Session session) {
     lease.attachAttempts++;
     long pause = Pauses.beforeRepeat(lease.attachAttempts, error.retryAfterNanos());
     later(
@@ -218,7 +218,7 @@ final class Tasks {
         });
   }
 
-  static void settle(Lease lease, Session session, long number) {
+  static void settle(HeldLease lease, Session session, long number) {
     lease.home = session;
     lease.number = number;
     lease.attachAttempts = 0;
@@ -232,9 +232,9 @@ final class Tasks {
   void finish(Runnable whenEmpty) {
     onEmpty = whenEmpty;
     acquires.abandonAll();
-    List<Lease> rest = new ArrayList<>(leases.byDeadline());
+    List<HeldLease> rest = new ArrayList<>(leases.byDeadline());
     rest.addAll(heldTooLong);
-    for (Lease lease : rest) {
+    for (HeldLease lease : rest) {
       lease.lose(LossCause.CLOSED);
       // The release never comes before the end of the work. Work that had lost its lease before may
       // never end.
@@ -250,7 +250,7 @@ final class Tasks {
   void close() {
     acquires.failAll(new ClosedException());
     releases.close();
-    for (Lease lease : leases.byDeadline()) {
+    for (HeldLease lease : leases.byDeadline()) {
       lease.lose(LossCause.CLOSED);
     }
   }

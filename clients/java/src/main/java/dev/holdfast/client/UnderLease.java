@@ -12,7 +12,8 @@ final class UnderLease {
    * release never hides the work's exception.
    */
   static <T extends @Nullable Object, X extends Exception> T run(
-      Lease lease, LeaseFunction<T, X> work) throws X {
+      Lease handle, LeaseFunction<T, X> work) throws X {
+    HeldLease lease = handle.held;
     BodyThread thread = new BodyThread();
     if (!lease.begin(thread)) {
       LossCause loss = lease.lossCause();
@@ -22,7 +23,7 @@ final class UnderLease {
     lease.onLost(lost -> thread.interrupt());
     T result;
     try {
-      result = work.apply(lease);
+      result = work.apply(handle);
     } catch (Throwable failure) {
       thread.end();
       LossCause loss = lease.lossCause();

@@ -17,7 +17,7 @@ final class UpdateTask implements CommandOwner {
   /** A caller that waits no longer cancels the answer. */
   final CompletableFuture<Void> answer = new CompletableFuture<>();
 
-  private final Lease lease;
+  private final HeldLease lease;
   private final UnaryOperator<Map<String, String>> change;
   private final Tasks tasks;
   private Map<String, String> metadata = Map.of();
@@ -27,7 +27,7 @@ final class UpdateTask implements CommandOwner {
   /** Why the latest attempt failed. */
   private @Nullable HoldfastException lastError;
 
-  UpdateTask(Lease lease, UnaryOperator<Map<String, String>> change, Tasks tasks) {
+  UpdateTask(HeldLease lease, UnaryOperator<Map<String, String>> change, Tasks tasks) {
     this.lease = lease;
     this.change = change;
     this.tasks = tasks;

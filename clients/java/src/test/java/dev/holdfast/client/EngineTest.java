@@ -133,7 +133,7 @@ class EngineTest {
   void endedByServer() {
     Lease lease = acquire("report");
     server.latest().end(1, SessionEndCause.SESSION_END_CAUSE_SUPERSEDED);
-    assertEquals(LossCause.SUPERSEDED, lease.lossCause());
+    assertEquals(LossCause.SUPERSEDED, lease.held.lossCause());
     server.latest().breakOff();
     loop.advance(Duration.ofSeconds(2));
     assertEquals(List.of(), server.latest().commands());
@@ -150,7 +150,7 @@ class EngineTest {
     assertEquals(List.of(LossCause.RELEASED), told);
     lease.releaseAsync();
     loop.settle();
-    assertEquals(LossCause.RELEASED, lease.lossCause(), "a later release does not hide the loss");
+    assertEquals(LossCause.RELEASED, lease.held.lossCause(), "a later release does not hide the loss");
   }
 
   @Test
@@ -161,7 +161,7 @@ class EngineTest {
     lease.releaseAsync();
     server.latest().end(1, SessionEndCause.SESSION_END_CAUSE_RELEASED);
     loop.settle();
-    assertNull(lease.lossCause());
+    assertNull(lease.held.lossCause());
   }
 
   @Test
@@ -245,14 +245,14 @@ class EngineTest {
     loop.settle();
     Lease lost = intent.answer.join();
     Lease held = acquire("report");
-    lost.begin(new BodyThread());
-    held.begin(new BodyThread());
+    lost.held.begin(new BodyThread());
+    held.held.begin(new BodyThread());
     loop.advance(Duration.ofSeconds(2));
-    assertEquals(LossCause.MAX_HOLD, lost.lossCause());
+    assertEquals(LossCause.MAX_HOLD, lost.held.lossCause());
     var closed = engine.close(Duration.ofSeconds(5).toNanos());
     loop.settle();
     assertFalse(closed.isDone());
-    held.leave();
+    held.held.leave();
     loop.settle();
     assertTrue(closed.isDone());
     List<SessionCommand> releases = new ArrayList<>(server.latest().commands());

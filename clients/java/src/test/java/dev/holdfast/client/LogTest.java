@@ -8,11 +8,14 @@ import dev.holdfast.v1.SessionEvent;
 import dev.holdfast.v1.SessionLeaving;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.Status;
+import java.lang.ref.Reference;
 import java.text.MessageFormat;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.logging.Handler;
 import java.util.logging.Level;
@@ -23,16 +26,20 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** The events of the log, and their levels, as the README of the package lists them. */
 class LogTest {
-  private final List<String> records = new ArrayList<>();
+  private final List<String> records = new CopyOnWriteArrayList<>();
+  private final List<String> forgotten = new CopyOnWriteArrayList<>();
   private final Handler handler =
       new Handler() {
         @Override
         public void publish(LogRecord record) {
           String text = MessageFormat.format(record.getMessage(), record.getParameters());
-          records.add(record.getLevel() + " " + text);
+          // Leases of other tests may be forgotten at any time.
+          boolean isForgotten = text.contains(" was forgotten ");
+          (isForgotten ? forgotten : records).add(record.getLevel() + " " + text);
         }
 
         @Override
@@ -79,8 +86,8 @@ class LogTest {
 
   /** The records since the last call. */
   private List<String> taken() {
-    List<String> taken = List.copyOf(records);
-    records.clear();
+    List<String> taken = new ArrayList<>(records);
+    records.removeAll(taken);
     return taken;
   }
 
@@ -90,7 +97,7 @@ class LogTest {
     engine.start(Durations.NEVER);
     loop.settle();
     assertEquals(List.of("INFO a session with a:1 has started"), taken());
-    acquire("report");
+    Lease report = acquire("report");
     server.latest().breakOff();
     loop.advance(Duration.ofSeconds(2));
     assertEquals(
@@ -102,6 +109,7 @@ class LogTest {
     server.latest().say(server.latest().response().setLeaving(SessionLeaving.newBuilder()));
     loop.settle();
     assertEquals("INFO a:1 asks to leave, the next session follows", taken().get(0));
+    Reference.reachabilityFence(report);
   }
 
   @Test
@@ -109,7 +117,7 @@ class LogTest {
   void leases() {
     engine.start(Durations.NEVER);
     loop.settle();
-    acquire("report");
+    Lease report = acquire("report");
     Lease released = acquire("other");
     taken();
     server
@@ -128,6 +136,61 @@ class LogTest {
             "WARNING a renewal of the lease of \"report\" has failed",
             "WARNING the lease of \"report\" is over: an operator or a new policy revoked it"),
         taken());
+    Reference.reachabilityFence(report);
+  }
+
+  /** Collects garbage until the log tells that the lease of this name was forgotten. */
+  private void collectUntilForgotten(String name) throws InterruptedException {
+    while (!forgotten.contains(forgottenLine(name))) {
+      System.gc();
+      Thread.sleep(5);
+    }
+  }
+
+  private static String forgottenLine(String name) {
+    return "WARNING the lease of \""
+        + name
+        + "\" was forgotten without a release: the client renews it until it is closed";
+  }
+
+  @Test
+  @Timeout(60)
+  @DisplayName("a lease that was forgotten without a release is one warning, and is renewed on")
+  void forgottenLeases() throws InterruptedException {
+    engine.start(Durations.NEVER);
+    loop.settle();
+    acquire("first of two");
+    collectUntilForgotten("first of two");
+    acquire("second of two");
+    collectUntilForgotten("second of two");
+    forgotten.removeIf(line -> !line.contains(" of two"));
+    assertEquals(List.of(forgottenLine("first of two"), forgottenLine("second of two")), forgotten);
+    assertEquals(2, engine.tasks.leases.count());
+  }
+
+  @Test
+  @Timeout(60)
+  @DisplayName("a lease that is over, or that the program still has in some form, is not forgotten")
+  void notForgotten() throws Exception {
+    engine.start(Durations.NEVER);
+    loop.settle();
+    acquire("is lost");
+    acquire("is released").releaseAsync();
+    server.latest().end(1, SessionEndCause.SESSION_END_CAUSE_REVOKED);
+    loop.settle();
+    Lease kept = acquire("is kept");
+    CompletableFuture<LeaseLostException> loss = acquire("is known by its future").lost();
+    UnderLease.<Void, Exception>run(
+        acquire("is worked under"),
+        lease -> {
+          acquire("of these");
+          collectUntilForgotten("of these");
+          return null;
+        });
+    forgotten.removeIf(line -> !line.contains("\"is "));
+    assertEquals(List.of(), forgotten);
+    Reference.reachabilityFence(kept);
+    Reference.reachabilityFence(loss);
   }
 
   @Test

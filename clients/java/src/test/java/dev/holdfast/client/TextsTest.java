@@ -54,8 +54,8 @@ class TextsTest {
     Intent intent = engine.acquire(new Wanted("report", true));
     loop.settle();
     Lease lease = intent.answer.join();
-    CompletableFuture<Void> wrong = engine.tasks.update(lease, shown -> Map.of("job", HUGE));
-    engine.tasks.update(lease, shown -> Map.of("job", "nightly"));
+    CompletableFuture<Void> wrong = engine.tasks.update(lease.held, shown -> Map.of("job", HUGE));
+    engine.tasks.update(lease.held, shown -> Map.of("job", "nightly"));
     loop.settle();
     CompletionException failed = assertThrows(CompletionException.class, wrong::join);
     assertTrue(failed.getCause() instanceof IllegalArgumentException);

@@ -84,7 +84,7 @@ class UnderLeaseTest {
     Lease lease = acquire(null);
     assertEquals(7L, UnderLease.run(lease, Lease::fencingToken));
     assertFalse(lease.isValid());
-    assertNull(lease.lossCause());
+    assertNull(lease.held.lossCause());
   }
 
   @Test
@@ -102,7 +102,7 @@ class UnderLeaseTest {
                   return null;
                 }));
     assertFalse(lease.isValid());
-    assertNull(lease.lossCause());
+    assertNull(lease.held.lossCause());
   }
 
   @Test

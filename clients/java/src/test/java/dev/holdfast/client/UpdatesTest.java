@@ -77,7 +77,7 @@ class UpdatesTest {
   }
 
   private CompletableFuture<Void> update(String job) {
-    CompletableFuture<Void> answer = engine.tasks.update(lease, shown -> Map.of("job", job));
+    CompletableFuture<Void> answer = engine.tasks.update(lease.held, shown -> Map.of("job", job));
     loop.settle();
     return answer;
   }
@@ -154,7 +154,7 @@ class UpdatesTest {
     assertEquals(jobs("first", "second", "third"), sentMetadata());
     answer(2);
     answers.forEach(answer -> assertTrue(answer.isDone()));
-    assertEquals(Map.of("job", "third"), lease.shown);
+    assertEquals(Map.of("job", "third"), lease.held.shown);
   }
 
   @Test
@@ -188,10 +188,10 @@ class UpdatesTest {
     loop.settle();
     assertEquals("third", metadataOf(sent().get(1)).get("job"));
     answer(0);
-    assertEquals("before", lease.shown.get("job"), "a late answer has no effect");
+    assertEquals("before", lease.held.shown.get("job"), "a late answer has no effect");
     answer(1);
     assertNull(third.end());
-    assertEquals("third", lease.shown.get("job"));
+    assertEquals("third", lease.held.shown.get("job"));
     assertEquals(2, sent().size());
   }
 
@@ -262,7 +262,7 @@ class UpdatesTest {
     CompletableFuture<Boolean> answer = lease.releaseAsync();
     loop.advance(Duration.ofSeconds(5));
     assertFalse(answer.isDone());
-    assertEquals("STORE_UNAVAILABLE", lease.noReleaseAnswer().reason(), "the caller waits 5 s");
+    assertEquals("STORE_UNAVAILABLE", lease.held.noReleaseAnswer().reason(), "the caller waits 5 s");
     loop.advance(Duration.ofSeconds(56));
     assertEquals("STORE_UNAVAILABLE", errorOf(answer).reason());
   }
